@@ -15,12 +15,30 @@ import { createLog } from '../dist/telemetry/log/log.js'
 const WARM_CALLS = 50
 const MEASURED_CALLS = 5
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
-const REQUEST = { tool_name: 'file.write', payload: { path: '/workspace/a.md', content: 'x' } }
+const REQUEST = {
+  tool_name: 'ledger.transfer',
+  payload: {
+    from: 'acct_ops',
+    to: 'acct_travel',
+    amount_cents: 2_500,
+    currency: 'eur',
+    memo: 'train tickets',
+  },
+}
 const DIST = new URL('../dist/', import.meta.url).href
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-files-'))
 const policies = fileURLToPath(new URL('../policies', import.meta.url))
-const places = ['--port', '0', '--metrics-port', '0', '--store', `file:${directory}/data`, '--policies', policies]
+const places = [
+  '--port',
+  '0',
+  '--metrics-port',
+  '0',
+  '--store',
+  `file:${directory}/data`,
+  '--policies',
+  policies,
+]
 const { config } = loadConfig({ args: places, env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }, parseYaml: parse })
 // nothing but the call runs meanwhile: timers have an hour
 const rare = 3_600_000
@@ -59,7 +77,9 @@ async function filesEnteredBy(act) {
   await session.post('Profiler.stopPreciseCoverage')
   session.disconnect()
   return result
-    .filter(({ url, functions }) => url.startsWith(DIST) && functions.some(({ ranges }) => ranges[0].count > 0))
+    .filter(
+      ({ url, functions }) => url.startsWith(DIST) && functions.some(({ ranges }) => ranges[0].count > 0),
+    )
     .map(({ url }) => url.slice(DIST.length))
     .toSorted()
 }

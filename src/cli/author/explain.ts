@@ -50,7 +50,8 @@ export async function explain(args: readonly string[]): Promise<void> {
 async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): Promise<Explanation> {
   const call = callOfRequest(request, Date.now())
   if (call === undefined) throw usage('`time` must be a date and time as RFC 3339 has it')
-  if (request.agent !== undefined && !snapshot.mayUse(call.tenant, call.agent, call.tool))
+  const agent = snapshot.agentOf(call.tenant, call.agent)
+  if (request.agent !== undefined && !snapshot.mayUse(agent, call.tool))
     return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
   const misfits = snapshot.checkPayload(call.tool, call.payload)
   if (misfits.length > 0) {

@@ -1,5 +1,6 @@
 import type { History, HistoryNeeds, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Guard, Write } from '../../store/store.ts'
+import type { Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Noted } from '../core/caches.ts'
 import { INDEX } from '../core/records.ts'
@@ -34,10 +35,10 @@ export function toolOf(member: string): string | undefined {
 export function historyFor(
   deps: Deps,
   snapshot: Snapshot | undefined,
-  doer: Doer,
+  doer: Doer & Pick<Standing, 'entry'>,
 ): Promise<History | undefined> | undefined {
   // who may not use it is refused, whatever happened before, and in the same time as for a tool that is not there
-  if (snapshot?.mayUse(doer.tenant, doer.agent, doer.tool) !== true) return undefined
+  if (snapshot?.mayUse(doer.entry, doer.tool) !== true) return undefined
   const needs = snapshot.historyNeeds(doer.tool)
   if (!needs.task && !needs.agent) return undefined
   return readHistory(deps, snapshot, { doer, needs })

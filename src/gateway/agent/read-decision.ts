@@ -13,7 +13,7 @@ import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../cor
 import { revoked } from '../review/close-thread.ts'
 import { freezeGuard, freezesNow, frozenMessage } from '../admin/freezes.ts'
 import type { Caller } from '../core/caller.ts'
-import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { keyGuard, keyInForce, standingOf } from '../auth/identify.ts'
 import { traceOf } from '../core/trace-context.ts'
 import type { Wait } from '../core/wait.ts'
 import { overtaken } from '../review/settle-thread.ts'
@@ -49,7 +49,7 @@ export async function poll(
   target: PollTarget,
   reader: Reader,
 ): Promise<Committed<Decision>> {
-  agentEntry(deps.policies.current(), caller)
+  standingOf(deps, caller)
   await keyInForce(deps, caller)
   const located = (): Promise<string> => storeCall(() => locate(deps, caller, target))
   if (reader.wait) await settled(deps, caller, located, reader.wait)
@@ -75,7 +75,7 @@ async function look(
   thread_id: string,
   reader: Reader,
 ): Promise<Plan<Decision | 'just approved'>> {
-  const entry = agentEntry(deps.policies.current(), caller)
+  const { entry } = standingOf(deps, caller)
   const [thread, freezes] = await Promise.all([
     ownThread(deps, caller, thread_id),
     freezesNow(deps, caller.tenant),

@@ -11,7 +11,7 @@ import { type EvidenceRecord, type Happened, isoTime } from '../core/event-recor
 import type { Caller } from '../core/caller.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesOf, frozenMessage } from '../admin/freezes.ts'
-import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { keyGuard, keyInForce, standingOf } from '../auth/identify.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import { moved, writeThread } from '../core/thread-records.ts'
@@ -36,7 +36,7 @@ export async function validate(
   caller: Caller,
   request: ApprovalValidationRequest | Misfit,
 ): Promise<Committed<ApprovalValidationResult>> {
-  agentEntry(deps.policies.current(), caller)
+  standingOf(deps, caller)
   if (request.signature === undefined || !parseCredential('approval', request.signature)) {
     await keyInForce(deps, caller)
     return noted(deps, { answer: INVALID })

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
-import { agentEntry, keyGuard } from '../auth/identify.ts'
+import { keyGuard, standingOf } from '../auth/identify.ts'
 import { type Committed, transact, storeCall } from '../core/transact.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import { INDEX } from '../core/records.ts'
@@ -20,7 +20,7 @@ export async function record(
   taskId: string,
   event: AgentEvent,
 ): Promise<Committed<EventReceipt>> {
-  agentEntry(deps.policies.current(), caller)
+  standingOf(deps, caller)
   if (!(await hasThread(deps, caller, taskId))) refuseWithoutRoom(deps)
   const event_id = `evt_${deps.nextId()}`
   return transact(deps, caller.tenant, async () => {

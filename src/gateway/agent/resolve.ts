@@ -3,7 +3,7 @@ import { LIMITS } from '../../contract/limits.ts'
 import type { ToolContract } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
-import { agentEntry, keyInForce } from '../auth/identify.ts'
+import { keyInForce, standingOf } from '../auth/identify.ts'
 
 /**
  * The contracts of the tools an agent may use (docs/agent-api.md, POST tools/resolve). An empty list asks for
@@ -13,11 +13,10 @@ import { agentEntry, keyInForce } from '../auth/identify.ts'
  * @throws GatewayError `unauthenticated`
  */
 export async function resolve(deps: Deps, caller: Caller, names: readonly string[]): Promise<ResolveResult> {
-  const snapshot = deps.policies.current()
   await keyInForce(deps, caller)
-  agentEntry(snapshot, caller)
+  const { snapshot, entry } = standingOf(deps, caller)
   const asked = names.length === 0 ? [...(snapshot?.tools.keys() ?? [])] : [...new Set(names)]
-  const may = (name: string): boolean => snapshot?.mayUse(caller.tenant, caller.id, name) === true
+  const may = (name: string): boolean => snapshot?.mayUse(entry, name) === true
   const contracts = asked.filter(may).flatMap((name) => snapshot?.tools.get(name) ?? [])
   const count = countThatFit(contracts)
   const more = contracts.slice(count).map(({ name }) => name)

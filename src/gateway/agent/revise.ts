@@ -4,15 +4,15 @@ import type { JsonObject } from '../../contract/json.ts'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../../domain/thread.ts'
-import type { History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
 import { judge, requirePolicy } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
 import { decisionDetails, isSensitive } from './decision-record.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
-import type { Caller } from '../core/caller.ts'
+import type { Caller, Standing } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../admin/freezes.ts'
 import { historyFor } from './call-history.ts'
-import { agentEntry, keyGuard } from '../auth/identify.ts'
+import { keyGuard, standingOf } from '../auth/identify.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { makeHeading } from '../review/heading.ts'
@@ -51,8 +51,7 @@ export async function revise(
   caller: Caller,
   request: RevisionRequest,
 ): Promise<Committed<EventReceipt>> {
-  const snapshot = deps.policies.current()
-  agentEntry(snapshot, caller)
+  standingOf(deps, caller)
   refuseWithoutRoom(deps)
   const event_id = `evt_${deps.nextId()}`
   try {
@@ -75,6 +74,7 @@ async function attempt(
   request: RevisionRequest,
   { event_id, exceeded }: { readonly event_id: string; readonly exceeded: ReadonlySet<string> },
 ): Promise<Plan<EventReceipt>> {
+  const { entry } = standingOf(deps, caller)
   const snapshot = requirePolicy(deps)
   const at = deps.store.now()
   const read = await openThread(deps, caller, request)
@@ -82,11 +82,11 @@ async function attempt(
   refuseFrozen(freezes, read.value)
   deps.origin?.span.goesOn(traceOf(read.value))
   checkShape(read.value, request.revision)
-  checkPayload(snapshot, read.value, request.revision)
+  checkPayload({ snapshot, entry }, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject
-  const doer = { tenant: caller.tenant, agent: caller.id, task: request.taskId, tool: read.value.tool }
+  const doer = { tenant: caller.tenant, agent: caller.id, task: request.taskId, tool: read.value.tool, entry }
   const history = await historyFor(deps, snapshot, doer)
-  const facts = { task: request.taskId, exceeded, ...(history && { history }) }
+  const facts = { task: request.taskId, exceeded, ...(history && { history }), ...(entry && { entry }) }
   const raw = await judge(deps, snapshot, { ...callOf(caller, request.revision, payload, at), ...facts })
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
@@ -161,9 +161,9 @@ function invalid(pointer: string, message: string): GatewayError {
   })
 }
 
-function checkPayload(snapshot: Snapshot | undefined, thread: Thread, revision: Revision): void {
+function checkPayload({ snapshot, entry }: Standing, thread: Thread, revision: Revision): void {
   const payload = revision.request_payload as JsonObject
-  const problems = snapshot?.mayUse(thread.tenant, thread.agent, thread.tool)
+  const problems = snapshot?.mayUse(entry, thread.tool)
     ? snapshot.checkPayload(thread.tool, payload)
     : longTextErrors(payload)
   if (problems.length === 0) return

@@ -18,8 +18,8 @@ import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesOf, frozenOutcome } from '../admin/freezes.ts'
 import { type Doer, epochOf, historyFor, noteHistory, type Noting } from './call-history.ts'
 import { attempted, remembering, replayable } from '../core/idempotency.ts'
-import type { Caller } from '../core/caller.ts'
-import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import type { Caller, Standing } from '../core/caller.ts'
+import { keyGuard, keyInForce, standingOf } from '../auth/identify.ts'
 import { askFirst } from '../core/equal-calls.ts'
 import { budgetGuard, refuseWithoutRoom, waitingOf } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
@@ -53,15 +53,15 @@ export async function submit(
   caller: Caller,
   submission: Submission,
 ): Promise<Committed<Decision>> {
-  agentEntry(deps.policies.current(), caller)
   let exceeded: ReadonlySet<string> = new Set()
   return transact(deps, caller.tenant, async (failed) => {
     exceeded = exceededBy(exceeded, failed)
+    const standing = standingOf(deps, caller)
     const known = freezesOf(deps, caller.tenant)
     const freezes = known instanceof Promise ? await known : known
     const last = epochOf(deps, caller.tenant)
     const epoch = last instanceof Promise ? await last : last
-    const world = { snapshot: deps.policies.current(), freezes, epoch, exceeded }
+    const world = { ...standing, freezes, epoch, exceeded }
     return submission.idempotencyKey === undefined
       ? evaluate(deps, caller, submission, world)
       : evaluateOnce(deps, caller, submission, world)
@@ -69,8 +69,7 @@ export async function submit(
 }
 
 /** What a decision is made on beside the request. */
-interface World {
-  readonly snapshot: Snapshot | undefined
+interface World extends Standing {
   readonly freezes: KnownFreezes
   /** The store's. */
   readonly epoch: string
@@ -106,9 +105,9 @@ const verdictOf = ({ status }: Decision): Verdict =>
   status === 'allow' ? 'allow' : status === 'pending_review' ? 'review' : 'reject'
 
 /** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
-function checkInput(snapshot: Snapshot | undefined, caller: Caller, request: DecisionRequest): void {
+function checkInput({ snapshot, entry }: Standing, request: DecisionRequest): void {
   const payload = payloadOf(request)
-  const problems = snapshot?.mayUse(caller.tenant, caller.id, request.tool_name)
+  const problems = snapshot?.mayUse(entry, request.tool_name)
     ? snapshot.checkPayload(request.tool_name, payload)
     : longTextErrors(payload)
   if (problems.length === 0) return
@@ -134,11 +133,10 @@ async function evaluate(
   submission: Submission,
   world: World,
 ): Promise<Plan<Decision>> {
-  const { snapshot, freezes, epoch, exceeded } = world
+  const { snapshot, entry, freezes, epoch, exceeded } = world
   const { request, taskId } = submission
-  agentEntry(snapshot, caller)
   refuseWithoutRoom(deps)
-  checkInput(snapshot, caller, request)
+  checkInput(world, request)
   const at = deps.store.now()
   const sensitive =
     snapshot?.knows(caller.tenant, request.tool_name) !== false && isSensitive(snapshot, request.tool_name)
@@ -149,10 +147,10 @@ async function evaluate(
     const guards = [keyGuard(caller), freezeGuard(freezes)]
     return answerAtOnce({ outcome: frozen, history: undefined, bundle: NO_BUNDLE, guards, ...asked })
   }
-  const needed = historyFor(deps, snapshot, doer)
+  const needed = historyFor(deps, snapshot, { ...doer, entry })
   const history = needed && (await needed)
   const said = callOf(caller, request, payloadOf(request), at)
-  const call = { task: taskId, exceeded, ...(history && { history }), ...said }
+  const call = { task: taskId, exceeded, ...(history && { history }), ...(entry && { entry }), ...said }
   const outcome = await decide(deps, snapshot, call)
   const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
   const evaluation = { outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE, guards, ...asked }

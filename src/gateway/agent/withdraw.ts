@@ -8,7 +8,7 @@ import { endOfReview } from '../review/close-thread.ts'
 import { expiry } from '../review/expire.ts'
 import { freezeGuard, freezesNow } from '../admin/freezes.ts'
 import { frozenEnd } from '../review/end-frozen.ts'
-import { agentEntry, keyGuard } from '../auth/identify.ts'
+import { keyGuard, standingOf } from '../auth/identify.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { decisionOn, ownThread } from './own-thread.ts'
@@ -33,7 +33,7 @@ export async function withdraw(
   caller: Caller,
   withdrawal: Withdrawal,
 ): Promise<Committed<Decision>> {
-  agentEntry(deps.policies.current(), caller)
+  standingOf(deps, caller)
   return transact(deps, caller.tenant, async () => {
     const [thread, freezes] = await Promise.all([
       ownThread(deps, caller, withdrawal.thread_id),

@@ -1,7 +1,7 @@
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
 import { entryDigest } from '../../domain/session.ts'
-import type { AgentEntry, ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
-import { type Caller, proofOf } from '../core/caller.ts'
+import type { ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import { type Caller, proofOf, type Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { holderId, read } from '../core/records.ts'
@@ -12,7 +12,7 @@ const REMEMBERED_KEYS = 10_000
 
 /**
  * Resolves a bearer credential (docs/agent-api.md). A missing, malformed, unknown or revoked key are one and the same refusal. Whether the
- * directory still knows the holder is asked by `agentEntry` and `reviewerEntry`, which refuse alike.
+ * directory still knows the holder is asked by `standingOf` and `reviewerEntry`, which refuse alike.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`
  */
@@ -61,15 +61,17 @@ export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
 }
 
 /**
- * The agent's entry in the directory in force. Without any snapshot there is nobody to ask, and every call is refused by policy.
+ * The bundle in force with the agent's entry: looked up when the request is admitted, and again only after another bundle came into force. Without a bundle there is
+ * no directory, and policy refuses every call.
  *
  * @throws GatewayError `unauthenticated` when the directory does not know the agent
  */
-export function agentEntry(snapshot: Snapshot | undefined, caller: Caller): AgentEntry | undefined {
-  if (snapshot === undefined) return undefined
-  const entry = snapshot.directory.tenants.get(caller.tenant)?.agents.get(caller.id)
-  if (entry === undefined) throw unauthenticated()
-  return entry
+export function standingOf({ policies }: Pick<Deps, 'policies'>, { tenant, id, standing }: Caller): Standing {
+  const snapshot = policies.current()
+  if (standing !== undefined && standing.snapshot === snapshot) return standing
+  const entry = snapshot?.agentOf(tenant, id)
+  if (snapshot !== undefined && entry === undefined) throw unauthenticated()
+  return { snapshot, entry }
 }
 
 /**

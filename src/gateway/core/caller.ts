@@ -1,3 +1,5 @@
+import type { AgentEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+
 /** Who is calling, as proved by a key or a session. Nothing here ever comes from anywhere else. */
 export interface Caller {
   readonly tenant: string
@@ -12,6 +14,14 @@ export interface Caller {
   readonly keyUntil?: number
   /** Of a session only. */
   readonly session?: CallerSession
+  /** Of an agent, as its request was admitted. */
+  readonly standing?: Standing
+}
+
+/** The bundle in force, and the agent's entry in it; both undefined while none is. */
+export interface Standing {
+  readonly snapshot: Snapshot | undefined
+  readonly entry: AgentEntry | undefined
 }
 
 export type Via = 'key' | 'link' | 'oidc'

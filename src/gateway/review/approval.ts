@@ -87,7 +87,8 @@ async function refusedNow(
   const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
   // On the facts of then: by now the approval itself is part of the history, and charged.
-  const history = revision.history ?? (await historyFor(deps, snapshot, doer))
+  const entry = snapshot.agentOf(thread.tenant, thread.agent)
+  const history = revision.history ?? (await historyFor(deps, snapshot, { ...doer, entry }))
   const outcome = await judge(deps, snapshot, {
     task: thread.task_id,
     ...(history && { history }),

@@ -1,7 +1,7 @@
 import type { FastifyRequest, onRequestHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify'
 import { ERRORS, GatewayError } from '../../contract/errors.ts'
-import type { Caller } from '../../gateway/core/caller.ts'
-import { agentEntry, identify, keyInForce, recognise } from '../../gateway/auth/identify.ts'
+import type { Caller, Standing } from '../../gateway/core/caller.ts'
+import { identify, keyInForce, recognise, standingOf } from '../../gateway/auth/identify.ts'
 import type { HttpDeps } from '../deps.ts'
 import { answerProblem, asGatewayError } from '../problem.ts'
 import { bearerOf } from './auth.ts'
@@ -9,8 +9,9 @@ import { bearerOf } from './auth.ts'
 /** A known agent passes at once: a hook that waits makes Node buffer the body, which costs more than the whole check. */
 export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
   const admit = (request: FastifyRequest, caller: Caller): void => {
-    request.caller = caller
-    limitRate(http, caller)
+    const standing = standingOf(http.gateway, caller)
+    request.caller = { ...caller, standing }
+    limitRate(http, caller, standing)
   }
   return (request, _, done) => {
     const credential = bearerOf(request)
@@ -53,8 +54,8 @@ export function deadKeyFirst({ gateway }: HttpDeps): RouteOptions['errorHandler'
 }
 
 /** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate and it is spent */
-function limitRate(http: HttpDeps, caller: Caller): void {
-  const rate = agentEntry(http.gateway.policies.current(), caller)?.rate
+function limitRate(http: HttpDeps, caller: Caller, { entry }: Standing): void {
+  const rate = entry?.rate
   if (rate === undefined) return
   const retryAfterMs = http.rates.take(caller.keyHash, rate)
   if (retryAfterMs === undefined) return

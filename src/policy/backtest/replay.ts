@@ -82,7 +82,8 @@ class BundleReplay implements Replay {
     const call: Call = { ...recalled.call, history }
     const program = this.#snapshot.programOf(tool)
     const first = await this.#snapshot.decide(call)
-    if (program === undefined || !this.#snapshot.mayUse(tenant, agent, tool)) return judgementOf(first)
+    const entry = this.#snapshot.agentOf(tenant, agent)
+    if (program === undefined || !this.#snapshot.mayUse(entry, tool)) return judgementOf(first)
     const isUntold = (field: FieldIr): boolean =>
       recalled.isUntold(field) ||
       (recalled.isLoose(field) && hasDefault(program, field)) ||

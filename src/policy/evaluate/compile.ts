@@ -59,10 +59,8 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       return (rules ??= ir.ruleFiles.flatMap(rulesIn))
     },
     historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
-    mayUse(tenant, agent, tool) {
-      const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
-      return entry !== undefined && permits.mayUse(entry, tool)
-    },
+    agentOf: (tenant, agent) => head.directory.tenants.get(tenant)?.agents.get(agent),
+    mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
     knows: (tenant, tool) => permits.knows(tenant, tool),
     decide(call) {
       const refusal = permits.refusalOf(call)

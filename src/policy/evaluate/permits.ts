@@ -30,16 +30,8 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
     mayUse: (agent, tool) => toolsOf(agent).has(tool),
     knows,
     refusalOf(call) {
-      const tenant = directory.tenants.get(call.tenant)
-      if (!tenant)
-        return refuseCaller(
-          call,
-          'unknown_tenant',
-          `Tenant ${shownName(call.tenant)} is not in the directory.`,
-        )
-      const agent = tenant.agents.get(call.agent)
-      if (!agent)
-        return refuseCaller(call, 'unknown_agent', `Agent ${shownName(call.agent)} is not in the directory.`)
+      const agent = call.entry ?? directory.tenants.get(call.tenant)?.agents.get(call.agent)
+      if (!agent) return refuseCaller(call, directory)
       const contract = contracts.get(call.tool)
       if (!contract || toolsOf(agent).has(call.tool)) return undefined
       if (!knows(call.tenant, call.tool)) return refuseUnknownTool(call)
@@ -61,8 +53,11 @@ function permitted(agent: AgentEntry, contracts: ReadonlyMap<string, ToolContrac
   return new Set([...contracts.keys()].filter((tool) => globs.some((matches) => matches(tool))))
 }
 
-function refuseCaller(call: Call, by: string, message: string): Outcome {
-  return refuse(call, { by, message, baseline: 'low' })
+function refuseCaller(call: Call, { tenants }: Directory): Outcome {
+  const [by, who] = tenants.has(call.tenant)
+    ? ['unknown_agent', `Agent ${shownName(call.agent)}`]
+    : ['unknown_tenant', `Tenant ${shownName(call.tenant)}`]
+  return refuse(call, { by, message: `${who} is not in the directory.`, baseline: 'low' })
 }
 
 const MAX_SHOWN_NAME = 128

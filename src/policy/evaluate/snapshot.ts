@@ -25,8 +25,10 @@ export interface Snapshot {
   decide(call: Call): Promise<Outcome>
   /** What a decision about the tool reads of earlier calls. */
   historyNeeds(tool: string): HistoryNeeds
+  /** The agent's entry in the directory. */
+  agentOf(tenant: string, agent: string): AgentEntry | undefined
   /** May the agent use the tool: both known, and a glob of its directory entry fits. */
-  mayUse(tenant: string, agent: string, tool: string): boolean
+  mayUse(agent: AgentEntry | undefined, tool: string): boolean
   /** May any agent of the tenant use the tool? To a tenant whose agents may not, it is as absent as one that never was. */
   knows(tenant: string, tool: string): boolean
   /**
@@ -142,6 +144,8 @@ export interface Call {
   readonly history?: History
   /** Limits without room for this call, as `LimitUse.limit`. */
   readonly exceeded?: ReadonlySet<string>
+  /** The agent's entry in the directory, where the caller has looked it up. */
+  readonly entry?: AgentEntry
 }
 
 export interface Outcome {
