@@ -14,8 +14,7 @@ import type { Snapshot } from './policy/evaluate/snapshot.ts'
 import { openStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
-import { type Config, evidenceKeyOf } from './settings/config.ts'
-import { budgetsOf } from './settings/budgets.ts'
+import { budgetsOf, type Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
 import type { Deps } from './gateway/core/deps.ts'
@@ -156,7 +155,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     commitId: nextCommitId,
     deadlineMs: config.storeDeadline,
     adminKey: config.adminKey,
-    signingKey: evidenceKeyOf(config),
+    signingKey: config.signingKey,
   })
   const { commitments, adminKeyHash, newAdminKey } = own
   if (newAdminKey !== undefined) parts.onNewAdminKey?.(newAdminKey)

@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), 'cs-idle-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const idle = (env: Record<string, string>, args: readonly string[] = []): string[] =>
-  loadConfig({ env, args, parseYaml: parse }).idle.map(({ name, counts }) => `${name}: ${counts}`)
+  loadConfig({ env, args, parseYaml: parse }).withoutEffect.map(({ name, counts }) => `${name}: ${counts}`)
 
 const ON_REDIS = {
   COUNTERSIGN_STORE_USERNAME: 'countersign',
@@ -73,7 +73,7 @@ describe('a setting that says nothing beside the others', () => {
       expect.objectContaining({
         level: 'warn',
         setting: 'COUNTERSIGN_STORE_REPLICAS',
-        msg: 'a setting is ignored: it counts only with a store on Redis',
+        msg: 'the setting has no effect: it counts only with a store on Redis',
       }),
     )
   })

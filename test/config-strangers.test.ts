@@ -2,22 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { SETTINGS } from '../src/settings/config.ts'
-import { strangersIn } from '../src/settings/unknown-variables.ts'
-import { runCli } from './cli/run.ts'
+import { SETTING_ROWS } from '../src/settings/settings.ts'
+import { unknownVariables } from '../src/settings/unknown-variables.ts'
 import { startGateway } from './fault/gateway.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'cs-strangers-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-const refusal = (variable: string): string => {
-  try {
-    strangersIn({ [variable]: 'x' })
-  } catch (error) {
-    return (error as Error).message
-  }
-  return ''
-}
+const meantBy = (variable: string): (string | undefined)[] =>
+  unknownVariables({ [variable]: 'x' }).map(({ meant }) => meant)
+
+const namesIn = (env: Record<string, string>): string[] =>
+  unknownVariables(env).map(({ variable }) => variable)
 
 describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
   it.each([
@@ -27,23 +23,20 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
     ['COUNTERSIGN_SESION_IDLE', 'COUNTERSIGN_SESSION_IDLE'],
     ['COUNTERSIGN_SIGNING_KEY_FIEL', 'COUNTERSIGN_SIGNING_KEY_FILE'],
     ['COUNTERSIGN_CONFG', 'COUNTERSIGN_CONFIG'],
-  ])('ends the start when it is a slip: %s', (written, meant) => {
-    expect(refusal(written)).toBe(`\`${written}\` is no setting; did you mean \`${meant}\`?`)
+  ])('is named with the setting that was meant: %s', (written, meant) => {
+    expect(meantBy(written)).toEqual([meant])
   })
 
-  it('ends the start when it names a file for what is no secret', () => {
-    for (const { key, secret } of SETTINGS) {
-      const name = `COUNTERSIGN_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
-      expect(strangersIn({ [name]: 'x' })).toEqual([])
-      expect(refusal(`${name}_FILE`)).toBe(
-        secret === true ? '' : `\`${name}_FILE\`: only secrets may stand in a file; use \`${name}\``,
-      )
+  it('is named when it is a file for what is no secret', () => {
+    for (const { variable, secret } of SETTING_ROWS) {
+      expect(meantBy(variable)).toEqual([])
+      expect(meantBy(`${variable}_FILE`)).toEqual(secret === true ? [] : [variable])
     }
   })
 
   it('is named when it is far from all of them: it may be of somebody else, or of a later version', () => {
     const env = { COUNTERSIGN_VERSION: '1', COUNTERSIGN_IMAGE: 'x', PATH: 'x', OTHER_STOER: 'x' }
-    expect(strangersIn(env)).toEqual(['COUNTERSIGN_IMAGE', 'COUNTERSIGN_VERSION'])
+    expect(namesIn(env)).toEqual(['COUNTERSIGN_IMAGE', 'COUNTERSIGN_VERSION'])
   })
 
   it('is nobody when it is empty, is read by commands and clients, or comes from a service of that name', () => {
@@ -61,21 +54,20 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
       COUNTERSIGN_PORT_8787_TCP_ADDR: '10.0.0.1',
       COUNTERSIGN_REDIS_PORT: 'tcp://10.0.0.2:6379',
     }
-    expect(strangersIn(env)).toEqual([])
-    expect(strangersIn({ COUNTERSIGN_REDIS_PORT: '6379' })).toEqual(['COUNTERSIGN_REDIS_PORT'])
+    expect(namesIn(env)).toEqual([])
+    expect(meantBy('COUNTERSIGN_REDIS_PORT')).toEqual([undefined])
   })
 
-  it('is said by the command that starts: with exit code 2 for a slip, and by a line of the log', async () => {
-    const env = { COUNTERSIGN_STOER: 'redis://127.0.0.1' }
-    for (const command of ['serve', 'quickstart', 'config']) {
-      const { code, err } = await runCli([command], { cwd: directory, env })
-      expect([code, err]).toEqual([2, expect.stringContaining('did you mean `COUNTERSIGN_STORE`?')])
-    }
-    const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_VERSION=7'] })
+  it('is said in a line of the log of the gateway that starts, with what was meant', async () => {
+    const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_STOER=x'] })
     gateway.hangUp()
     const { lines } = await gateway.process.kill('SIGTERM')
     expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
-      expect.objectContaining({ level: 'warn', variables: ['COUNTERSIGN_VERSION'] }),
+      expect.objectContaining({
+        level: 'warn',
+        variable: 'COUNTERSIGN_STOER',
+        msg: 'the variable is no setting and is ignored; did you mean COUNTERSIGN_STORE?',
+      }),
     )
   })
 })

@@ -4,17 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import {
-  type Config,
-  ConfigError,
-  describeConfig,
-  kebab,
-  loadConfig,
-  redisAddressOf,
-  SETTINGS,
-  storePath,
-  proxyVariables,
-} from '../src/settings/config.ts'
+import { ConfigError, describeConfig, loadConfig, proxyVariables } from '../src/settings/config.ts'
+import { type Config, SETTING_ROWS } from '../src/settings/settings.ts'
+import { redisOptions } from '../src/app/store.ts'
 import { LIMITS } from '../src/contract/limits.ts'
 import { withoutPassword } from '../src/store/redis/address.ts'
 
@@ -53,7 +45,7 @@ describe('where a setting comes from', () => {
     expect(config).toEqual({
       host: '127.0.0.1',
       port: 8787,
-      store: 'file:./data',
+      store: { kind: 'embedded', path: './data', shown: 'file:./data' },
       storeReplicas: 0,
       policies: './policies',
       metricsHost: '127.0.0.1',
@@ -103,11 +95,10 @@ describe('where a setting comes from', () => {
     expect(load(['--config', two], { COUNTERSIGN_CONFIG: one }).config.port).toBe(2)
   })
 
-  it.each(SETTINGS.map((setting) => [setting.key, setting] as const))(
+  it.each(SETTING_ROWS.map((row) => [row.key, row] as const))(
     '%s by flag, environment and file',
-    (key, setting) => {
-      const { type, minimum = 0, maximum = Infinity, oneOf = [] } = setting
-      const texts: Partial<Record<keyof Config, string>> = {
+    (key, row) => {
+      const given: Partial<Record<keyof Config, string>> = {
         store: 'file:x',
         storeAccept: 'eviction',
         webhooksAllow: '127.0.0.1/32:8443',
@@ -115,12 +106,13 @@ describe('where a setting comes from', () => {
         signingKey: PEM,
         publicUrl: 'https://a.example',
         oidcIssuer: 'https://b.example',
+        oidcScopes: 'openid',
+        oidcTenant: 'acme',
         otlpEndpoint: 'http://127.0.0.1:4318',
+        durability: 'async',
+        logLevel: 'silent',
       }
-      const value =
-        type === 'integer'
-          ? String(Math.max(minimum, Math.min(2_000, maximum)))
-          : (oneOf.at(-1) ?? texts[key] ?? SECRET)
+      const value = given[key] ?? row.default ?? SECRET
       // These two go together.
       const beside: Record<string, string> =
         key === 'oidcIssuer'
@@ -128,17 +120,15 @@ describe('where a setting comes from', () => {
           : key === 'oidcClientId'
             ? { COUNTERSIGN_OIDC_ISSUER: 'https://b.example' }
             : {}
-      const snake = kebab(key).replaceAll('-', '_')
-      const of = (args: string[], env: Record<string, string>) =>
-        String(load(args, { ...beside, ...env }).config[key as keyof Config])
-      expect(of([`--${kebab(key)}=${value}`], {})).toBe(value)
-      expect(of([], { [`COUNTERSIGN_${snake.toUpperCase()}`]: value })).toBe(value)
-      expect(
-        of(
-          ['--config', file(`${snake}: ${setting.type === 'integer' ? value : JSON.stringify(value)}\n`)],
-          {},
-        ),
-      ).toBe(value)
+      const of = (args: string[], env: Record<string, string>) => {
+        const { config, texts, origins } = load(args, { ...beside, ...env })
+        expect(config[key]).toEqual(row.parse(value))
+        return [texts[key], origins[key]]
+      }
+      const path = file(`${row.name}: ${JSON.stringify(value)}\n`)
+      expect(of([`--${row.flag}=${value}`], {})).toEqual([value, 'flag'])
+      expect(of([], { [row.variable]: value })).toEqual([value, 'environment'])
+      expect(of(['--config', path], {})).toEqual([value, 'file'])
     },
   )
 
@@ -190,18 +180,20 @@ describe('secrets', () => {
 
   it('the key that signs evidence is an Ed25519 key, or nothing starts', () => {
     const good = `${PEM}\n`
-    expect(load([], { COUNTERSIGN_SIGNING_KEY_FILE: file(good) }).config.signingKey).toBe(good.trimEnd())
+    const { texts, config } = load([], { COUNTERSIGN_SIGNING_KEY_FILE: file(good) })
+    expect([texts.signingKey, typeof config.signingKey]).toEqual([good.trimEnd(), 'object'])
     for (const wrong of [pemOf(generateKeyPairSync('x25519')), 'signing-canary', good.slice(0, -30)]) {
       const message = failure([], { COUNTERSIGN_SIGNING_KEY_FILE: file(wrong) })
-      expect(message).toContain('signing_key: this is no Ed25519 private key as PEM')
+      expect(message).toContain('COUNTERSIGN_SIGNING_KEY: this is no Ed25519 private key as PEM')
       expect(message).not.toContain(wrong.slice(0, 12))
     }
   })
 
-  it('*_FILE is for secrets only: another is refused, because it would be passed over', () => {
-    expect(failure([], { COUNTERSIGN_STORE_FILE: file('redis://elsewhere') })).toBe(
-      '`COUNTERSIGN_STORE_FILE`: only secrets may stand in a file; use `COUNTERSIGN_STORE`',
-    )
+  it('*_FILE is for secrets only: another has no effect, and is named', () => {
+    const variable = 'COUNTERSIGN_STORE_FILE'
+    expect(load([], { [variable]: file('redis://elsewhere') }).unknown).toEqual([
+      { variable, meant: 'COUNTERSIGN_STORE' },
+    ])
   })
 
   it('are masked where the configuration is printed, everything else is shown with its origin', () => {
@@ -209,7 +201,7 @@ describe('secrets', () => {
     expect(JSON.stringify(lines)).not.toContain(SECRET)
     expect(lines).toContainEqual({ name: 'COUNTERSIGN_ADMIN_KEY', value: '********', origin: 'environment' })
     expect(lines).toContainEqual({ name: 'COUNTERSIGN_PORT', value: '1', origin: 'flag' })
-    expect(lines.map(({ name }) => name)).toHaveLength(SETTINGS.length)
+    expect(lines.map(({ name }) => name)).toHaveLength(SETTING_ROWS.length)
     expect(describeConfig(load([])).find(({ name }) => name === 'COUNTERSIGN_ADMIN_KEY')?.value).toBe('')
   })
 })
@@ -309,7 +301,7 @@ describe('what is refused', () => {
     expect(failure(['--store', 'file:./policies/data'])).toContain('inside the policy directory')
     expect(failure(['--store', 'file:./policies'])).toContain('inside the policy directory')
     expect(failure(['--store', 'file:./a/../policies/x'])).toContain('inside the policy directory')
-    expect(load(['--store', 'file:./policies-data']).config.store).toBe('file:./policies-data')
+    expect(load(['--store', 'file:./policies-data']).config.store.shown).toBe('file:./policies-data')
     expect(failure(['--store', 'mysql://x'])).toContain('not known')
     expect(failure(['--store', './data'])).toContain('not known')
     for (const DEBUG of ['json-rules-engine', '*', 'http,json-rules-engine:*']) {
@@ -394,12 +386,12 @@ describe('what is refused', () => {
 
   it('a store without a directory', () => {
     expect(failure(['--store', 'file:'])).toContain('store')
-    expect(storePath(load(['--store', 'file:/var/lib/x']).config)).toBe('/var/lib/x')
+    expect(load(['--store', 'file:/var/lib/x']).config.store).toMatchObject({ path: '/var/lib/x' })
   })
 })
 
 describe('where Redis is', () => {
-  const address = (args: string[]): unknown => redisAddressOf(load(args).config)
+  const address = (args: string[]): unknown => redisOptions(load(args).config).address
 
   it('one server, a cluster, or sentinels, with and without TLS, ports and passwords', () => {
     expect(address(['--store', 'redis://h'])).toEqual({
@@ -457,7 +449,16 @@ describe('where Redis is', () => {
 describe('networks of trusted proxies', () => {
   it('are addresses and networks of both families', () => {
     const text = '10.0.0.0/8, 192.0.2.1,2001:db8::/32'
-    expect(load(['--trusted-proxies', text]).config.trustedProxies).toBe(text)
+    const { trustedProxies } = load(['--trusted-proxies', text]).config
+    const isTrusted = (address: string): boolean | undefined =>
+      trustedProxies?.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+    expect(['10.9.9.9', '192.0.2.1', '192.0.2.2', '2001:db8::7', '::1'].map(isTrusted)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ])
   })
   it.each(['10.0.0.0/33', '10.0.0/8', 'proxy.example', '::1/129', '10.0.0.0/8/8', '10.0.0.0/', '10.0.0.0/x'])(
     'refuses %s',
@@ -474,9 +475,9 @@ describe('what Kubernetes makes of a Service', () => {
     COUNTERSIGN_SERVICE_HOST: '10.0.0.1',
   }
   it('is no setting, though it has the name of one, and is named', () => {
-    const { config, links, strangers } = load([], LINKS)
+    const { config, links, unknown } = load([], LINKS)
     expect([config.port, config.metricsPort]).toEqual([8787, 9464])
-    expect([links, strangers]).toEqual([['COUNTERSIGN_PORT', 'COUNTERSIGN_METRICS_PORT'], []])
+    expect([links, unknown]).toEqual([['COUNTERSIGN_PORT', 'COUNTERSIGN_METRICS_PORT'], []])
     expect(load(['--port', '1'], LINKS).config.port).toBe(1)
     expect(failure([], { COUNTERSIGN_PORT: 'x' })).toContain('whole number')
   })

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
-import { kebab, SETTINGS } from '../src/settings/config.ts'
+import { SETTING_ROWS } from '../src/settings/settings.ts'
 import { runCli } from './cli/run.ts'
 import { apiPage } from './docs/api-page.ts'
 import { cliPage } from './docs/cli-page.ts'
@@ -97,7 +97,7 @@ describe('the documents', () => {
       ),
     )
     expect(commands.filter((name) => help.get(name)?.code !== 0)).toEqual([])
-    const settings = SETTINGS.map(({ key }) => `--${kebab(key)}`)
+    const settings = SETTING_ROWS.map(({ flag }) => `--${flag}`)
     const known = (command: string, flag: string): boolean =>
       ['--help', '--config', ...settings].includes(flag) || help.get(command)?.out.includes(flag) === true
     const unknown = shown.flatMap(({ path, command, flags }) =>
@@ -189,18 +189,16 @@ describe('docs/operations.md', () => {
   const table = read('docs/operations.md')
 
   it('lists every setting with its variable, flag and default', () => {
-    for (const setting of SETTINGS) {
-      const flag = kebab(setting.key)
-      const variable = `COUNTERSIGN_${flag.replaceAll('-', '_').toUpperCase()}`
+    for (const { flag, variable, default: text } of SETTING_ROWS) {
       const row = table.split('\n').find((line) => line.includes(`| \`${variable}\` |`))
       expect(row, variable).toContain(`\`--${flag}\``)
-      if (setting.default !== undefined) expect(row, variable).toContain(`\`${setting.default}\``)
+      if (text !== undefined) expect(row, variable).toContain(`\`${text}\``)
     }
   })
 
   it('lists no setting that does not exist', () => {
     const rows = [...table.matchAll(/\| `(COUNTERSIGN_\w+)` \|/g)].length
-    expect(rows).toBe(SETTINGS.length)
+    expect(rows).toBe(SETTING_ROWS.length)
   })
 })
 

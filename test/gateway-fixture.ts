@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
 import type { WebhookParts } from '../src/app/webhooks.ts'
 import type { Config } from '../src/settings/config.ts'
-import { BUDGET_SETTINGS, type BudgetSettings } from '../src/settings/budgets.ts'
+import { SETTINGS } from '../src/settings/settings.ts'
 import type {
   ApprovalValidationResult,
   Decision,
@@ -40,9 +40,30 @@ export const HOUR = 60 * MINUTE
 /** A Monday, noon. */
 const START = Date.UTC(2026, 2, 2, 12)
 /** The defaults of all budgets. */
-const AMPLE = Object.fromEntries(
-  BUDGET_SETTINGS.map((one) => [one.key, one.default]),
-) as unknown as BudgetSettings
+const AMPLE = {
+  budgetWaitingPerAgent: Number(SETTINGS.budgetWaitingPerAgent.default),
+  budgetWaitingPerTenant: Number(SETTINGS.budgetWaitingPerTenant.default),
+  budgetBytesPerDay: Number(SETTINGS.budgetBytesPerDay.default),
+  budgetIdempotencyRecords: Number(SETTINGS.budgetIdempotencyRecords.default),
+  budgetSessionsPerReviewer: Number(SETTINGS.budgetSessionsPerReviewer.default),
+  budgetSessionsPerTenant: Number(SETTINGS.budgetSessionsPerTenant.default),
+}
+
+/** Settings as a test gives them: networks as text. */
+export type Given = Omit<Partial<Config>, 'webhooksAllow' | 'trustedProxies'> & {
+  readonly webhooksAllow?: string
+  readonly trustedProxies?: string
+}
+
+function parsed({ webhooksAllow, trustedProxies, ...others }: Given): Partial<Config> {
+  return {
+    ...others,
+    ...(webhooksAllow === undefined ? {} : { webhooksAllow: SETTINGS.webhooksAllow.parse(webhooksAllow) }),
+    ...(trustedProxies === undefined
+      ? {}
+      : { trustedProxies: SETTINGS.trustedProxies.parse(trustedProxies) }),
+  }
+}
 /** The longest delay of setTimeout: the timer of the gateway does one round at start, then tests call `due()`. */
 const NEVER_MS = 2 ** 31 - 1
 
@@ -291,7 +312,7 @@ export interface EvidenceLine {
 export interface WorldOptions {
   /** Files that differ from the bundle of the tests; null leaves one out. */
   readonly files?: Readonly<Record<string, string | null>>
-  readonly config?: Partial<Config>
+  readonly config?: Given
   /** Another store than that of the tests: with the clock of the world, or, for several gateways on one store, with its own time. */
   readonly openStore?: (clock: ManualClock) => Promise<Store>
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
@@ -336,11 +357,11 @@ export class World {
     return this.app.url
   }
 
-  async start(other: Partial<Config> = {}): Promise<void> {
+  async start(other: Given = {}): Promise<void> {
     const config: Config = {
       host: '127.0.0.1',
       port: 0,
-      store: `file:${this.#directory}/data`,
+      store: SETTINGS.store.parse(`file:${this.#directory}/data`),
       storeReplicas: 0,
       policies: this.policies,
       adminKey: ADMIN_KEY,
@@ -358,8 +379,7 @@ export class World {
       sessionLifetime: LIMITS.SESSION_MS,
       oidcScopes: 'openid email profile',
       oidcReviewerClaim: 'email',
-      ...this.#options.config,
-      ...other,
+      ...parsed({ ...this.#options.config, ...other }),
     }
     const { clock, logged } = this
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
@@ -394,7 +414,7 @@ export class World {
     await app?.close()
   }
 
-  async restart(config: Partial<Config> = {}): Promise<void> {
+  async restart(config: Given = {}): Promise<void> {
     await this.stop()
     await this.start(config)
   }

@@ -1,10 +1,10 @@
+import { BlockList } from 'node:net'
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import { createAdmission, type Admission } from '../http/admission/admission.ts'
 import { senderOf } from '../http/admission/sender.ts'
 import type { StrangerBounds } from '../http/wire/strangers.ts'
 import type { Config } from '../settings/config.ts'
-import { networksOf } from '../settings/networks.ts'
 
 /** The queue in front of everything; the log has a line when it begins to refuse requests, and one when that is over. */
 export function admissionOf(
@@ -23,5 +23,5 @@ export function admissionOf(
 
 export const strangersOf = ({ connectionsPerAddress, trustedProxies }: Config): StrangerBounds => ({
   perAddress: connectionsPerAddress,
-  trusted: networksOf(trustedProxies, 'trusted_proxies'),
+  trusted: trustedProxies ?? new BlockList(),
 })

@@ -1,4 +1,4 @@
-import { allowedOf, type Config } from '../settings/config.ts'
+import type { Config } from '../settings/settings.ts'
 import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import { createOutbound } from '../outbound/outbound.ts'
 import { openIdProvider } from '../sign-in/oidc.ts'
@@ -9,7 +9,7 @@ export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } 
   if (issuer === undefined || clientId === undefined) return {}
   const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
   const provider = openIdProvider({
-    outbound: createOutbound({ allowed: allowedOf(config), named: new URL(issuer).origin }),
+    outbound: createOutbound({ allowed: config.webhooksAllow ?? [], named: new URL(issuer).origin }),
     issuer,
     clientId,
     scopes: config.oidcScopes,

@@ -4,7 +4,8 @@
  *   telemetry, webhooks.
  * Start: store.ts, then ../app.ts.
  */
-import { acceptedOf, type Config, isEmbedded, redisAddressOf, storePath } from '../settings/config.ts'
+import { defined } from '../contract/defined.ts'
+import type { Config } from '../settings/settings.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
 import { openEmbeddedStore } from '../store/embedded/store.ts'
 import type { RedisOptions } from '../store/redis/store.ts'
@@ -16,9 +17,9 @@ import type { Store } from '../store/store.ts'
  */
 
 export async function openStore(config: Config): Promise<Store> {
-  if (isEmbedded(config))
+  if (config.store.kind === 'embedded')
     return openEmbeddedStore({
-      path: storePath(config),
+      path: config.store.path,
       minFreeBytes: config.storeMinFree,
       newWorkBytes: Math.max(config.storeMinFree, config.storeNewCallsMinFree),
     })
@@ -27,9 +28,9 @@ export async function openStore(config: Config): Promise<Store> {
 }
 
 export async function openArchive(config: Config): Promise<StoreArchive> {
-  if (isEmbedded(config)) {
+  if (config.store.kind === 'embedded') {
     const { openEmbeddedArchive } = await import('../store/embedded/archive.ts')
-    return openEmbeddedArchive({ path: storePath(config) })
+    return openEmbeddedArchive({ path: config.store.path })
   }
   const { openRedisArchive } = await import('../store/redis/archive.ts')
   return openRedisArchive(redisOptions(config))
@@ -41,9 +42,9 @@ export interface RestoreOptions {
 }
 
 export async function openRestore(config: Config, { restart }: RestoreOptions): Promise<StoreRestore> {
-  if (isEmbedded(config)) {
+  if (config.store.kind === 'embedded') {
     const { openEmbeddedRestore } = await import('../store/embedded/archive.ts')
-    return openEmbeddedRestore({ path: storePath(config) })
+    return openEmbeddedRestore({ path: config.store.path })
   }
   const { openRedisRestore } = await import('../store/redis/restore.ts')
   return openRedisRestore({ ...redisOptions(config), restart })
@@ -72,14 +73,15 @@ export async function timesInRedis(
   return timesOf(redisOptions(config), partitions)
 }
 
-function redisOptions(config: Config): RedisOptions {
-  const { sentinelPassword, durability } = config
+/** The server of the address, with the credentials that are given beside it. */
+export function redisOptions(config: Config): RedisOptions {
+  const { store, storeUsername: username, storePassword: password, sentinelPassword, durability } = config
+  if (store.kind !== 'redis') throw new TypeError('the store is not on Redis')
   return {
-    address: redisAddressOf(config),
+    address: { ...defined({ username, password }), ...store.address },
     replicas: config.storeReplicas,
-    accept: acceptedOf(config),
+    accept: config.storeAccept ?? [],
     callMs: config.storeDeadline,
-    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-    ...(durability === undefined ? {} : { durability }),
+    ...defined({ sentinelPassword, durability }),
   }
 }

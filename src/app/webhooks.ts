@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { saysTrouble } from './outage-log.ts'
-import { allowedOf, type Config } from '../settings/config.ts'
+import type { Config } from '../settings/settings.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { Deliverer } from '../gateway/webhooks/deliverer.ts'
 import type { WebhookPorts } from '../http/deps.ts'
@@ -36,7 +36,7 @@ const EVERY_MS = 500
 /** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
   const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = parts
-  const options = { allowed: allowedOf(config), ...trust }
+  const options = { allowed: config.webhooksAllow ?? [], ...trust }
   let threadDied: (error: unknown) => void = () => undefined
   const outbound = inThread
     ? createOutboundThread({ ...options, onError: (error) => threadDied(error) })

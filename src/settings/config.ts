@@ -1,18 +1,19 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Config, ConfigError, isEmbedded, type Setting, SETTINGS } from './settings.ts'
-import { checkSignIn } from './sign-in.ts'
-import { type IdleSetting, idleIn } from './without-effect.ts'
-import { flagSlip, instead, isServiceLink, strangersIn } from './unknown-variables.ts'
-import { signingKeyInPem, type SigningKey } from '../domain/checkpoint.ts'
-import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from '../store/redis/address.ts'
-import { type Allowed, parseAllowed } from '../outbound/address.ts'
-import { ACCEPTABLE, type Acceptable } from '../store/redis/settings.ts'
-import { networksOf } from './networks.ts'
+import { combinationProblem, settingsWithoutEffect, type WithoutEffect } from './combinations.ts'
+import { Misfit, takesNumbers } from './parsers.ts'
+import { type Config, ConfigError, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
+import {
+  isServiceLink,
+  suggestFlag,
+  suggestion,
+  type UnknownVariable,
+  unknownVariables,
+} from './unknown-variables.ts'
 
-export { ADMIN_KEY_CHARS, type Config, ConfigError, isEmbedded, type Setting, SETTINGS } from './settings.ts'
+export { type Config, ConfigError } from './settings.ts'
 
 /** Where settings come from: flags > environment > countersign.yaml > defaults (docs/operations.md). The only reader of process.env. */
 
@@ -20,17 +21,19 @@ export type Origin = 'flag' | 'environment' | 'file' | 'default'
 
 export interface LoadedConfig {
   readonly config: Config
-  readonly origins: Readonly<Record<keyof Config, Origin>>
+  readonly origins: Readonly<Record<SettingKey, Origin>>
+  /** Settings as they were written; absent ones are left out. */
+  readonly texts: Readonly<Partial<Record<SettingKey, string>>>
   /** Arguments that are no settings. */
   readonly positionals: readonly string[]
   /** Files that were named, or found. */
   readonly files: readonly NamedFile[]
   /** Variables that begin with `COUNTERSIGN_`, and mean nothing to a gateway. */
-  readonly strangers: readonly string[]
+  readonly unknown: readonly UnknownVariable[]
   /** Variables that Kubernetes made for a Service, and that have the name of a setting. */
   readonly links: readonly string[]
-  /** Settings that were made, and say nothing beside the others. */
-  readonly idle: readonly IdleSetting[]
+  /** Settings that have no effect in this configuration. */
+  readonly withoutEffect: readonly WithoutEffect[]
 }
 
 export interface NamedFile {
@@ -49,60 +52,88 @@ export interface ConfigSources {
 
 const FILE = 'countersign.yaml'
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** @throws ConfigError naming the setting, where it came from, and what it may be */
 export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
   const { flags, positionals } = parseFlags(args)
-  const links = Object.keys(env).filter((name) => isServiceLink(name, env[name]))
-  const strangers = strangersIn(env)
   const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
   const file = readFile(place, parseYaml)
-  const values: Record<string, unknown> = {}
-  const origins: Record<string, Origin> = {}
-  for (const setting of SETTINGS) {
-    const [raw, origin] = pick(setting, flags, env, file)
-    origins[setting.key] = origin
-    if (raw !== undefined) values[setting.key] = checked(setting, raw, labelOf(setting.key, origin, place))
+  const values: Partial<Record<SettingKey, unknown>> = {}
+  const texts: Partial<Record<SettingKey, string>> = {}
+  const origins: Partial<Record<SettingKey, Origin>> = {}
+  for (const row of SETTING_ROWS) {
+    const { key } = row
+    const [raw, origin] = pick(row, flags, env, file)
+    origins[key] = origin
+    if (raw === undefined) continue
+    const written = labelOf(row, origin, place)
+    texts[key] = textOfValue(row, raw, written)
+    values[key] = valueOf(row, texts[key], written)
   }
-  const config = values as unknown as Config
-  refuseUnsafe(config, env)
+  const config = values as Config
+  const problem = combinationProblem(config, env)
+  if (problem !== undefined) throw new ConfigError(problem)
   return {
     config,
     origins: origins as LoadedConfig['origins'],
+    texts,
     positionals,
     files: namedFiles(place, env, file),
-    strangers,
-    links,
-    idle: idleIn(config, ({ key }) => labelOf(key, origins[key] ?? 'default', place)),
+    unknown: unknownVariables(env),
+    links: Object.keys(env).filter((name) => isServiceLink(name, env[name])),
+    withoutEffect: settingsWithoutEffect(config, texts, (row) =>
+      labelOf(row, origins[row.key] ?? 'default', place),
+    ),
   }
 }
 
 function pick(
-  setting: Setting,
+  row: SettingRow,
   flags: Readonly<Record<string, string>>,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   file: Readonly<Record<string, unknown>>,
 ): [unknown, Origin] {
-  const flag = flags[kebab(setting.key)]
+  const flag = flags[row.flag]
   if (flag !== undefined) return [flag, 'flag']
-  const fromEnv = environmentValue(setting, env)
+  const fromEnv = environmentValue(row, env)
   if (fromEnv !== undefined) return [fromEnv, 'environment']
-  const fromFile = file[snake(setting.key)]
-  return fromFile === undefined ? [setting.default, 'default'] : [fromFile, 'file']
+  const fromFile = file[row.name]
+  return fromFile === undefined ? [row.default, 'default'] : [fromFile, 'file']
+}
+
+/** A file may have a number where the setting is one. */
+function textOfValue({ parse }: SettingRow, raw: unknown, written: string): string {
+  if (typeof raw === 'string') return raw
+  if (takesNumbers(parse)) return String(raw)
+  throw new ConfigError(`${written}: \`${String(raw)}\` must be text`)
+}
+
+function valueOf({ parse, secret }: SettingRow, text: string, written: string): unknown {
+  try {
+    return parse(text)
+  } catch (cause) {
+    const { message } = cause as Error
+    const shown = secret ? 'the value' : `\`${text}\``
+    throw new ConfigError(`${written}: ${cause instanceof Misfit ? `${shown} ${message}` : message}`, {
+      cause,
+    })
+  }
 }
 
 function namedFiles(
   place: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   file: Readonly<Record<string, unknown>>,
 ): NamedFile[] {
-  const secrets = SETTINGS.filter(({ secret }) => secret === true)
+  const secrets = SETTING_ROWS.filter(({ secret }) => secret === true)
   const own = Object.keys(file).length === 0 ? [] : [place ?? FILE]
-  const holds = secrets.some(({ key }) => file[snake(key)] !== undefined) ? 'secrets' : 'settings'
+  const holds = secrets.some(({ name }) => file[name] !== undefined) ? 'secrets' : 'settings'
   const authorities = env['NODE_EXTRA_CA_CERTS']
   return [
     ...own.map((path): NamedFile => ({ path, by: '--config', holds })),
-    ...secrets.flatMap(({ key }): NamedFile[] => {
-      const by = `${variableOf(key)}_FILE`
+    ...secrets.flatMap(({ variable }): NamedFile[] => {
+      const by = `${variable}_FILE`
       const path = env[by]
       return path === undefined || path === '' ? [] : [{ path, by, holds: 'secrets' }]
     }),
@@ -110,15 +141,14 @@ function namedFiles(
   ]
 }
 
-/** A secret may stand in a file that `<NAME>_FILE` names. */
+/** The value of a secret may be in a file that `<NAME>_FILE` names. */
 function environmentValue(
-  setting: Setting,
-  env: Readonly<Record<string, string | undefined>>,
+  { variable: name, standard, secret }: Pick<SettingRow, 'variable' | 'standard' | 'secret'>,
+  env: Environment,
 ): string | undefined {
-  const name = variableOf(setting.key)
   if (isServiceLink(name, env[name])) return undefined
-  if (setting.standard !== undefined && !env[name]) return env[setting.standard] || undefined
-  const path = setting.secret ? env[`${name}_FILE`] : undefined
+  if (standard !== undefined && !env[name]) return env[standard] || undefined
+  const path = secret === true ? env[`${name}_FILE`] : undefined
   if (path === undefined || path === '') return env[name] === '' ? undefined : env[name]
   if (env[name]) throw new ConfigError(`both \`${name}\` and \`${name}_FILE\` are set: use one`)
   try {
@@ -128,53 +158,20 @@ function environmentValue(
   }
 }
 
-function checked(setting: Setting, raw: unknown, label: string): string | number {
-  const problem = setting.type === 'integer' ? integerProblem(setting, raw) : textProblem(setting, raw)
-  if (problem === undefined)
-    return setting.type === 'integer' ? Number(raw) : isHost(setting) ? bare(raw as string) : (raw as string)
-  const shown = setting.secret ? 'the value' : `\`${String(raw)}\``
-  throw new ConfigError(`${label}: ${shown} ${problem}`)
-}
-
-const isHost = ({ key }: Setting): boolean => key === 'host' || key === 'metricsHost'
-
-/** `[::]`, as in a URL, is `::`. */
-const bare = (host: string): string => /^\[([0-9a-f:.]+)\]$/i.exec(host)?.[1] ?? host
-
-function integerProblem(
-  { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Setting,
-  raw: unknown,
-): string | undefined {
-  const value = typeof raw === 'number' || /^\d{1,15}$/.test(String(raw)) ? Number(raw) : Number.NaN
-  const fits = Number.isInteger(value) && value >= minimum && value <= maximum
-  return fits ? undefined : `must be a whole number from ${minimum} to ${maximum}`
-}
-
-function textProblem({ oneOf, minLength = 1, sentInHeader }: Setting, raw: unknown): string | undefined {
-  if (typeof raw !== 'string') return 'must be text'
-  if (oneOf && !oneOf.includes(raw)) return `must be one of ${oneOf.join(', ')}`
-  if (raw.length < minLength) return `must have at least ${minLength} characters`
-  return sentInHeader && !HEADER_VALUE.test(raw)
-    ? 'goes into a header: it must be printable ASCII, without a space or a line break at either end'
-    : undefined
-}
-
-const HEADER_VALUE = /^[!-~][\t -~]*[!-~]$/
-
-function labelOf(key: string, origin: Origin, place = FILE): string {
-  if (origin === 'flag') return `--${kebab(key)}`
-  return origin === 'environment' ? variableOf(key) : `${snake(key)} in ${place}`
+function labelOf({ flag, variable, name }: SettingRow, origin: Origin, place = FILE): string {
+  if (origin === 'flag') return `--${flag}`
+  return origin === 'environment' ? variable : `${name} in ${place}`
 }
 
 function parseFlags(args: readonly string[]): { flags: Record<string, string>; positionals: string[] } {
-  const names = ['config', ...SETTINGS.map((setting) => kebab(setting.key))]
+  const names = ['config', ...SETTING_ROWS.map(({ flag }) => flag)]
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]))
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     return { flags: values as Record<string, string>, positionals }
   } catch (cause) {
     const { message } = cause as Error
-    throw new ConfigError(flagSlip(message, names) ?? message, { cause })
+    throw new ConfigError(suggestFlag(message, names) ?? message, { cause })
   }
 }
 
@@ -185,10 +182,10 @@ function readFile(path: string | undefined, parseYaml: (text: string) => unknown
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw new ConfigError(`${path ?? FILE}: expected settings, one per line`)
   }
-  const known = SETTINGS.map((setting) => snake(setting.key))
+  const known = SETTING_ROWS.map(({ name }) => name)
   const unknown = Object.keys(value).find((key) => !known.includes(key))
   if (unknown !== undefined) {
-    throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; ${instead(unknown, known)}`)
+    throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; ${suggestion(unknown, known)}`)
   }
   return value as Record<string, unknown>
 }
@@ -219,135 +216,17 @@ function reasonOf(cause: unknown): string {
   return (cause as Error).message.split(',')[0] ?? ''
 }
 
-/** The key that signs evidence, when it is not to be the one in the store. @throws ConfigError */
-export function evidenceKeyOf({ signingKey }: Pick<Config, 'signingKey'>): SigningKey | undefined {
-  if (signingKey === undefined) return undefined
-  const key = signingKeyInPem(signingKey)
-  if (key === undefined)
-    throw new ConfigError(
-      'signing_key: this is no Ed25519 private key as PEM; `openssl genpkey -algorithm ed25519` makes one',
-    )
-  return key
-}
-
-/** Combinations that would break a promise of the product. */
-function refuseUnsafe(config: Config, env: Readonly<Record<string, string | undefined>>): void {
-  if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
-    throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
-  }
-  checkSignIn(config)
-  checkEndpoint(config)
-  networksOf(config.trustedProxies, 'trusted_proxies')
-  evidenceKeyOf(config)
-  acceptedOf(config)
-  allowedOf(config)
-  if (isRedisAddress(config.store)) {
-    redisAddressOf(config)
-    return
-  }
-  if (!isEmbedded(config)) {
-    // its scheme only: what is no address may be anything, a password that lacks an @ too
-    const scheme = /^[a-z][\w+.-]*:/i.exec(config.store)?.[0]
-    throw new ConfigError(
-      `store: ${scheme === undefined ? 'an address without a scheme' : `\`${scheme}\``} is not known here; use file:<directory> or ${REDIS_FORMS}`,
-    )
-  }
-  if (storePath(config) === '')
-    throw new ConfigError('store: `file:` names no directory; use file:<directory>')
-  const data = storePath(config)
-  const { policies } = config
-  if (isWithin(resolve(data), resolve(policies)) || isWithin(realPath(data), realPath(policies)))
-    throw new ConfigError('store: state must not lie inside the policy directory')
-}
-
-const isWithin = (path: string, directory: string): boolean =>
-  path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
-
-/** Where a path leads when links are followed; of what is not there yet, as far as it is there. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const parent = dirname(resolve(path))
-    return parent === resolve(path) ? parent : join(realPath(parent), basename(path))
-  }
-}
-
-/** @throws ConfigError for what is no network and port */
-export function allowedOf({ webhooksAllow = '' }: Config): Allowed[] {
-  try {
-    return parseAllowed(webhooksAllow)
-  } catch (cause) {
-    throw new ConfigError(`webhooks_allow: ${(cause as Error).message}`, { cause })
-  }
-}
-
-/** @throws ConfigError */
-function checkEndpoint({ otlpEndpoint }: Config): void {
-  if (otlpEndpoint === undefined) return
-  const url = URL.canParse(otlpEndpoint) ? new URL(otlpEndpoint) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
-    throw new ConfigError('otlp_endpoint: must be an http or https address, such as http://127.0.0.1:4318')
-  if (url.username !== '' || url.password !== '' || url.search !== '')
-    throw new ConfigError('otlp_endpoint: credentials do not belong in it; use OTEL_EXPORTER_OTLP_HEADERS')
-}
-
-/** The server of the address, with the credentials that stand beside it. @throws ConfigError */
-export function redisAddressOf(config: Config): ReturnType<typeof parseRedisAddress> {
-  const { store, storeUsername: username, storePassword: password } = config
-  try {
-    const address = parseRedisAddress(store)
-    return {
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-      ...address,
-    }
-  } catch (cause) {
-    throw new ConfigError(`store: ${(cause as Error).message}`, { cause })
-  }
-}
-
-/** @throws ConfigError for a name that nothing has */
-export function acceptedOf({ storeAccept = '' }: Config): Acceptable[] {
-  return storeAccept
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-    .map((name) => {
-      const known = ACCEPTABLE.find((one) => one === name)
-      if (known === undefined)
-        throw new ConfigError(`store_accept: \`${name}\` is no name; known are ${ACCEPTABLE.join(', ')}`)
-      return known
-    })
-}
-
-/** Where the store is, as it may be shown. */
-export const shownStore = (config: Config): string => withoutPassword(config.store)
-
-/** The directory of the embedded store. */
-export function storePath(config: Config): string {
-  return config.store.slice('file:'.length)
-}
-
-/** Every setting with its value and where that came from; secrets masked. */
+/** Every setting with its value and where that came from; secrets are masked, and the password in an address. */
 export function describeConfig({
   config,
+  texts,
   origins,
 }: LoadedConfig): { name: string; value: string; origin: Origin }[] {
-  return SETTINGS.map((setting) => {
-    const value = config[setting.key]
-    const shown = value === undefined ? '' : setting.secret ? '********' : shownValue(setting, value)
-    return { name: variableOf(setting.key), value: shown, origin: origins[setting.key] }
+  return SETTING_ROWS.map(({ key, variable, secret }) => {
+    const text = key === 'store' ? config.store.shown : (texts[key] ?? '')
+    return { name: variable, value: secret && text !== '' ? '********' : text, origin: origins[key] }
   })
 }
-
-function shownValue({ key }: Setting, value: string | number | readonly string[]): string {
-  return key === 'store' ? withoutPassword(String(value)) : String(value)
-}
-
-export const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-const variableOf = (key: string): string => `COUNTERSIGN_${snake(key).toUpperCase()}`
 
 /** What the command line needs of the environment to reach a running gateway. */
 export function clientEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): {
@@ -367,12 +246,11 @@ export function clientEnvironment(env: Readonly<Record<string, string | undefine
 export function adminKeyOf(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {
-  const setting = SETTINGS.find(({ key }) => key === 'adminKey') as Setting
-  return environmentValue(setting, env)
+  return environmentValue({ variable: 'COUNTERSIGN_ADMIN_KEY', secret: true }, env)
 }
 
-/** The environment for a program of somebody else: nothing of ours, and so none of the credentials of the gateway. */
-export function foreignEnvironment(
+/** The environment for a program that is not ours: without our variables, and so without the credentials of the gateway. */
+export function environmentForChildren(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^COUNTERSIGN_/i.test(name)))

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { SETTINGS } from '../../src/settings/config.ts'
+import { SETTING_ROWS } from '../../src/settings/settings.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { stages } from './dockerfile.ts'
 import { at, lines, type Loose, read, temporaryDirectory, yaml } from './files.ts'
@@ -140,7 +140,7 @@ describe('compose.yaml', () => {
     const servers = [...read('deploy/compose/haproxy.cfg').matchAll(/^ {2}server (\S+) (\S+)/gm)].map(
       ([, , to]) => to,
     )
-    const port = (key: string): unknown => SETTINGS.find((setting) => setting.key === key)?.default
+    const port = (key: string): unknown => SETTING_ROWS.find((setting) => setting.key === key)?.default
     const names = gateways.map(([name]) => name)
     expect(servers).toEqual([...names.map((name) => `${name}:${String(port('port'))}`), 'grafana:3000'])
     const [{ targets }] = yaml('deploy/prometheus/prometheus.yaml').scrape_configs[0].static_configs

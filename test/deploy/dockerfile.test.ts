@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SETTINGS } from '../../src/settings/config.ts'
+import { SETTING_ROWS } from '../../src/settings/settings.ts'
 import { healthCommand, isSentToBuilder, stages } from './dockerfile.ts'
 import { at, lines, read } from './files.ts'
 
 const [build, runtime] = stages()
 const packaged = JSON.parse(read('package.json')) as { version: string; license: string; files: string[] }
-const defaultOf = (key: string): unknown => SETTINGS.find((setting) => setting.key === key)?.default
+const defaultOf = (key: string): unknown => SETTING_ROWS.find((setting) => setting.key === key)?.default
 
 describe('the Dockerfile', () => {
   it('builds in one stage and runs in another, both on the same pinned Debian', () => {

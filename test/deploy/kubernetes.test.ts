@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { PUBLIC } from '../../src/contract/operations/public.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { SETTINGS } from '../../src/settings/config.ts'
+import { SETTING_ROWS } from '../../src/settings/settings.ts'
 import { DRAINING } from '../../src/http/wire/shutdown.ts'
 import { runCli } from '../cli/run.ts'
 import { run } from '../debian.ts'
@@ -18,7 +18,7 @@ const workloads = [...ofKind('Deployment'), ...ofKind('StatefulSet')]
 const podOf = (workload: Loose): Loose => workload.spec.template.spec
 const containers = workloads.flatMap((one) => podOf(one).containers as Loose[])
 const gateway = podOf(named('Deployment', 'countersign')).containers[0]
-const portOf = (key: string): unknown => SETTINGS.find((setting) => setting.key === key)?.default
+const portOf = (key: string): number => Number(SETTING_ROWS.find((setting) => setting.key === key)?.default)
 
 let directory: string
 beforeAll(async () => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { kebab, SETTINGS } from '../../src/settings/config.ts'
+import { SETTING_ROWS } from '../../src/settings/settings.ts'
 import { deploymentFiles, read, yamlDocuments } from './files.ts'
-
-const variableOf = (key: string): string => `COUNTERSIGN_${kebab(key).replaceAll('-', '_').toUpperCase()}`
 
 const known = new Set([
   'COUNTERSIGN_CONFIG',
-  ...SETTINGS.flatMap(({ key, secret }) => [variableOf(key), ...(secret ? [`${variableOf(key)}_FILE`] : [])]),
+  ...SETTING_ROWS.flatMap(({ variable, secret }) => [variable, ...(secret ? [`${variable}_FILE`] : [])]),
 ])
 
 describe('the files of a deployment', () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Config } from '../../src/settings/config.ts'
 import { BUNDLE } from '../bundle.ts'
 import {
+  type Given,
   type Answer,
   call,
   HOUR,
@@ -15,7 +15,7 @@ import {
 let world: World
 afterEach(() => world.close())
 
-const open = async (config: Partial<Config> = {}, budgets: readonly string[] = []): Promise<World> => {
+const open = async (config: Given = {}, budgets: readonly string[] = []): Promise<World> => {
   const lines = budgets.length === 0 ? [] : ['budgets:', ...budgets.map((line) => `  ${line}`), '']
   world = await openWorld({ config, files: { 'routing.yaml': BUNDLE['routing.yaml'] + lines.join('\n') } })
   return world

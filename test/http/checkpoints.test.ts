@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SETTINGS } from '../../src/settings/settings.ts'
 import type { CheckpointList, VerifierKeys } from '../../src/contract/checkpoint.ts'
 import { openCheckpoint } from '../../src/domain/checkpoint.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
@@ -130,7 +131,7 @@ describe('GET /api/admin/checkpoints', () => {
         own.logged.filter((line) => line.includes('signed by another key') && line.includes('"acme"')).length
       for (const [i, signingKey] of [pem(), pem()].entries()) {
         expect(warned()).toBe(i)
-        await own.restart({ signingKey })
+        await own.restart({ signingKey: SETTINGS.signingKey.parse(signingKey) })
         made.push(await newest())
         // who forgot to give a gateway its key hears of it; once for each change
         await newest()

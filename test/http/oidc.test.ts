@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Config } from '../../src/settings/config.ts'
 import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
 import type { Me, SignInOptions, SignedIn } from '../../src/contract/session.ts'
 import { beginFlow } from '../../src/gateway/auth/identity-provider.ts'
@@ -9,6 +8,7 @@ import { createOutbound } from '../../src/outbound/outbound.ts'
 import { Receivers } from '../webhooks/receiver.ts'
 import { openIdProvider } from '../../src/sign-in/oidc.ts'
 import {
+  type Given,
   type Agent,
   type Answer,
   call,
@@ -66,7 +66,7 @@ interface Pair {
 
 /** A provider and a gateway that trusts it. */
 async function pair(
-  config: Partial<Config> = {},
+  config: Given = {},
   options: Partial<ProviderOptions> = {},
   files: WorldOptions['files'] = {},
 ): Promise<Pair> {

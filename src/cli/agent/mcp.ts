@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { SERVER_NAME, serverOf } from '../../contract/tool-source.ts'
-import { foreignEnvironment } from '../../settings/config.ts'
+import { environmentForChildren } from '../../settings/config.ts'
 import { linesOf, LongLine } from '../../system/lines.ts'
 import { createProxy, type Proxy } from '../../mcp/proxy.ts'
 import { LONGEST_LINE_BYTES, room, type ServerProcess, startServer } from '../../mcp/server-process.ts'
@@ -50,7 +50,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   // a server may speak before it is asked
   let proxy: Proxy | undefined
   const left = new AbortController()
-  const child = startServer(command, foreignEnvironment(), (line) => {
+  const child = startServer(command, environmentForChildren(), (line) => {
     proxy?.fromServer(line)
     return room(process.stdout, left.signal)
   })

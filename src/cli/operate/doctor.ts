@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Config, isEmbedded, type LoadedConfig, storePath } from '../../settings/config.ts'
+import { type Config, type LoadedConfig } from '../../settings/config.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import { lookAtCertificates } from './doctor/certificates.ts'
 import { lookAtFiles, newestOf } from './doctor/files.ts'
@@ -71,7 +71,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
 
 /** Some that were surely written before now. */
 function filesOf(config: Config): string[] {
-  const data = isEmbedded(config) ? [join(storePath(config), 'store.mdb')] : []
+  const data = config.store.kind === 'embedded' ? [join(config.store.path, 'store.mdb')] : []
   return [fileURLToPath(import.meta.url), config.policies, ...data]
 }
 

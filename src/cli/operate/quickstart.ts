@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { App, AppParts } from '../../app.ts'
-import { type Config, isEmbedded, type LoadedConfig, storePath } from '../../settings/config.ts'
+import { type Config, type LoadedConfig } from '../../settings/config.ts'
 import { issueKey } from '../../gateway/auth/keys.ts'
 import {
   DEMO_FILE,
@@ -38,8 +38,7 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   const read = readSettings(args, QUICKSTART_USAGE)
   const loaded = await withOwnPolicies(read)
   const { config } = loaded
-  if (!isEmbedded(config))
-    throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
+  directoryOf(config)
   const asked = untilAskedToStop()
   const { app, welcome } = await begin(loaded)
   console.log(welcome)
@@ -74,7 +73,7 @@ async function begin(loaded: LoadedConfig): Promise<{ app: App; welcome: string 
     const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key), say)
     warnOfSettings(log, loaded)
     warnOfClock(log, app.deps.store.now() - Date.now())
-    const places = { directory: storePath(config), policies: config.policies }
+    const places = { directory: directoryOf(config), policies: config.policies }
     const credentials = await demoCredentials(app, places)
     const shown = { ...credentials, link: await signInLink(app), newAdminKey }
     return { app, welcome: banner(config, app, shown) }
@@ -159,12 +158,12 @@ function banner(config: Config, app: App, credentials: Shown): string {
     `  It works once, within ten minutes.${process.stdin.isTTY ? ' Enter prints another.' : ''}`,
     '',
     `  Policies     ${config.policies}: ${tools} tools, ${rules} rules, revision ${snapshot?.revision.slice(0, 12) ?? 'none'}; edit a file and it reloads`,
-    `  State        ${config.store}: every answer is on disk before it is given (fsync)`,
+    `  State        ${config.store.shown}: every answer is on disk before it is given (fsync)`,
     `  Metrics      ${app.metricsUrl}`,
     ...admin,
     `  Agent key    ${credentials.agent_key}`,
     `               ${credentials.tenant}/${credentials.agent}, for this demo`,
-    `  Reviewer     ${credentials.tenant}/${credentials.reviewer}; both keys are in ${join(storePath(config), DEMO_FILE)} (mode 0600)`,
+    `  Reviewer     ${credentials.tenant}/${credentials.reviewer}; both keys are in ${join(directoryOf(config), DEMO_FILE)} (mode 0600)`,
     '',
     '  Next, in a second terminal:',
     '',
@@ -179,4 +178,10 @@ function banner(config: Config, app: App, credentials: Shown): string {
     '  Ctrl-C stops the gateway.',
     '',
   ].join('\n')
+}
+
+/** The directory of the embedded store. @throws CliFailure for another store */
+function directoryOf({ store }: Config): string {
+  if (store.kind === 'embedded') return store.path
+  throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
 }

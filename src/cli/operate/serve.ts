@@ -9,7 +9,6 @@ import {
   loadConfig,
   type LoadedConfig,
   proxyVariables,
-  shownStore,
 } from '../../settings/config.ts'
 import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
 import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
@@ -35,7 +34,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     {
       url: app.url,
       metrics: app.metricsUrl,
-      store: shownStore(config),
+      store: config.store.shown,
       durability: app.deps.store.durability,
       policies: config.policies,
     },
@@ -79,10 +78,10 @@ export interface Started {
   readonly log: Logger
 }
 
-/** What was said and does not count. A later version may know it, or the next start: it does not end this one, and is not passed over unseen. */
+/** Settings and variables that have no effect. They do not end the start: a later version may know them. */
 export function warnOfSettings(
   log: Pick<Logger, 'warn'>,
-  { strangers: variables, links, idle }: Pick<LoadedConfig, 'strangers' | 'links' | 'idle'>,
+  { unknown, links, withoutEffect }: Pick<LoadedConfig, 'unknown' | 'links' | 'withoutEffect'>,
   proxies: readonly string[] = proxyVariables(),
 ): void {
   if (links.length > 0)
@@ -92,10 +91,15 @@ export function warnOfSettings(
       { variables: proxies },
       'a proxy for outgoing connections has no effect: webhooks and sign-in connect directly',
     )
-  if (variables.length > 0)
-    log.warn({ variables }, 'variables that begin as ours do and are no settings are ignored')
-  for (const { name, counts } of idle)
-    log.warn({ setting: name }, `a setting is ignored: it counts only ${counts}`)
+  for (const { variable, meant } of unknown)
+    log.warn(
+      { variable },
+      meant === undefined
+        ? 'the variable is no setting and is ignored'
+        : `the variable is no setting and is ignored; did you mean ${meant}?`,
+    )
+  for (const { name, counts } of withoutEffect)
+    log.warn({ setting: name }, `the setting has no effect: it counts only ${counts}`)
 }
 
 /** As from which the alert on it is raised (deploy/prometheus/alerts.yaml). */

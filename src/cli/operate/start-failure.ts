@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import type { Config } from '../../settings/config.ts'
-import { isEmbedded, shownStore } from '../../settings/config.ts'
+import {} from '../../settings/config.ts'
 import { CliFailure } from '../terminal/failure.ts'
 import { redisAdvice } from './redis-advice.ts'
 
@@ -41,7 +41,7 @@ const ADVICE: readonly Advice[] = [
   {
     fits: ({ message }) => message.includes('in use by another process'),
     hint: (config) =>
-      `end the gateway that has ${shownStore(config)}, or give this one another place with --store`,
+      `end the gateway that has ${config.store.shown}, or give this one another place with --store`,
   },
   {
     fits: ({ message }) => message.startsWith('the data directory'),
@@ -52,7 +52,7 @@ const ADVICE: readonly Advice[] = [
 /** What a gateway did not start for, and what to do where that can be said. */
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
-  const redis = isEmbedded(config) ? undefined : redisAdvice(cause.message)
+  const redis = config.store.kind === 'embedded' ? undefined : redisAdvice(cause.message)
   const hint = redis ?? fileAdvice(cause) ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config, cause)
   return new CliFailure(`cannot start: ${cause.message.trim()}`, { cause, hint })
 }

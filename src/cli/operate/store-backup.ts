@@ -5,7 +5,7 @@ import { writeFileWhole, writeNameless } from '../../backup/file.ts'
 import type { Totals } from '../../backup/format.ts'
 import { restoreBackup, verifyBackup } from '../../backup/restore.ts'
 import { writeBackup } from '../../backup/write.ts'
-import { type Config, shownStore } from '../../settings/config.ts'
+import { type Config } from '../../settings/config.ts'
 import type { StoreArchive } from '../../store/archive.ts'
 import { breakable } from '../terminal/cancellable.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
@@ -62,7 +62,7 @@ export async function restoreStore(config: Config, file: string, options: Restor
       return restoreBackup(read(), restore, signal)
     }),
   )
-  console.log(`restored into ${shownStore(config)}, read back and compared: ${counted(totals)}`)
+  console.log(`restored into ${config.store.shown}, read back and compared: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
   console.log('every approval and token of before is void; threads that wait can still be decided')
 }

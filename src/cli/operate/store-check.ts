@@ -1,5 +1,5 @@
 import { openArchive } from '../../app/store.ts'
-import { type Config, shownStore } from '../../settings/config.ts'
+import { type Config } from '../../settings/config.ts'
 import { type CheckReport, checkStore } from '../../gateway/integrity/store.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { orExplain } from './store-failure.ts'
@@ -20,7 +20,7 @@ export async function checkStoreOf(config: Config, format: 'text' | 'json'): Pro
   for (const { law, partition, what } of report.findings)
     console.log(onOneLine(`${law} ${partition}: ${what}`))
   if (report.omitted > 0) console.log(`... and ${report.omitted} more`)
-  console.log(`${verdict(report)} in ${shownStore(config)}: ${counted(report)}`)
+  console.log(`${verdict(report)} in ${config.store.shown}: ${counted(report)}`)
 }
 
 function asJson(report: CheckReport): object {

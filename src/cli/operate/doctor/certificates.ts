@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../../../settings/config.ts'
-import { isEmbedded, redisAddressOf } from '../../../settings/config.ts'
+import {} from '../../../settings/config.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 
 const CONNECT_MS = 3_000
@@ -29,8 +29,8 @@ function peersOf(config: Config): Peer[] {
     const { hostname: host, port } = new URL(text)
     return [{ what, host: host.replace(/^\[|\]$/g, ''), port: Number(port || 443) }]
   })
-  if (isEmbedded(config)) return fromUrls
-  const { tls, hosts } = redisAddressOf(config)
+  if (config.store.kind === 'embedded') return fromUrls
+  const { tls, hosts } = config.store.address
   return [...fromUrls, ...(tls ? hosts.map((host) => ({ what: 'Redis', ...host })) : [])]
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
 import { X509Certificate } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { type Config, isEmbedded, type NamedFile, storePath } from '../../../settings/config.ts'
+import { type Config, type NamedFile } from '../../../settings/config.ts'
 import { certificateFinding } from './certificates.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 
@@ -14,7 +14,7 @@ const GROUP_AND_OTHERS = 0o077
 export function lookAtFiles(config: Config, named: readonly NamedFile[]): Finding[] {
   const findings = [
     ...named.flatMap(lookAtNamed),
-    ...(isEmbedded(config) ? lookAtData(storePath(config)) : []),
+    ...(config.store.kind === 'embedded' ? lookAtData(config.store.path) : []),
     ...lookAtPolicies(config.policies),
   ]
   return findings.length > 0 ? findings : [ok('files', 'nobody else can read secrets or write policies')]

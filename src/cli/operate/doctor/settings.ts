@@ -1,6 +1,6 @@
 import { listenAddress } from '../../../app/listen-address.ts'
 import { createServer } from 'node:net'
-import { type Config, isEmbedded, type LoadedConfig, redisAddressOf } from '../../../settings/config.ts'
+import { type Config, type LoadedConfig } from '../../../settings/config.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/
@@ -30,18 +30,24 @@ export function lookAtNode({
   return ok('node', `Node.js ${node}`)
 }
 
-export function lookAtConfig({ origins, strangers, idle }: LoadedConfig): Finding[] {
+export function lookAtConfig({ origins, unknown, withoutEffect }: LoadedConfig): Finding[] {
   const from = (origin: string): number => Object.values(origins).filter((one) => one === origin).length
   const set = `${from('flag')} by flag, ${from('environment')} by environment, ${from('file')} by file`
-  const ignored = strangers.map((name) =>
+  const ignored = unknown.map(({ variable, meant }) =>
     warning(
       'config',
-      `${name} is no setting: it is ignored`,
-      'take it away, or look in `countersign config` for what was meant',
+      `${variable} is no setting and is ignored`,
+      meant === undefined
+        ? 'take it away, or look in `countersign config` for what was meant'
+        : `did you mean ${meant}?`,
     ),
   )
-  const without = idle.map(({ name, counts }) =>
-    warning('config', `${name} is ignored: it counts only ${counts}`, 'take it away, or set what it is for'),
+  const without = withoutEffect.map(({ name, counts }) =>
+    warning(
+      'config',
+      `${name} has no effect: it counts only ${counts}`,
+      'take it away, or set what it is for',
+    ),
   )
   return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored, ...without]
 }
@@ -90,8 +96,8 @@ function lookAtAddress({ host, publicUrl, metricsHost }: Config): Finding[] {
 }
 
 function lookAtStoreSettings(config: Config): Finding[] {
-  if (isEmbedded(config)) return []
-  const { tls, hosts } = redisAddressOf(config)
+  if (config.store.kind === 'embedded') return []
+  const { tls, hosts } = config.store.address
   const findings: Finding[] = []
   if (!tls && hosts.some(({ host }) => !isLoopback(host)))
     findings.push(warning('store', 'Redis is on another machine and not encrypted', 'use rediss://'))
@@ -105,7 +111,11 @@ function lookAtStoreSettings(config: Config): Finding[] {
     )
   if (config.storeAccept !== undefined)
     findings.push(
-      warning('store', `store_accept=${config.storeAccept}`, 'mend the settings of Redis and take it away'),
+      warning(
+        'store',
+        `store_accept=${config.storeAccept.join(',')}`,
+        'mend the settings of Redis and take it away',
+      ),
     )
   return findings
 }

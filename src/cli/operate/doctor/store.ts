@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { openStore } from '../../../app/store.ts'
-import { type Config, isEmbedded, shownStore, storePath } from '../../../settings/config.ts'
+import { type Config } from '../../../settings/config.ts'
 import { put, remove, SYSTEM } from '../../../gateway/core/records.ts'
 import { redisAdvice } from '../redis-advice.ts'
 import { directoryAdvice, fileAdvice } from '../start-failure.ts'
@@ -18,19 +18,19 @@ const DATE_FUZZ_MS = 2_000
 
 /** Opens the store as the gateway would: reachable, durable as configured, and taking writes. A gateway that runs holds the embedded one. */
 export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
-  const name = shownStore(config)
-  if (isEmbedded(config)) {
+  const name = config.store.shown
+  if (config.store.kind === 'embedded') {
     if (isRunning) return [ok('store', `${name} is held by the gateway, which speaks for it`)]
-    const finding = unopened(storePath(config), name)
+    const finding = unopened(config.store.path, name)
     if (finding !== undefined) return [finding]
   }
   try {
     const findings = await open(config, name)
-    if (isEmbedded(config)) return findings
+    if (config.store.kind === 'embedded') return findings
     return [...findings, ...(await lookAtRedisTime(config)), ...(await lookAtReplicas(config))]
   } catch (cause) {
     const message = (cause as Error).message.trim()
-    const advice = isEmbedded(config) ? fileAdvice(cause as Error) : redisAdvice(message)
+    const advice = config.store.kind === 'embedded' ? fileAdvice(cause as Error) : redisAdvice(message)
     const otherwise = 'docs/operations.md and docs/store.md say what a store needs'
     return [error('store', `${name}: ${message}`, advice ?? otherwise)]
   }
@@ -75,13 +75,18 @@ async function open(config: Config, name: string): Promise<Finding[]> {
         error(
           'store',
           `${name} answers reads and refuses writes: ${refused}`,
-          (isEmbedded(config) ? undefined : redisAdvice(refused)) ?? 'mend it; until then every call is 503',
+          (config.store.kind === 'embedded' ? undefined : redisAdvice(refused)) ??
+            'mend it; until then every call is 503',
         ),
       ]
     const start = performance.now()
     await store.get(SYSTEM, 'secret', 'admin')
     const tookMs = performance.now() - start
-    const clock = clockFinding(isEmbedded(config) ? 'the last write' : 'Redis', store.now(), Date.now())
+    const clock = clockFinding(
+      config.store.kind === 'embedded' ? 'the last write' : 'Redis',
+      store.now(),
+      Date.now(),
+    )
     const read = `${tookMs.toFixed(1)} ms for a read`
     return [
       tookMs > SLOW_MS

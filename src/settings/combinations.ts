@@ -1,0 +1,56 @@
+import { realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type Config, type Only, ONLY, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
+
+/** A combination of settings that would break a promise of the product, in a sentence. */
+export function combinationProblem(
+  { store, policies, oidcIssuer, oidcClientId }: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  if (/json-rules-engine|\*/.test(env['DEBUG'] ?? ''))
+    return 'DEBUG: the rules engine would print payloads to the log; unset it'
+  if (oidcIssuer === undefined && oidcClientId !== undefined)
+    return 'oidc_client_id: it needs oidc_issuer beside it'
+  if (oidcClientId === undefined && oidcIssuer !== undefined)
+    return 'oidc_issuer: it needs oidc_client_id beside it'
+  if (store.kind === 'redis') return undefined
+  const data = store.path
+  return isWithin(resolve(data), resolve(policies)) || isWithin(realPath(data), realPath(policies))
+    ? 'store: state must not lie inside the policy directory'
+    : undefined
+}
+
+const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
+
+/** The path with its links followed; of a path that does not exist yet, as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(resolve(path))
+    return parent === resolve(path) ? parent : join(realPath(parent), basename(path))
+  }
+}
+
+/** A setting that was made, and has no effect in this configuration. */
+export interface WithoutEffect {
+  /** As it was written: a flag, a variable, or a key and its file. */
+  readonly name: string
+  /** With what it has an effect. */
+  readonly counts: string
+}
+
+/** A setting that repeats its default is none of them: `store_replicas: 0` is true of a file, too. */
+export function settingsWithoutEffect(
+  { store, oidcIssuer }: Config,
+  texts: Readonly<Partial<Record<SettingKey, string>>>,
+  nameOf: (row: SettingRow) => string,
+): WithoutEffect[] {
+  const there: readonly Only[] = oidcIssuer === undefined ? [store.kind] : [store.kind, 'oidc']
+  return SETTING_ROWS.flatMap((row) => {
+    const { only, key } = row
+    if (only === undefined || there.includes(only) || texts[key] === row.default) return []
+    return [{ name: nameOf(row), counts: ONLY[only] }]
+  })
+}

@@ -1,0 +1,170 @@
+import { BlockList, isIP } from 'node:net'
+import { signingKeyInPem, type SigningKey } from '../domain/checkpoint.ts'
+import { TENANT_NAME } from '../domain/id.ts'
+import { type Allowed, parseAllowed } from '../outbound/address.ts'
+import {
+  isRedisAddress,
+  parseRedisAddress,
+  REDIS_FORMS,
+  type RedisAddress,
+  withoutPassword,
+} from '../store/redis/address.ts'
+import { ACCEPTABLE, type Acceptable } from '../store/redis/settings.ts'
+
+/** Reads the text of a setting. @throws Misfit when the value is not of its form, Error with a sentence of its own */
+export type Parse<T> = (text: string) => T
+
+/** What a value must be; whoever reports it names the setting and, unless it is a secret, the value. */
+export class Misfit extends Error {
+  override readonly name = 'Misfit'
+}
+
+export const text: Parse<string> = (value) => {
+  if (value === '') throw new Misfit('must have at least 1 characters')
+  return value
+}
+
+/** A whole number, also when the file has it as a number. */
+export const whole = (minimum: number, maximum: number): Parse<number> =>
+  Object.assign(
+    (value: string): number => {
+      const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+      if (!(number >= minimum && number <= maximum))
+        throw new Misfit(`must be a whole number from ${minimum} to ${maximum}`)
+      return number
+    },
+    { takesNumbers: true },
+  )
+
+export const takesNumbers = (parse: Parse<unknown>): boolean => 'takesNumbers' in parse
+
+export const oneOf =
+  <const Value extends string>(...values: readonly Value[]): Parse<Value> =>
+  (given) => {
+    const found = values.find((value) => value === given)
+    if (found === undefined) throw new Misfit(`must be one of ${values.join(', ')}`)
+    return found
+  }
+
+/** Callers send it in a header, which carries printable ASCII and loses spaces at either end (RFC 9110 section 5.5). */
+export const headerValue =
+  (minChars: number): Parse<string> =>
+  (value) => {
+    if (value.length < minChars) throw new Misfit(`must have at least ${minChars} characters`)
+    if (!/^[!-~][\t -~]*[!-~]$/.test(value))
+      throw new Misfit(
+        'goes into a header: it must be printable ASCII, without a space or a line break at either end',
+      )
+    return value
+  }
+
+/** `[::]`, as in a URL, is `::`. */
+export const host: Parse<string> = (value) => /^\[([0-9a-f:.]+)\]$/i.exec(text(value))?.[1] ?? value
+
+/** Where state lives; `shown` is the address without its password. */
+export type StoreAddress =
+  | { readonly kind: 'embedded'; readonly path: string; readonly shown: string }
+  | { readonly kind: 'redis'; readonly address: RedisAddress; readonly shown: string }
+
+export const storeAddress: Parse<StoreAddress> = (value) => {
+  if (isRedisAddress(value))
+    return { kind: 'redis', address: parseRedisAddress(value), shown: withoutPassword(value) }
+  if (!value.startsWith('file:')) {
+    // its scheme only: what is no address may be anything, a password that lacks an @ too
+    const scheme = /^[a-z][\w+.-]*:/i.exec(value)?.[0]
+    const what = scheme === undefined ? 'an address without a scheme' : `\`${scheme}\``
+    throw new Error(`${what} is not known here; use file:<directory> or ${REDIS_FORMS}`)
+  }
+  const path = value.slice('file:'.length)
+  if (path === '') throw new Error('`file:` names no directory; use file:<directory>')
+  return { kind: 'embedded', path, shown: value }
+}
+
+const listOf = (value: string): string[] =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+
+/** Unsafe settings of Redis, by name. */
+export const acceptables: Parse<readonly Acceptable[]> = (value) =>
+  listOf(value).map((name) => {
+    const known = ACCEPTABLE.find((one) => one === name)
+    if (known === undefined) throw new Error(`\`${name}\` is no name; known are ${ACCEPTABLE.join(', ')}`)
+    return known
+  })
+
+/** Networks with a port each, as `127.0.0.1/32:8443`. */
+export const allowedNetworks: Parse<readonly Allowed[]> = parseAllowed
+
+export const signingKey: Parse<SigningKey> = (value) => {
+  const key = signingKeyInPem(value)
+  if (key === undefined)
+    throw new Error('this is no Ed25519 private key as PEM; `openssl genpkey -algorithm ed25519` makes one')
+  return key
+}
+
+const BITS = { 4: 32, 6: 128 } as const
+
+/** Networks as `10.0.0.0/8, 2001:db8::/32`; an address alone is itself. */
+export const networks: Parse<BlockList> = (value) => {
+  const list = new BlockList()
+  for (const network of listOf(value)) addNetwork(list, network)
+  return list
+}
+
+function addNetwork(list: BlockList, network: string): void {
+  const [address = '', bits, ...more] = network.split('/')
+  const family = isIP(address)
+  const most = family === 4 || family === 6 ? BITS[family] : 0
+  const length = bits === undefined ? most : Number(bits)
+  if (most === 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most || more.length > 0)
+    throw new Error(`\`${network}\` is no network; write such as \`10.0.0.0/8, 2001:db8::/32\``)
+  list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+const urlOf = (value: string): URL | undefined => (URL.canParse(value) ? new URL(value) : undefined)
+
+/** A scheme, a host and perhaps a port. */
+export const origin: Parse<string> = (value) => {
+  const url = urlOf(value)
+  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
+  if (!isOrigin) throw new Misfit('must be an origin, such as https://countersign.example, without path')
+  return value
+}
+
+/** A collector of spans. */
+export const collector: Parse<string> = (value) => {
+  const url = urlOf(value)
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Error('must be an http or https address, such as http://127.0.0.1:4318')
+  if (`${url.username}${url.password}${url.search}` !== '')
+    throw new Error('credentials do not belong in it; use OTEL_EXPORTER_OTLP_HEADERS')
+  return value
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** The issuer of an identity provider. */
+export const issuer: Parse<string> = (value) => {
+  const url = urlOf(value)
+  const isPlain =
+    url !== undefined &&
+    `${url.search}${url.hash}${url.username}` === '' &&
+    !url.pathname.includes('/.well-known/') &&
+    (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
+  if (!isPlain)
+    throw new Misfit('must be the https URL of the issuer itself, without query; http only on this machine')
+  return value
+}
+
+export const scopes: Parse<string> = (value) => {
+  if (!value.split(' ').includes('openid'))
+    throw new Error('`openid` must be among them, else nobody says who signs in')
+  return value
+}
+
+export const tenant: Parse<string> = (value) => {
+  if (!TENANT_NAME.test(value)) throw new Misfit('is no name of a tenant')
+  return value
+}
