@@ -18,7 +18,7 @@ type Schemas = typeof admin &
   typeof session &
   typeof webhook
 
-export type ComponentName = string & keyof Schemas
+export type ComponentName = keyof Schemas
 
 export type Components = {
   readonly [Name in ComponentName]: Schemas[Name] extends TSchema ? Static<Schemas[Name]> : never

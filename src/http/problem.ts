@@ -2,6 +2,9 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 import { lineOf, REQUEST_HEADER } from './tracing.ts'
 
+/** Answers an error of one route; fastify awaits it. */
+export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
 /** Everything that is thrown becomes one `application/problem+json` answer (RFC 9457). The cause goes to the log only. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asGatewayError(error)

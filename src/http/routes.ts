@@ -12,7 +12,7 @@ import { type Health, publicHandlers } from './operations/public.ts'
 import { reviewHandlers } from './operations/review.ts'
 import { sessionHandlers } from './operations/session.ts'
 import { webhookHandlers } from './operations/webhooks.ts'
-import { answerProblem, asGatewayError } from './problem.ts'
+import { answerProblem, asGatewayError, type ErrorHandler } from './problem.ts'
 import { REQUEST_HEADERS } from './request-headers.ts'
 import { traceHooks, workingFor } from './tracing.ts'
 import { acceptAnything, acceptStrictJson } from './wire/strict-json.ts'
@@ -79,22 +79,28 @@ interface Exchange {
 }
 
 function callOf({ gateway, schemas }: HttpDeps, operation: Operation, { request, reply }: Exchange): object {
-  const { query, body, bodyIsOptional = false, lenient = false, headers = [] } = operation
+  const { query, lenient = false, headers = [] } = operation
   const call: Record<string, unknown> = {
     gateway: workingFor(request, gateway),
     caller: request.caller ?? request.adminRight,
     params: request.params,
     // Fastify's has no prototype
-    query:
-      query === undefined || lenient ? undefined : schemas.parse(query, { ...(request.query as object) }),
-    body: lenient
-      ? request.body
-      : body && schemas.parse(body, request.body ?? (bodyIsOptional ? {} : undefined)),
+    query: lenient ? undefined : query && schemas.parse(query, { ...(request.query as object) }),
+    body: bodyOf(request, operation, schemas),
     request,
     reply,
   }
   for (const header of headers) if (header !== 'unattended') call[header] = REQUEST_HEADERS[header](request)
   return call
+}
+
+function bodyOf(
+  request: FastifyRequest,
+  { body, bodyIsOptional, lenient }: Operation,
+  schemas: HttpDeps['schemas'],
+): unknown {
+  if (lenient === true) return request.body
+  return body && schemas.parse(body, request.body ?? (bodyIsOptional === true ? {} : undefined))
 }
 
 /** Sets status and headers; returns what is to be sent. */
@@ -107,9 +113,7 @@ function sendable(reply: FastifyReply, { status, headers, body }: Answer): unkno
 const OF_BODIES = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']
 
 /** A caller who has proved who calls hears the handler's judgement of a body that is refused for its form. */
-function judging(
-  handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
-): RouteOptions['errorHandler'] {
+function judging(handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): ErrorHandler {
   return async (error, request, reply) => {
     const isJudged = request.caller !== undefined && OF_BODIES.includes(asGatewayError(error).code)
     return isJudged ? handle(request, reply) : answerProblem(error, request, reply)

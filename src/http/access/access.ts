@@ -1,9 +1,15 @@
-import type { FastifyRequest, onRequestHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify'
+import type {
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+  preHandlerHookHandler,
+} from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import type { Access, Operation } from '../../contract/operation.ts'
 import { adminEntry } from '../../gateway/auth/administrator.ts'
 import { reviewerEntry } from '../../gateway/auth/identify.ts'
 import type { HttpDeps } from '../deps.ts'
+import type { ErrorHandler } from '../problem.ts'
 import { rightOf } from './admin-right.ts'
 import { authenticateAgent, deadKeyFirst, decideTogether } from './agent.ts'
 import { isAttended, reviewerOf } from './auth.ts'
@@ -11,9 +17,9 @@ import { requireSameOrigin } from './same-origin.ts'
 
 /** What stands before a handler: it lets in whom the operation names. */
 export interface AccessHooks {
-  readonly onRequest: onRequestHookHandler[]
+  readonly onRequest: (onRequestHookHandler | onRequestAsyncHookHandler)[]
   readonly preHandler: preHandlerHookHandler[]
-  readonly errorHandler?: RouteOptions['errorHandler']
+  readonly errorHandler?: ErrorHandler
 }
 
 export const accessHooks = (http: HttpDeps, operation: Operation): AccessHooks =>
@@ -27,7 +33,7 @@ const HOOKS: Readonly<Record<Access, (http: HttpDeps, operation: Operation) => A
   }),
   reviewer: (http, { unattended = false }) => ({
     onRequest: [
-      async (request) => {
+      async (request: FastifyRequest) => {
         request.caller = await reviewerOf(request, http, !unattended && isAttended(request))
       },
     ],
@@ -49,7 +55,7 @@ const HOOKS: Readonly<Record<Access, (http: HttpDeps, operation: Operation) => A
 }
 
 /** `entryOf` says which reviewers are let in beside the admin key. */
-function rightHook(http: HttpDeps, entryOf: typeof reviewerEntry): onRequestHookHandler {
+function rightHook(http: HttpDeps, entryOf: typeof reviewerEntry): onRequestAsyncHookHandler {
   return async (request: FastifyRequest) => {
     request.adminRight = await rightOf(request, http, entryOf)
   }

@@ -1,9 +1,9 @@
-import type { FastifyRequest, onRequestHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
 import { ERRORS, GatewayError } from '../../contract/errors.ts'
 import type { Caller, Standing } from '../../gateway/core/caller.ts'
 import { identify, keyInForce, recognise, standingOf } from '../../gateway/auth/identify.ts'
 import type { HttpDeps } from '../deps.ts'
-import { answerProblem, asGatewayError } from '../problem.ts'
+import { answerProblem, asGatewayError, type ErrorHandler } from '../problem.ts'
 import { bearerOf } from './auth.ts'
 
 /** A known agent passes at once: a hook that waits makes Node buffer the body, which costs more than the whole check. */
@@ -41,7 +41,7 @@ export const decideTogether: preHandlerHookHandler = (_, __, done) => {
 }
 
 /** An agent that was recognised and is refused for another reason first hears that its key is gone, if it is. */
-export function deadKeyFirst({ gateway }: HttpDeps): RouteOptions['errorHandler'] {
+export function deadKeyFirst({ gateway }: HttpDeps): ErrorHandler {
   const firstOf = async (error: unknown, caller: Caller | undefined): Promise<unknown> => {
     const { status } = ERRORS[asGatewayError(error).code]
     if (caller === undefined || status === 401 || status >= 500) return error

@@ -126,7 +126,7 @@ function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): F
     findings.push(
       warning(
         'webhooks',
-        `webhooks may go to ${webhooksAllow}, which is not public`,
+        `webhooks may go to ${webhooksAllow.map(({ text }) => text).join(', ')}, which is not public`,
         'take COUNTERSIGN_WEBHOOKS_ALLOW away in production',
       ),
     )
