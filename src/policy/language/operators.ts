@@ -105,8 +105,8 @@ function number(doc: string, holds: (value: number, limit: number) => boolean): 
   }
 }
 
-/** Finds out whether one text fits what one text of the operand asks for. */
-type PrepareText = (wanted: string) => (text: string) => boolean
+/** Finds out whether one text fits what one text of the operand asks for; undefined where it cannot tell. */
+type PrepareText = (wanted: string) => (text: string) => boolean | undefined
 
 /** A test of text, which holds when one of its texts does. Without `cuts` it is opaque. */
 function text(
@@ -122,8 +122,7 @@ function text(
     ...rest,
     compile({ values }) {
       const matchers = values.map(prepare)
-      return (value) =>
-        typeof value === 'string' ? judge(value, (one) => matchers.some((fits) => fits(one))) : UNKNOWN
+      return (value) => (typeof value === 'string' ? judge(value, (one) => fitsAny(one, matchers)) : UNKNOWN)
     },
     cuts: ({ values }) => cuts(values),
   }
@@ -138,9 +137,20 @@ function emptyText(name: string, holds = 'every text'): OperandProblem {
 }
 
 /** What `holds` says of the text in NFC. */
-function judge(value: string, holds: (text: string) => boolean): Truth {
+function judge(value: string, holds: (text: string) => boolean | undefined): Truth {
   const normal = toNfc(value)
-  return normal === undefined ? UNKNOWN : truthOf(holds(normal))
+  const held = normal === undefined ? undefined : holds(normal)
+  return held === undefined ? UNKNOWN : truthOf(held)
+}
+
+function fitsAny(text: string, matchers: readonly ReturnType<PrepareText>[]): boolean | undefined {
+  let found: boolean | undefined = false
+  for (const fits of matchers) {
+    const fit = fits(text)
+    if (fit === true) return true
+    if (fit === undefined) found = undefined
+  }
+  return found
 }
 
 const globs =

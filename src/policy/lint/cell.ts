@@ -69,7 +69,9 @@ export function createCellTruth(): CellTruth {
 
 function ofText(test: Test, { holds, atomsOf }: OtherTextCell): Truth {
   const atoms = atomsOf(test)
-  return atoms.length === 0 ? UNKNOWN : truthOf(atoms.some((atom) => holds.has(atom)))
+  const held = atoms.filter((atom) => holds.has(atom))
+  if (atoms.length === 0 || held.some(({ op }) => op === 'unknown')) return UNKNOWN
+  return truthOf(held.length > 0)
 }
 
 export function exact(value: Applied): ExactCell {

@@ -1,9 +1,9 @@
 import { literalParts, type Glob } from '../language/glob.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 
-/** Something that a text test asks of a text: `starts_with /etc`, or a glob, pattern or operator that is not looked into. */
+/** Something that a text test asks of a text: `starts_with /etc`, or a glob, pattern or operator that is not looked into; or that its answer is unknown. */
 export interface TextAtom {
-  readonly op: 'is' | 'starts_with' | 'ends_with' | 'contains' | 'opaque'
+  readonly op: 'is' | 'starts_with' | 'ends_with' | 'contains' | 'opaque' | 'unknown'
   readonly text: string
   /** What a glob in two parts says as well. */
   readonly implies: readonly TextAtom[]
@@ -33,7 +33,7 @@ export function collectAtoms(tests: readonly Test[]): TextAtoms {
     const atoms = [
       ...globs.map((glob) => atomOfGlob(make, glob)),
       ...patterns.map((pattern) => make('opaque', `matches ${pattern}`)),
-      ...(opaque ? [make('opaque', JSON.stringify(test))] : []),
+      ...(opaque ? [make('opaque', JSON.stringify(test)), make('unknown', JSON.stringify(test))] : []),
     ]
     byTest.set(test, atoms)
     for (const text of texts) literals.add(text)
@@ -86,7 +86,8 @@ function entails(one: TextAtom, other: TextAtom): boolean {
   if (one.implies.some((implied) => implied === other || entails(implied, other))) return true
   if (other.op === 'starts_with') return one.op === 'starts_with' && one.text.startsWith(other.text)
   if (other.op === 'ends_with') return one.op === 'ends_with' && one.text.endsWith(other.text)
-  return other.op === 'contains' && one.op !== 'opaque' && one.text.includes(other.text)
+  if (one.op === 'opaque' || one.op === 'unknown') return false
+  return other.op === 'contains' && one.text.includes(other.text)
 }
 
 /** No text has both. */

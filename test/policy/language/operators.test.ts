@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { JsonValue } from '../../../src/contract/json.ts'
+import type { Outcome } from '../../../src/policy/evaluate/snapshot.ts'
+import type { Bundle } from '../../../src/policy/diff/side.ts'
+import { analyzeTool } from '../../../src/policy/diff/tool.ts'
+import {
+  cutsOf,
+  OPERATORS,
+  WRITTEN_NAMES,
+  type Operator,
+  type OperatorName,
+  type Test,
+} from '../../../src/policy/language/operators.ts'
+import { describeTest } from '../../../src/policy/language/words.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
+import { runs } from '../../runs.ts'
+import { holds } from '../diff/cells.ts'
+import { bundle, call, diagnose } from '../support.ts'
+
+const rowOf = (name: OperatorName): Operator => OPERATORS[name] as Operator
+
+/** Of these an operator that takes texts gets those that it does not refuse. */
+const TEXTS = ['a', 'b', 'ab', 'a*', '*b', '10.0.0.0/8', '10.1.0.0/16', '2001:db8::/32']
+const VALUE_TEXTS = [
+  '',
+  'a',
+  'ba',
+  'aXb',
+  '10.0.0.1',
+  '10.1.2.3',
+  '11.0.0.0',
+  '2001:db8::1',
+  '::1',
+  'e\u0301',
+]
+const LISTS: readonly JsonValue[] = [[], ['a'], ['b', 'a'], [1], ['10.1.2.3', null], ['a', 'a', 'a']]
+const VALUES: readonly JsonValue[] = [...VALUE_TEXTS, ...LISTS, 0, 1, 2, 2.5, true, false, null, {}]
+
+/** Operands as a rule file has them. */
+function operandsOf(name: OperatorName): fc.Arbitrary<JsonValue> {
+  const row = rowOf(name)
+  const texts = TEXTS.filter((text) => row.refuses?.(text, name) === undefined)
+  const words = fc.uniqueArray(fc.constantFrom(...texts), { minLength: 1, maxLength: 2 })
+  const numbers = fc.integer({ min: 0, max: 3 })
+  if (row.operand === 'number') return numbers
+  if (row.operand === 'texts' || row.operand === 'scalars') return words
+  const tests = words.map((starts_with) => ({ starts_with }))
+  if (row.operand !== 'length test') return fc.oneof(fc.constantFrom('a', 'b'), tests)
+  const bounds = numbers.map((over) => ({ over }))
+  return fc.oneof(numbers, bounds)
+}
+
+const values: fc.Arbitrary<JsonValue> = fc.oneof(
+  fc.constantFrom(...VALUES),
+  fc.string({ unit: fc.constantFrom('a', 'b', '1', '0', '.', ':'), maxLength: 6 }),
+  fc.array(fc.constantFrom('a', 'b', 'ab'), { maxLength: 3 }),
+)
+
+const CONTRACT = 'tool: pay\ndescription: d\nrisk: low\ninput_schema: { type: object }\n'
+
+async function bundleWith(test: JsonValue): Promise<Bundle> {
+  const rule = { id: 'one', allow: 'Reason.', when: { 'payload.x': test } }
+  const files = bundle({
+    'tools/pay.yaml': CONTRACT,
+    'rules/pay.yaml': JSON.stringify({ tool: 'pay', rules: [rule] }),
+  })
+  const prepared = await prepareBundle(Object.entries(files).map(([path, text]) => ({ path, text })))
+  if (!prepared.ok) throw new Error(JSON.stringify(prepared.diagnostics))
+  return prepared
+}
+
+function testIn({ ir }: Bundle): Test {
+  const when = ir.ruleFiles[0]?.rules[0]?.when
+  if (when?.kind !== 'leaf') throw new Error('the rule has no single test')
+  return when.test
+}
+
+const isOpaque = (made: Bundle): boolean => cutsOf(testIn(made)).opaque === true
+
+const keyOf = ({ verdict, risk }: Outcome): string => `${verdict}/${risk}`
+
+/** Pairs of tests of one operator, and calls of each pair: ten thousand calls of an operator. */
+const PAIRS = 4
+const CALLS = 10_000 / PAIRS
+
+describe('every operator', () => {
+  it.each(WRITTEN_NAMES)(
+    '%s: 10,000 calls never tell apart what the difference calls equal',
+    async (name) => {
+      const tests = operandsOf(name).map((operand): JsonValue => ({ [name]: operand }))
+      const pairs = fc.sample(fc.tuple(tests, tests), { numRuns: PAIRS, seed: 11 })
+      let compared = 0
+      for (const [n, [before, after]] of pairs.entries()) {
+        const bundles = [await bundleWith(before), await bundleWith(after)] as const
+        const { found, dimensions, doubts } = await analyzeTool(bundles, 'pay')
+        const isSame = JSON.stringify(before) === JSON.stringify(after)
+        expect({ name, sampled: doubts.length > 0 }).toEqual({
+          name,
+          sampled: isOpaque(bundles[0]) && !isSame,
+        })
+        if (doubts.length > 0) continue
+        const drawn = fc.sample(fc.option(values, { nil: undefined }), { numRuns: runs(CALLS * 5), seed: n })
+        for (const x of drawn) {
+          const at = call(x === undefined ? {} : { x })
+          const [old, current] = [await bundles[0].snapshot.judge(at), await bundles[1].snapshot.judge(at)]
+          const covering = found.filter(({ boxes }) => boxes.some((box) => holds(box, dimensions, at)))
+          expect({ x, changed: covering.length > 0 }).toEqual({ x, changed: keyOf(old) !== keyOf(current) })
+          compared++
+        }
+      }
+      expect(compared > 0 || isOpaque(await bundleWith(pairs[0]?.[0] ?? null))).toBe(true)
+    },
+  )
+
+  it.each(WRITTEN_NAMES)('%s checks, and has words of its own', async (name) => {
+    const [operand = null] = fc.sample(operandsOf(name), { numRuns: 1, seed: 3 })
+    expect(describeTest(testIn(await bundleWith({ [name]: operand })))).toContain(name)
+    const files = bundle({
+      'rules/pay.yaml': `tool: pay\nrules: [{ id: a, allow: b, when: { payload.x: { ${name}x: 1 } } }]\n`,
+    })
+    const [problem] = (await diagnose(files)).filter(({ code }) => code === 'unknown-test')
+    expect(problem?.hint).toContain(name)
+  })
+
+  it('stands in the reference', () => {
+    const page = readFileSync(new URL('../../../docs/policy-language.md', import.meta.url), 'utf8')
+    const rows = WRITTEN_NAMES.map((name) => `| \`${name}\` | ${rowOf(name).of} | ${rowOf(name).doc} |`)
+    expect(page).toContain(['| operator | of | holds for |', '|---|---|---|', ...rows].join('\n'))
+  })
+})
