@@ -1,5 +1,6 @@
 import { fitLiteral, fitNumber, fitPart, type Fitting, type Problem } from './literal.ts'
-import { namesWith, OPERATORS, type NameWith, type Scalar } from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
+import { namesWith, OPERATORS, type NameWith } from '../language/operators.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../language/possible.ts'

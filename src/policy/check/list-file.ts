@@ -1,5 +1,5 @@
 import { MAX_LIST_ENTRIES } from '../language/bounds.ts'
-import type { Scalar } from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
 import { toNfc } from '../../domain/normal-form.ts'
 import { findHidden, nameOf } from '../language/text.ts'
 import { WORD, type Reader } from '../yaml/shape.ts'

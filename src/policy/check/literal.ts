@@ -1,7 +1,8 @@
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { isMultiple } from '../schema/multiple.ts'
 import { literalParts } from '../language/glob.ts'
-import { compileTest, cutsOf, type NameWith, type Scalar } from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
+import { compileTest, cutsOf, type NameWith } from '../language/operators.ts'
 import { nearest } from '../language/nearest.ts'
 import {
   fitsLength,

@@ -8,7 +8,8 @@ import type { FieldIr, FieldRoot, NodeIr } from '../language/rule.ts'
 import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
-import { asksPresence, OPERATORS, testsIn, type Scalar, type Test } from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
+import { asksPresence, OPERATORS, testsIn, type Test } from '../language/operators.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
 /** What a match may refer to. */

@@ -3,7 +3,7 @@ import { MAX_REASON_CHARACTERS } from '../language/bounds.ts'
 import { checkMatch, type MatchContext } from './match.ts'
 import { checkReviewers, type GroupUse } from './routing.ts'
 import type { FieldValues } from '../language/possible-fields.ts'
-import type { Scalar } from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
 import type { RuleIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {

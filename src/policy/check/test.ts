@@ -1,12 +1,6 @@
 import { DIAGNOSTIC_CODES } from '../report/diagnostics.ts'
-import {
-  namesWith,
-  OPERATORS,
-  WRITTEN_NAMES,
-  type NameWith,
-  type Scalar,
-  type Test,
-} from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
+import { namesWith, OPERATORS, WRITTEN_NAMES, type NameWith, type Test } from '../language/operators.ts'
 import { readScalar } from './routing.ts'
 import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'

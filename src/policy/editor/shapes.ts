@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import type { Scalar } from '../language/operators.ts'
+import type { Scalar } from '../language/compiled-test.ts'
 import { payloadName } from '../language/fields.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
 import { WEEKDAYS } from '../language/time.ts'

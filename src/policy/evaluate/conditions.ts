@@ -7,7 +7,8 @@ import { compileRead, type Read } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import { schemaDefaults } from '../schema/defaults.ts'
 import type { ToolContract } from './snapshot.ts'
-import { asksNull, asksPresence, compileTest, type CompiledTest, type Test } from '../language/operators.ts'
+import type { CompiledTest } from '../language/compiled-test.ts'
+import { asksNull, asksPresence, compileTest, type Test } from '../language/operators.ts'
 
 /** A compiled condition as a tree: what explains a decision. What decides is its flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode

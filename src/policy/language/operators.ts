@@ -1,13 +1,25 @@
-import { toNfc } from '../../domain/normal-form.ts'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
+import {
+  compileEntries,
+  compileEquality,
+  compileText,
+  every,
+  judge,
+  none,
+  some,
+  textsIn,
+  type CompiledTest,
+  type JoinEntries,
+  type PrepareText,
+  type Scalar,
+} from './compiled-test.ts'
 import { SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './functions.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob.ts'
+import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
 import { MISSING, UNREADABLE } from './reading.ts'
 import { compileGlob } from './text.ts'
-import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
-
-export type Scalar = string | number | boolean
+import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 /** The members of a checked test beside its name, by what stands behind the name in a rule file. */
 interface Operands {
@@ -22,9 +34,6 @@ interface Operands {
   readonly tests: { readonly tests: readonly Test[] }
 }
 export type Operand = keyof Operands
-
-/** A compiled test. Total: a value of the wrong type, or text that has no normal form, is UNKNOWN, never an exception. */
-export type CompiledTest = (value: Applied) => Truth
 
 /**
  * Where the answers of a test can change: two values that differ in none of these get the same answer. `diff` and the checks derive
@@ -53,9 +62,6 @@ export interface OperandProblem {
   readonly hint?: string
 }
 
-/** The answer for a list, from the answers for its entries. */
-type JoinEntries = <I>(items: readonly I[], ask: (item: I) => Truth) => Truth
-
 /** All that there is to say of one word of the language. Check, compile, explain, diff, lint, the editor and the reference derive from it. */
 export interface Operator<O extends Operand = Operand> {
   readonly of: Of
@@ -72,6 +78,8 @@ export interface Operator<O extends Operand = Operand> {
   readonly asks?: 'presence' | 'null'
   /** The name for what holds when this does not. */
   readonly inverse?: string
+  /** Of a text of which it cannot tell, why not. */
+  readonly unreadable?: string
   /** Its texts name whole values, such as tools. */
   readonly names?: 'exactly' | 'by glob'
   /** One sentence for the editor and the reference. */
@@ -105,9 +113,6 @@ function number(doc: string, holds: (value: number, limit: number) => boolean): 
   }
 }
 
-/** Finds out whether one text fits what one text of the operand asks for; undefined where it cannot tell. */
-type PrepareText = (wanted: string) => (text: string) => boolean | undefined
-
 /** A test of text, which holds when one of its texts does. Without `cuts` it is opaque. */
 function text(
   doc: string,
@@ -120,37 +125,17 @@ function text(
     doc,
     refuses: (wanted, name) => (wanted === '' ? emptyText(name) : undefined),
     ...rest,
-    compile({ values }) {
-      const matchers = values.map(prepare)
-      return (value) => (typeof value === 'string' ? judge(value, (one) => fitsAny(one, matchers)) : UNKNOWN)
-    },
+    compile: ({ values }) => compileText(values.map(prepare)),
     cuts: ({ values }) => cuts(values),
   }
 }
 
-interface TextOptions extends Pick<Operator, 'refuses' | 'names'> {
+interface TextOptions extends Pick<Operator, 'refuses' | 'names' | 'unreadable'> {
   readonly cuts?: (texts: readonly string[]) => Cuts
 }
 
 function emptyText(name: string, holds = 'every text'): OperandProblem {
   return { code: 'bad-value', message: `\`${name}\` of an empty text holds for ${holds}` }
-}
-
-/** What `holds` says of the text in NFC. */
-function judge(value: string, holds: (text: string) => boolean | undefined): Truth {
-  const normal = toNfc(value)
-  const held = normal === undefined ? undefined : holds(normal)
-  return held === undefined ? UNKNOWN : truthOf(held)
-}
-
-function fitsAny(text: string, matchers: readonly ReturnType<PrepareText>[]): boolean | undefined {
-  let found: boolean | undefined = false
-  for (const fits of matchers) {
-    const fit = fits(text)
-    if (fit === true) return true
-    if (fit === undefined) found = undefined
-  }
-  return found
 }
 
 const globs =
@@ -167,15 +152,6 @@ function list(doc: string, joinEntries: JoinEntries): Operator<'entry test'> {
     cuts: ({ test }) => ({ entries: [test] }),
   }
 }
-
-function compileEntries(inner: CompiledTest, joinEntries: JoinEntries): CompiledTest {
-  const ask = (item: AppliedElement): Truth => inner(item === SEVERAL_UNREADABLE ? UNREADABLE : item)
-  return (value) => (Array.isArray(value) ? joinEntries(value as readonly AppliedElement[], ask) : UNKNOWN)
-}
-
-const some: JoinEntries = (items, ask) => anyOf(items, ask, undefined)
-const none: JoinEntries = (items, ask) => not(some(items, ask))
-const every: JoinEntries = (items, ask) => (items.length === 0 ? UNKNOWN : allOf(items, ask, undefined))
 
 const isNull: Operator<'none'> = {
   of: 'anything',
@@ -217,23 +193,6 @@ const contains: Operator<'scalars'> = {
   },
   cuts: ({ values }) => ({ globs: textsIn(values).map(holding), entries: [{ op: 'is', values }] }),
 }
-
-/** Equal to one of the values. A type that no value has is the wrong type. */
-function compileEquality(values: readonly Scalar[]): CompiledTest {
-  const members = new Set<unknown>(values)
-  const texts = textsIn(values).length > 0
-  const numbers = values.some((value) => typeof value === 'number')
-  const booleans = values.some((value) => typeof value === 'boolean')
-  return (value) => {
-    if (typeof value === 'string') return texts ? judge(value, (one) => members.has(one)) : UNKNOWN
-    if (typeof value === 'number')
-      return numbers && Number.isFinite(value) ? truthOf(members.has(value)) : UNKNOWN
-    return typeof value === 'boolean' && booleans ? truthOf(members.has(value)) : UNKNOWN
-  }
-}
-
-const textsIn = (values: readonly Scalar[]): readonly string[] =>
-  values.filter((value) => typeof value === 'string')
 
 const count: Operator<'length test'> = {
   of: 'list',
@@ -295,6 +254,12 @@ const searchPattern: PrepareText = (wanted) => {
 const refusesGlob: Operator['refuses'] = (wanted, name) =>
   wanted === '' ? { ...emptyText(name, 'the empty text only'), hint: "write `{ is: '' }`" } : undefined
 
+const refusesNetwork: Operator['refuses'] = (wanted) => {
+  const message = networkProblem(wanted)
+  const hint = 'write its first address and the length of its prefix, such as `10.0.0.0/8`'
+  return message === undefined ? undefined : { code: 'bad-value', message, hint }
+}
+
 /** The words of the language. A new operator is one row; `cuts` is mandatory, and `opaque` where nothing better is known. */
 const ROWS = {
   missing: presence(false, 'present', 'The field is not there.'),
@@ -325,6 +290,11 @@ const ROWS = {
       refuses: (wanted, name) => (wanted === '' ? emptyText(name) : patternProblem(wanted)),
     },
   ),
+  in_network: text('One IP address in one of these networks, such as `10.0.0.0/8`.', isInNetwork, {
+    cuts: (networks) => ({ texts: networks.flatMap(networkEdges), opaque: true }),
+    refuses: refusesNetwork,
+    unreadable: 'not an IP address',
+  }),
   not: opposite,
   some: list('At least one entry passes.', some),
   every: list('All entries pass; of an empty list unknown.', every),

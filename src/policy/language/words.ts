@@ -1,7 +1,8 @@
 import { isComparable } from '../../domain/normal-form.ts'
 import { MISSING, UNREADABLE } from './reading.ts'
 import type { Applied } from './functions.ts'
-import { OPERATORS, type Scalar, type Test } from './operators.ts'
+import type { Scalar } from './compiled-test.ts'
+import { OPERATORS, type Test } from './operators.ts'
 
 /** Of a list with more values than these the rest is counted. */
 const MOST_WORDS = 50
@@ -28,7 +29,8 @@ export function describeUnknown(test: Test, value: Applied): string {
   if (value === null) return 'null'
   if (typeof value === 'string' && !isComparable(value)) return 'too many marks on one letter'
   if (test.op === 'not') return describeUnknown(test.test, value)
-  const { of } = OPERATORS[test.op]
+  const { of, unreadable } = OPERATORS[test.op]
+  if (typeof value === 'string' && unreadable !== undefined) return unreadable
   if (of === 'list') return describeList(value)
   return of === 'number' ? 'not a number' : of === 'text' ? 'not text' : 'of another type'
 }

@@ -1,4 +1,5 @@
-import { compileTest, cutsOf, OPERATORS, type CompiledTest, type Test } from '../language/operators.ts'
+import type { CompiledTest } from '../language/compiled-test.ts'
+import { compileTest, cutsOf, OPERATORS, type Test } from '../language/operators.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import { UNREADABLE } from '../language/reading.ts'
 import type { Applied } from '../language/functions.ts'
