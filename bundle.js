@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { build } from 'rolldown'
-import { bundleConsole } from './bundle-console.js'
+import { build as buildConsole } from 'vite'
 
 /* Of these the bundle reads the modules, of which it takes what is used: an eighth of what their CommonJS would bring. */
 const asModules = ['core', 'exporter-trace-otlp-http', 'otlp-transformer', 'resources', 'sdk-trace'].map(
@@ -41,4 +41,6 @@ const texts = Object.entries(within).map(
 )
 writeFileSync('dist/bin/LICENSES.txt', texts.join('\n\n'))
 
-await bundleConsole()
+// vite would build for development where this names another environment, as the tests do
+process.env.NODE_ENV = 'production'
+await buildConsole()

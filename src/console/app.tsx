@@ -4,8 +4,11 @@
  * Start: app.tsx, then thread/thread-page.tsx.
  */
 import { useEffect } from 'preact/hooks'
+import { AgentsPage } from './agents/agents-page.tsx'
+import { HistoryPage } from './history/history-page.tsx'
 import { helpShown } from './keyboard/keyboard.ts'
 import { countSoon, loadCounts, waiting } from './queue/counts.ts'
+import { PoliciesPage } from './policies/policies-page.tsx'
 import { QueuePage } from './queue/queue-page.tsx'
 import type { Page } from './route.ts'
 import { route } from './router.ts'
@@ -13,9 +16,11 @@ import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './session/sign-in.tsx'
 import { LiveRegion } from './shell/announce.tsx'
 import { Header } from './shell/header.tsx'
+import { Help } from './shell/help.tsx'
 import { Missed } from './shell/missed.tsx'
 import { notify } from './shell/notify.ts'
-import { Later } from './shell/later.tsx'
+import { ThreadPage } from './thread/thread-page.tsx'
+import { WebhooksPage } from './webhooks/webhooks-page.tsx'
 import { ProblemNote } from './wire/problem.tsx'
 import { listen } from './wire/stream.ts'
 
@@ -65,7 +70,7 @@ function SignedIn() {
   )
 }
 
-const Helped = () => (helpShown.value ? <Later show={({ Help }) => <Help />} /> : null)
+const Helped = () => (helpShown.value ? <Help /> : null)
 
 /** The fragment is the address of the page: skipping must not change it. */
 function skip(event: Event): void {
@@ -77,21 +82,15 @@ function Current() {
   const here = route.value
   switch (here.page) {
     case 'thread':
-      return <Later show={({ ThreadPage }) => <ThreadPage key={here.thread} id={here.thread} />} />
+      return <ThreadPage key={here.thread} id={here.thread} />
     case 'history':
-      return <Later show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
+      return <HistoryPage filters={here.filters} />
     case 'policies':
-      return <Later show={({ PoliciesPage }) => <PoliciesPage />} />
+      return <PoliciesPage />
     case 'agents':
-      return <Later show={({ AgentsPage }) => <AgentsPage />} />
+      return <AgentsPage />
     case 'webhooks':
-      return (
-        <Later
-          show={({ WebhooksPage }) => (
-            <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
-          )}
-        />
-      )
+      return <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
     case 'queue':
       return <QueuePage filters={here.filters} />
     case 'sign-in':

@@ -3,7 +3,6 @@ import { App } from './app.tsx'
 import { startKeyboard } from './keyboard/keyboard.ts'
 import { startRouter } from './router.ts'
 import { startSession } from './session/session.ts'
-import { loadPages } from './shell/later.tsx'
 import { startTheme } from './shell/theme.ts'
 import { startClock } from './time/clock.ts'
 import { startAttention } from './wire/attention.ts'
@@ -15,4 +14,3 @@ startKeyboard()
 startAttention(document)
 void startSession()
 render(<App />, document.body)
-loadPages()

@@ -1,4 +1,4 @@
-import { signal } from './signal.ts'
+import { signal } from '@preact/signals'
 import { hashOf, type Route, routeOf } from './route.ts'
 
 /** Where one is. The address is the truth; this follows it. */

@@ -1,6 +1,6 @@
 import type { FreezeView } from '../../contract/freeze.ts'
 import type { AgentList, AgentView } from '../../contract/reviewer.ts'
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { isAdmin } from '../session/session.ts'
 import { Heading, startReading } from '../shell/heading.tsx'
 import { duration } from '../time/elapsed.ts'

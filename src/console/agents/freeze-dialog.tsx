@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from '../signal.ts'
+import { type Signal, useSignal } from '@preact/signals'
 import type { FreezeView } from '../../contract/freeze.ts'
 import { me } from '../session/session.ts'
 import { Dialog } from '../shell/dialog.tsx'

@@ -1,5 +1,5 @@
 import { go, list, route } from '../router.ts'
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import { above, type Route } from '../route.ts'
 import { type Action, strike } from './keymap.ts'
 

@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import { get, type Refusal } from '../wire/call.ts'
 import type { Address } from '../wire/path.ts'
 

@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { AgentText } from '../text/agent-text.tsx'
 import { fold } from './fold.ts'
 

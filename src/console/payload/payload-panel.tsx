@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import type { ThreadRevision } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
 import { Panel } from '../thread/panel.tsx'

@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { AgentText } from '../text/agent-text.tsx'
 import { more } from './fold.ts'
 import { LongText } from './long-text.tsx'

@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import type { ConditionView, ExplanationView } from '../../contract/admin.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { AgentText } from '../text/agent-text.tsx'

@@ -1,4 +1,4 @@
-import { computed, signal } from '../signal.ts'
+import { computed, signal } from '@preact/signals'
 import type { ThreadCounts } from '../../contract/reviewer.ts'
 import { get } from '../wire/call.ts'
 

@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import type { ThreadChange, ThreadSummary } from '../../contract/reviewer.ts'
 import { List } from '../list/list.tsx'

@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import type { Me, SignedIn } from '../../contract/session.ts'
 import { beginSession, call, get, onSignedOut, type Outcome, type Refusal } from '../wire/call.ts'
 import { keepSecret, pageSecret } from '../wire/secret.ts'

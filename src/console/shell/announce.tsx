@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 
 const said = signal('')
 

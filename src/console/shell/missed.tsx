@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import type { Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 

@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 
 /** Whether a new thread may show a notification of the desktop; asked for by a press of a button only. */

@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import type { Me } from '../../contract/session.ts'
 import { signOut } from '../session/session.ts'
 import type { Refusal } from '../wire/call.ts'

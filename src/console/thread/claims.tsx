@@ -1,6 +1,6 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { useEffect } from 'preact/hooks'
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { getBlob } from '../wire/call.ts'
 import type { Address } from '../wire/path.ts'
 import { LongText } from '../payload/long-text.tsx'

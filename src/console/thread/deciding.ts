@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import type { VoteDecision } from '../../contract/reviewer.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'

@@ -1,4 +1,4 @@
-import { computed, type Signal, signal } from '../signal.ts'
+import { computed, signal } from '@preact/signals'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { me } from '../session/session.ts'
@@ -68,22 +68,22 @@ export function createThread(id: string) {
 }
 
 /**
- * What somebody has begun to say outlasts the page and the session, also where signing in again leads over another site. Where it is kept is
- * the truth: an act that is still on its way from an earlier visit to the thread compares with that.
+ * The draft of a comment. It outlasts the page and the session, also when signing in leads over another site. `sessionStorage` is authoritative: an act
+ * from an earlier visit, whose answer arrives late, compares with it.
  */
-function draftOf(id: string): Signal<string> {
+function draftOf(id: string): { value: string } {
   const key = `${me.value?.reviewer} ${id}`
   const kept = (): string => sessionStorage.getItem(key) ?? ''
-  const drawn = signal(kept())
+  const changed = signal(kept())
   return {
     get value() {
-      // read for the sake of what draws it
-      void drawn.value
+      // subscribes the component that draws it
+      void changed.value
       return kept()
     },
     set value(text) {
       sessionStorage.setItem(key, text)
-      drawn.value = text
+      changed.value = text
     },
   }
 }

@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 
 /** The gateway's time, as well as we know it: this machine's clock, corrected by what answers say. */
 let skew = 0

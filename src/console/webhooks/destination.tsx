@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { DeliveryList, DeliveryView, Redelivered, WebhookView } from '../../contract/webhook.ts'
 import { List, keepingPlace } from '../list/list.tsx'

@@ -1,5 +1,5 @@
 import { Field } from '../shell/field.tsx'
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { now } from '../time/clock.ts'
 
 const DAY_MS = 24 * 3_600_000

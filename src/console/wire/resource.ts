@@ -1,4 +1,4 @@
-import { useSignal } from '../signal.ts'
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { get, type Refusal } from './call.ts'
 import type { Address } from './path.ts'

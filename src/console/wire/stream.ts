@@ -1,4 +1,4 @@
-import { signal } from '../signal.ts'
+import { signal } from '@preact/signals'
 import type { ThreadChange } from '../../contract/reviewer.ts'
 import { UNATTENDED } from '../../contract/unattended.ts'
 import { eventsIn, type ServerEvent } from './event-stream.ts'
