@@ -6,7 +6,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY packages ./packages
 RUN npm ci
-COPY bundle.js vite.config.ts tsconfig.json ./
+COPY build.js bundle.js vite.config.ts tsconfig.json ./
 COPY src ./src
 RUN npm run build
 RUN npm prune --omit=dev

@@ -20,13 +20,9 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'run the gateway',
     load: () => import('./cli/operate/serve.ts').then((it) => ({ run: it.serve, usage: it.SERVE_USAGE })),
   },
-  quickstart: {
-    summary: 'run the gateway with demo credentials (npm start)',
-    load: () =>
-      import('./cli/operate/quickstart.ts').then((it) => ({
-        run: it.quickstart,
-        usage: it.QUICKSTART_USAGE,
-      })),
+  dev: {
+    summary: 'run a gateway for development, with keys, a console link and a first call',
+    load: () => import('./cli/dev/dev.ts').then((it) => ({ run: it.dev, usage: it.DEV_USAGE })),
   },
   demo: {
     summary: 'run the demo agent (npm run demo)',

@@ -4,16 +4,20 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SETTING_ROWS } from '../src/settings/settings.ts'
 import { unknownVariables } from '../src/settings/unknown-variables.ts'
+import { runCli } from './cli/run.ts'
 import { startGateway } from './fault/gateway.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'cs-strangers-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-const meantBy = (variable: string): (string | undefined)[] =>
-  unknownVariables({ [variable]: 'x' }).map(({ meant }) => meant)
-
-const namesIn = (env: Record<string, string>): string[] =>
-  unknownVariables(env).map(({ variable }) => variable)
+const refusal = (variable: string): string => {
+  try {
+    unknownVariables({ [variable]: 'x' })
+  } catch (error) {
+    return (error as Error).message
+  }
+  return ''
+}
 
 describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
   it.each([
@@ -23,20 +27,22 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
     ['COUNTERSIGN_SESION_IDLE', 'COUNTERSIGN_SESSION_IDLE'],
     ['COUNTERSIGN_SIGNING_KEY_FIEL', 'COUNTERSIGN_SIGNING_KEY_FILE'],
     ['COUNTERSIGN_CONFG', 'COUNTERSIGN_CONFIG'],
-  ])('is named with the setting that was meant: %s', (written, meant) => {
-    expect(meantBy(written)).toEqual([meant])
+  ])('ends the start when it is a slip: %s', (written, meant) => {
+    expect(refusal(written)).toBe(`\`${written}\` is no setting; did you mean \`${meant}\`?`)
   })
 
-  it('is named when it is a file for what is no secret', () => {
+  it('ends the start when it names a file for what is no secret', () => {
     for (const { variable, secret } of SETTING_ROWS) {
-      expect(meantBy(variable)).toEqual([])
-      expect(meantBy(`${variable}_FILE`)).toEqual(secret === true ? [] : [variable])
+      expect(unknownVariables({ [variable]: 'x' })).toEqual([])
+      expect(refusal(`${variable}_FILE`)).toBe(
+        secret === true ? '' : `\`${variable}_FILE\`: only secrets may be in a file; use \`${variable}\``,
+      )
     }
   })
 
   it('is named when it is far from all of them: it may be of somebody else, or of a later version', () => {
     const env = { COUNTERSIGN_VERSION: '1', COUNTERSIGN_IMAGE: 'x', PATH: 'x', OTHER_STOER: 'x' }
-    expect(namesIn(env)).toEqual(['COUNTERSIGN_IMAGE', 'COUNTERSIGN_VERSION'])
+    expect(unknownVariables(env)).toEqual(['COUNTERSIGN_IMAGE', 'COUNTERSIGN_VERSION'])
   })
 
   it('is nobody when it is empty, is read by commands and clients, or comes from a service of that name', () => {
@@ -54,20 +60,24 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
       COUNTERSIGN_PORT_8787_TCP_ADDR: '10.0.0.1',
       COUNTERSIGN_REDIS_PORT: 'tcp://10.0.0.2:6379',
     }
-    expect(namesIn(env)).toEqual([])
-    expect(meantBy('COUNTERSIGN_REDIS_PORT')).toEqual([undefined])
+    expect(unknownVariables(env)).toEqual([])
+    expect(unknownVariables({ COUNTERSIGN_REDIS_PORT: '6379' })).toEqual(['COUNTERSIGN_REDIS_PORT'])
   })
 
-  it('is said in a line of the log of the gateway that starts, with what was meant', async () => {
-    const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_STOER=x'] })
+  it('ends the start with exit code 2 when it is a slip', async () => {
+    const env = { COUNTERSIGN_STOER: 'redis://127.0.0.1' }
+    for (const command of ['serve', 'dev', 'config']) {
+      const { code, err } = await runCli([command], { cwd: directory, env })
+      expect([code, err]).toEqual([2, expect.stringContaining('did you mean `COUNTERSIGN_STORE`?')])
+    }
+  })
+
+  it('is named in a line of the log when it is far from all settings', async () => {
+    const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_VERSION=7'] })
     gateway.hangUp()
     const { lines } = await gateway.process.kill('SIGTERM')
     expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
-      expect.objectContaining({
-        level: 'warn',
-        variable: 'COUNTERSIGN_STOER',
-        msg: 'the variable is no setting and is ignored; did you mean COUNTERSIGN_STORE?',
-      }),
+      expect.objectContaining({ level: 'warn', variable: 'COUNTERSIGN_VERSION' }),
     )
   })
 })

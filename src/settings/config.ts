@@ -5,13 +5,7 @@ import { parseArgs } from 'node:util'
 import { combinationProblem, settingsWithoutEffect, type WithoutEffect } from './combinations.ts'
 import { Misfit, takesNumbers } from './parsers.ts'
 import { type Config, ConfigError, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
-import {
-  isServiceLink,
-  suggestFlag,
-  suggestion,
-  type UnknownVariable,
-  unknownVariables,
-} from './unknown-variables.ts'
+import { isServiceLink, suggestFlag, suggestion, unknownVariables } from './unknown-variables.ts'
 
 export { type Config, ConfigError } from './settings.ts'
 
@@ -29,7 +23,7 @@ export interface LoadedConfig {
   /** Files that were named, or found. */
   readonly files: readonly NamedFile[]
   /** Variables that begin with `COUNTERSIGN_`, and mean nothing to a gateway. */
-  readonly unknown: readonly UnknownVariable[]
+  readonly unknown: readonly string[]
   /** Variables that Kubernetes made for a Service, and that have the name of a setting. */
   readonly links: readonly string[]
   /** Settings that have no effect in this configuration. */
@@ -57,6 +51,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** @throws ConfigError naming the setting, where it came from, and what it may be */
 export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
   const { flags, positionals } = parseFlags(args)
+  const unknown = unknownVariables(env)
   const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
   const file = readFile(place, parseYaml)
   const values: Partial<Record<SettingKey, unknown>> = {}
@@ -80,7 +75,7 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
     texts,
     positionals,
     files: namedFiles(place, env, file),
-    unknown: unknownVariables(env),
+    unknown,
     links: Object.keys(env).filter((name) => isServiceLink(name, env[name])),
     withoutEffect: settingsWithoutEffect(config, texts, (row) =>
       labelOf(row, origins[row.key] ?? 'default', place),

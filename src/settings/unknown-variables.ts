@@ -1,10 +1,9 @@
-import { defined } from '../contract/defined.ts'
-import { SETTING_ROWS } from './settings.ts'
+import { ConfigError, SETTING_ROWS } from './settings.ts'
 import { didYouMean, nearest } from '../policy/language/nearest.ts'
 
 /*
  * Variables that begin as ours do and belong to no setting. A slip leaves the default in force, unseen: another store, sessions that are too long, groups that
- * nobody looks up. An unknown flag or key of the file ends the start.
+ * nobody looks up. So a slip ends the start, as an unknown flag or key of the file does.
  */
 
 const PREFIX = 'COUNTERSIGN_'
@@ -18,29 +17,29 @@ const OF_SERVICES =
   /(?:^|_)SERVICE_(?:HOST|PORT(?:_\w+)?)$|(?:^|_)PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
 const LINK = /^(?:tcp|udp|sctp):\/\//
 
-export interface UnknownVariable {
-  readonly variable: string
-  /** The setting that was most likely meant. */
-  readonly meant?: string
-}
-
-/** Variables that belong to no setting: those of another program, of a later version, or slips. Whoever starts warns of them. */
-export function unknownVariables(env: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
+/**
+ * The variables that belong to no setting, sorted: those of another program, or of a later version. Whoever starts warns of them.
+ * @throws ConfigError for one that is almost the name of a setting
+ */
+export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const settings = [`${PREFIX}CONFIG`, ...SETTING_ROWS.map(({ variable }) => variable)]
   const secrets = SETTING_ROWS.filter(({ secret }) => secret === true).map(({ variable }) => variable)
   const ours = [...settings, ...secrets.map((variable) => variable + IN_FILE)]
   const known = new Set([...ours, ...OF_CLIENTS.map((name) => PREFIX + name)])
-  return Object.entries(env)
+  const unknown = Object.entries(env)
     .filter(([variable, value]) => variable.startsWith(PREFIX) && value && !known.has(variable))
     .filter(([variable, value = '']) => !isOfOthers(variable.slice(PREFIX.length), value))
-    .map(([variable]) => ({ variable, ...defined({ meant: meantBy(variable, settings, ours) }) }))
-    .toSorted((a, b) => (a.variable < b.variable ? -1 : 1))
+    .map(([variable]) => variable)
+  for (const variable of unknown) refuseSlip(variable, settings, ours)
+  return unknown.toSorted()
 }
 
-/** Only secrets may be in a file. */
-function meantBy(variable: string, settings: readonly string[], ours: readonly string[]): string | undefined {
+function refuseSlip(variable: string, settings: readonly string[], ours: readonly string[]): void {
   const plain = variable.endsWith(IN_FILE) ? variable.slice(0, -IN_FILE.length) : undefined
-  return plain !== undefined && settings.includes(plain) ? plain : nearest(variable, ours)
+  if (plain !== undefined && settings.includes(plain))
+    throw new ConfigError(`\`${variable}\`: only secrets may be in a file; use \`${plain}\``)
+  const meant = nearest(variable, ours)
+  if (meant !== undefined) throw new ConfigError(`\`${variable}\` is no setting; did you mean \`${meant}\`?`)
 }
 
 /** `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`: the address of a Service, and no setting, though one has that name. */

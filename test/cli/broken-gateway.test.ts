@@ -300,7 +300,7 @@ describe('a command that is given too much, or half of it', () => {
     ['evidence export', 'name a tenant, with --tenant'],
     ['config ./policies', 'unexpected argument `./policies`'],
     ['serve ./policies', 'unexpected argument `./policies`'],
-    ['quickstart ./policies', 'unexpected argument `./policies`'],
+    ['dev ./policies', 'unexpected argument `./policies`'],
   ])('%s: exits 2 before anything is asked', async (line, message) => {
     const { code, out, err } = await run(nobody, ...line.split(' '))
     expect([code, out]).toEqual([2, ''])
@@ -330,7 +330,7 @@ describe('a first start', () => {
     writeFileSync(join(directory, 'wrong', 'routing.yaml'), 'nonsense: [\n')
     const store = `file:${join(directory, `data-${policies}`)}`
     const flags = ['--port', '0', '--metrics-port', '0', '--store', store, '--policies', policies]
-    const { code, out, err } = await runCli(['quickstart', ...flags], { cwd: directory })
+    const { code, out, err } = await runCli(['dev', ...flags], { cwd: directory })
     expect([code, err.includes(hint)]).toEqual([1, true])
     expect(out).toContain('none is in force, and every call is rejected')
   })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createReloadLines } from '../../src/cli/operate/reloads.ts'
+import { createReloadLines } from '../../src/cli/dev/reloads.ts'
 import type { Snapshot } from '../../src/policy/evaluate/snapshot.ts'
 
 const REVISION = 'a'.repeat(64)

@@ -54,7 +54,7 @@ describe('the admin key of a new store', () => {
   it.each([
     ['serve', '--port'],
     ['serve', '--metrics-port'],
-    ['quickstart', '--port'],
+    ['dev', '--port'],
   ])('%s shows it also when the port of %s is taken: no later start can', async (command, flag) => {
     const { code, err } = await start(command, at(`${command}${flag}`), flag, takenPort)
     expect(code).toBe(1)
@@ -62,10 +62,10 @@ describe('the admin key of a new store', () => {
     expect(err).toContain('EADDRINUSE')
   })
 
-  it('quickstart shows it also when the policies do not load', async () => {
+  it('dev shows it also when the policies do not load', async () => {
     mkdirSync(join(directory, 'wrong'))
     writeFileSync(join(directory, 'wrong', 'routing.yaml'), 'nonsense: [\n')
-    const { code, err } = await start('quickstart', at('unloaded'), '--policies', 'wrong')
+    const { code, err } = await start('dev', at('unloaded'), '--policies', 'wrong')
     expect([code, KEY_LINE.test(err)]).toEqual([1, true])
   })
 
@@ -271,7 +271,7 @@ describe('a gateway that is asked to stop while it starts', () => {
 
   it('so does the one of `npm start`', async () => {
     const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
-    const gateway = startProcess(MAIN, ['quickstart', '--store', at('stopped-early'), ...flags])
+    const gateway = startProcess(MAIN, ['dev', '--store', at('stopped-early'), ...flags])
     await until(() => Promise.resolve(existsSync(join(directory, 'stopped-early'))))
     const { code, lines } = await gateway.kill('SIGTERM')
     expect([code, lines.at(-1)]).toEqual([0, 'stopping; everything that was answered is on disk'])

@@ -22,7 +22,7 @@ async function settings(): Promise<{ port: string; flags: string[] }> {
 const answers = (port: string): Promise<void> =>
   until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
 
-it.each(['serve', 'quickstart'])(
+it.each(['serve', 'dev'])(
   '%s whose output nobody reads any more ends when it is asked to, after everything is closed, and the next one has its store',
   async (command) => {
     const { port, flags } = await settings()

@@ -48,7 +48,7 @@ async function startDemo(): Promise<Demo> {
   const directory = mkdtempSync(join(tmpdir(), 'cs-demo-'))
   const through = ['sh', '-c', `cd ${directory} && exec "$@"`, 'sh']
   const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER_POLICIES]
-  const gateway = startProcess(MAIN, ['quickstart', ...flags], { through })
+  const gateway = startProcess(MAIN, ['dev', ...flags], { through })
   onTestFinished(async () => {
     await gateway.kill('SIGTERM')
     rmSync(directory, { recursive: true })

@@ -3,14 +3,18 @@ import { join } from 'node:path'
 import { adminKeyOf, clientEnvironment, ConfigError } from '../../settings/config.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 
-/** What `npm start` writes (mode 0600) so that a first minute needs no copying of keys. `serve` never writes it. */
+/** What `countersign dev` writes (mode 0600), so that nothing is copied by hand. `serve` never writes it. */
 export interface DemoCredentials {
   readonly url: string
   readonly tenant: string
-  readonly agent: string
-  readonly agent_key: string
-  readonly reviewer: string
-  readonly reviewer_key: string
+  /** Absent, as its key is, while the directory lists no agent. */
+  readonly agent?: string
+  readonly agent_key?: string
+  /** Absent, as its key is, while the directory lists no reviewer. */
+  readonly reviewer?: string
+  readonly reviewer_key?: string
+  /** Of all agents of the tenant, by their names. */
+  readonly agent_keys: Readonly<Record<string, string>>
 }
 
 export const DEMO_FILE = 'demo-credentials.json'
@@ -20,13 +24,23 @@ export function writeDemoCredentials(directory: string, credentials: DemoCredent
   writeFileSync(join(directory, DEMO_FILE), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
 }
 
+/** An earlier version wrote the key of one agent. */
+type Written = Omit<DemoCredentials, 'agent_keys'> & Partial<Pick<DemoCredentials, 'agent_keys'>>
+
+/** @throws CliFailure for a file that is not as `countersign dev` wrote it */
 export function readDemoCredentials(directory = DEFAULT_DIRECTORY): DemoCredentials | undefined {
   const path = join(directory, DEMO_FILE)
   if (!existsSync(path)) return undefined
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as DemoCredentials
+    const { agent_keys, ...rest } = JSON.parse(readFileSync(path, 'utf8')) as Written
+    const own =
+      rest.agent !== undefined && rest.agent_key !== undefined ? { [rest.agent]: rest.agent_key } : {}
+    return { ...rest, agent_keys: { ...own, ...agent_keys } }
   } catch (cause) {
-    throw new CliFailure(`\`${path}\` cannot be read`, { hint: 'delete it and run `npm start` again', cause })
+    throw new CliFailure(`cannot read \`${path}\`: ${(cause as Error).message}`, {
+      hint: 'delete the file and run `countersign dev` again: it issues new keys',
+      cause,
+    })
   }
 }
 

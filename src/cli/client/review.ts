@@ -19,7 +19,7 @@ export const REVIEW_USAGE = `countersign review <command>
   --url URL      the gateway (COUNTERSIGN_URL)
   --json         print the API's answer
 
-Needs COUNTERSIGN_REVIEWER_KEY; right after \`npm start\` the demo reviewer's key is used.`
+Needs COUNTERSIGN_REVIEWER_KEY. In the folder of \`countersign dev\` its reviewer's key is used.`
 
 const OPTIONS = {
   status: { type: 'string', default: 'pending_review' },

@@ -11,24 +11,48 @@ import { usage } from '../terminal/failure.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 
+/** The demo agent and the reviewer who decides on its calls, with their keys. */
+export interface DemoCast {
+  readonly url: string
+  readonly agent_key: string
+  readonly reviewer_key: string
+}
+
 export interface DemoGateway {
-  readonly credentials: DemoCredentials
+  readonly credentials: DemoCast
   close(): Promise<void>
 }
 
 const STARTER_POLICIES = fileURLToPath(new URL('policies', PACKAGE_ROOT))
 
-/** The gateway of `npm start`, or, for `--auto` alone, a private one on free ports with its state in a temporary directory. */
+/**
+ * The gateway that `countersign dev` runs in this folder, or, for `--auto` alone, a private one on free ports with its
+ * state in a temporary directory.
+ *
+ * @throws CliFailure when neither can be had
+ */
 export async function demoGateway(auto: boolean, url: string | undefined): Promise<DemoGateway> {
   const known = readDemoCredentials()
-  if (known !== undefined && (await answers(url ?? known.url))) {
-    return { credentials: { ...known, url: url ?? known.url }, close: () => Promise.resolve() }
-  }
+  if (known !== undefined && (await answers(url ?? known.url)))
+    return { credentials: castOf(known, url ?? known.url), close: () => Promise.resolve() }
   if (auto) return privateGateway()
   throw usage(
-    'no gateway is running here',
-    'start one in another terminal with `npm start`, or run `npm run demo -- --auto`',
+    known === undefined
+      ? 'no gateway was started in this folder'
+      : `no gateway answers at ${url ?? known.url}`,
+    'start one in another terminal with `npm start` or `npx countersign dev`, or add --auto',
   )
+}
+
+/** The demo plays with the tools of the starter policies. @throws CliFailure for a gateway without them */
+function castOf({ agent_keys, reviewer_key }: DemoCredentials, url: string): DemoCast {
+  const agent_key = agent_keys['demo-agent']
+  if (agent_key === undefined || reviewer_key === undefined)
+    throw usage(
+      'the gateway has no `demo-agent`: the demo needs the starter policies',
+      'run `npx countersign dev` in an empty folder, or add --auto',
+    )
+  return { url, agent_key, reviewer_key }
 }
 
 async function answers(url: string): Promise<boolean> {
@@ -56,10 +80,7 @@ async function privateGateway(): Promise<DemoGateway> {
     (await issueKey(app.deps, { tenant: 'acme', kind, id })).api_key
   const credentials = {
     url: app.url,
-    tenant: 'acme',
-    agent: 'demo-agent',
     agent_key: await key('agent', 'demo-agent'),
-    reviewer: 'alice',
     reviewer_key: await key('reviewer', 'alice'),
   }
   return {

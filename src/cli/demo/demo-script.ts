@@ -1,7 +1,7 @@
 import type { VoteRequest } from '../../contract/reviewer.ts'
 import { createGate, type Decision, type Gate, NotExecuted } from '@countersign/sdk'
 import { type Api, createApi } from '../client/api-client.ts'
-import type { DemoCredentials } from '../client/credentials.ts'
+import type { DemoCast } from './demo-gateway.ts'
 import { createWorld, type DemoWorld } from './demo-world.ts'
 
 /** The story of the demo: each step says what it tries, does it through the SDK, and checks what came of it. */
@@ -29,7 +29,7 @@ const REVISED = { ...LARGE, amount_cents: 45_000, memo: 'flights, cheaper ones' 
 const WAIT_FOR_PEOPLE_MS = 15 * 60_000
 
 /** Resolves to true only if every step went as the contract says. */
-export async function runDemo(credentials: DemoCredentials, { auto }: { auto: boolean }): Promise<boolean> {
+export async function runDemo(credentials: DemoCast, { auto }: { auto: boolean }): Promise<boolean> {
   const taskId = `demo-${Date.now().toString(36)}`
   const story: Story = {
     gate: createGate({

@@ -4,8 +4,9 @@ import { demoGateway } from './demo-gateway.ts'
 
 export const DEMO_USAGE = `countersign demo [--auto] [--url URL]
 
-  Runs a demo agent against the gateway that \`npm start\` runs. With --auto it plays the reviewer too, starts a gateway of
-  its own when none is running, and exits 0 only if every step went as the contract says.`
+  Runs a demo agent against the gateway that \`countersign dev\` runs in this folder.
+  With --auto it also plays the reviewer, and starts a gateway of its own when none runs.
+  Exits 0 only if every step went as the contract says.`
 
 /** `npm run demo`: a small file-and-ledger world whose agent asks before it acts. */
 export async function demo(args: readonly string[]): Promise<void> {

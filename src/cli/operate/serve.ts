@@ -91,13 +91,7 @@ export function warnOfSettings(
       { variables: proxies },
       'a proxy for outgoing connections has no effect: webhooks and sign-in connect directly',
     )
-  for (const { variable, meant } of unknown)
-    log.warn(
-      { variable },
-      meant === undefined
-        ? 'the variable is no setting and is ignored'
-        : `the variable is no setting and is ignored; did you mean ${meant}?`,
-    )
+  for (const variable of unknown) log.warn({ variable }, 'the variable is no setting and is ignored')
   for (const { name, counts } of withoutEffect)
     log.warn({ setting: name }, `the setting has no effect: it counts only ${counts}`)
 }

@@ -33,13 +33,11 @@ export function lookAtNode({
 export function lookAtConfig({ origins, unknown, withoutEffect }: LoadedConfig): Finding[] {
   const from = (origin: string): number => Object.values(origins).filter((one) => one === origin).length
   const set = `${from('flag')} by flag, ${from('environment')} by environment, ${from('file')} by file`
-  const ignored = unknown.map(({ variable, meant }) =>
+  const ignored = unknown.map((variable) =>
     warning(
       'config',
       `${variable} is no setting and is ignored`,
-      meant === undefined
-        ? 'take it away, or look in `countersign config` for what was meant'
-        : `did you mean ${meant}?`,
+      'take it away, or look in `countersign config` for what was meant',
     ),
   )
   const without = withoutEffect.map(({ name, counts }) =>

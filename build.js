@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/*
+ * `npm run build`, and with --if-changed what `npm start` runs first: compile src/, bundle the program, bundle the console. The digest of everything
+ * that goes in is kept in node_modules/.cache; with --if-changed an equal digest means that there is nothing to do.
+ */
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url))
+const ROOT = at('.')
+const KEPT = at('node_modules/.cache/countersign-build')
+const OUTPUTS = ['packages/sdk/dist/index.js', 'dist/main.js', 'dist/bin/main.js', 'dist/console/index.html']
+const SOURCES = ['src', 'packages/sdk/src']
+const INPUTS = ['build.js', 'bundle.js', 'vite.config.ts', 'package-lock.json', 'tsconfig.json', 'packages/sdk/tsconfig.json']
+
+function digestOfInputs() {
+  const sources = SOURCES.flatMap((folder) =>
+    readdirSync(at(folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.parentPath}/${entry.name}`),
+  )
+  const hash = createHash('sha256')
+  for (const path of [...INPUTS.map(at), ...sources.sort()]) {
+    const bytes = readFileSync(path)
+    hash.update(`${relative(ROOT, path)}\0${bytes.length}\0`).update(bytes)
+  }
+  return hash.digest('hex')
+}
+
+const isBuilt = (digest) =>
+  OUTPUTS.every((path) => existsSync(at(path))) &&
+  existsSync(KEPT) &&
+  readFileSync(KEPT, 'utf8').trim() === digest
+
+/** The SDK first: the program takes its types from there. */
+async function compileAll() {
+  await compile('packages/sdk')
+  await compile('tsconfig.json')
+}
+
+function compile(project) {
+  const tsc = at('node_modules/typescript/bin/tsc')
+  const child = spawn(process.execPath, [tsc, '-p', at(project)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      said += text
+    })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(said.trim()))))
+  })
+}
+
+async function bundleConsole() {
+  // vite would build for development where this names another environment, as the tests do
+  process.env.NODE_ENV = 'production'
+  await (await import('vite')).build()
+}
+
+/** That of the command line: before the first build there is no other way to it. */
+async function progressModule() {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({
+    input: at('src/cli/terminal/progress.ts'),
+    platform: 'node',
+    tsconfig: false,
+  })
+  const { output } = await bundle.generate({ format: 'esm' })
+  await bundle.close()
+  return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+}
+
+async function build(digest) {
+  const { withProgress } = await progressModule()
+  const steps = [
+    ['compiling', compileAll],
+    ['bundling the program', async () => (await import('./bundle.js')).bundleProgram()],
+    ['bundling the console', bundleConsole],
+  ]
+  mkdirSync(dirname(KEPT), { recursive: true })
+  rmSync(KEPT, { force: true })
+  for (const [index, [what, step]] of steps.entries())
+    await withProgress(`Building Countersign, ${index + 1} of ${steps.length}: ${what}`, step)
+  writeFileSync(KEPT, `${digest}\n`)
+}
+
+const digest = digestOfInputs()
+if (!process.argv.includes('--if-changed') || !isBuilt(digest)) {
+  await build(digest).catch((error) => {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
+  })
+}

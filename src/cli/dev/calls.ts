@@ -1,0 +1,95 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { escaped } from '../terminal/visible-text.ts'
+
+/** One call of one agent, to be printed as a program that makes it. */
+export interface ExampleCall {
+  readonly url: string
+  /** Of the agent. */
+  readonly key: string
+  readonly tool: string
+  readonly payload: JsonObject
+}
+
+/** Where the programs find the SDKs. */
+export interface SdkPlaces {
+  /** What JavaScript imports: a package name or an address of a file. */
+  readonly typescript: string
+  /** What `pip install` takes. */
+  readonly python: string
+}
+
+/** The same call in three languages. Each text is pasted into a shell as it is. */
+export function exampleCalls(call: ExampleCall, places: SdkPlaces): string {
+  return [
+    '# curl',
+    curlCall(call),
+    '',
+    '# TypeScript',
+    typescriptCall(call, places),
+    '',
+    `# Python, after: pip install ${quoted(places.python)}`,
+    pythonCall(call),
+  ].join('\n')
+}
+
+export function curlCall({ url, key, tool, payload }: ExampleCall): string {
+  const body = quoted(jsonOf({ tool_name: tool, payload }))
+  const headers = [`-H ${quoted(`authorization: Bearer ${key}`)}`, "-H 'content-type: application/json'"]
+  return [
+    `curl -sS ${quoted(`${url}/api/agent/tasks/first/requests`)} \\`,
+    `  ${headers.join(' ')} \\`,
+    `  -d ${body}`,
+  ].join('\n')
+}
+
+export function typescriptCall({ url, key, tool, payload }: ExampleCall, { typescript }: SdkPlaces): string {
+  return [
+    "node --input-type=module <<'END'",
+    `import { createGate } from ${jsonOf(typescript)}`,
+    `const gate = createGate({ url: ${jsonOf(url)}, key: ${jsonOf(key)} })`,
+    'const onPending = (held) => console.log("held:", held.message)',
+    'const run = async (approved) => console.log("your tool runs with", approved)',
+    `await gate.guard(${jsonOf(tool)}, ${jsonOf(payload)}, run, { onPending })`,
+    'END',
+  ].join('\n')
+}
+
+export function pythonCall({ url, key, tool, payload }: ExampleCall): string {
+  return [
+    "python3 - <<'END'",
+    'from countersign import Countersign',
+    `gate = Countersign(${pythonOf(url)}, ${pythonOf(key)}, on_held=lambda held: print("held:", held.message))`,
+    `gate.guard(${pythonOf(tool)}, ${pythonOf(payload)}, lambda approved: print("your tool runs with", approved))`,
+    'END',
+  ].join('\n')
+}
+
+/** JSON on one line, which is JavaScript as well. */
+const jsonOf = (value: JsonValue): string => escaped(JSON.stringify(value))
+
+/** One word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** A literal of Python. */
+function pythonOf(value: JsonValue): string {
+  if (value === null) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (typeof value === 'string')
+    // Python reads the escapes of JSON, but not a character in two halves
+    return JSON.stringify(value).replaceAll(HIDDEN, (one) => {
+      const code = one.codePointAt(0) ?? 0
+      return code > 0xffff
+        ? `\\U${code.toString(16).padStart(8, '0')}`
+        : `\\u${code.toString(16).padStart(4, '0')}`
+    })
+  if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`
+  if (typeof value === 'object')
+    return `{${Object.entries(value as JsonObject)
+      .map(([key, one]) => `${pythonOf(key)}: ${pythonOf(one)}`)
+      .join(', ')}}`
+  return String(value)
+}
+
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

@@ -1,0 +1,141 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { App, AppParts } from '../../app.ts'
+import type { Config, LoadedConfig } from '../../settings/config.ts'
+import { starterBundle, writeBundle } from '../author/starter.ts'
+import { CliFailure, usage } from '../terminal/failure.ts'
+import { endAfterLastWords } from '../terminal/last-words.ts'
+import { withProgress } from '../terminal/progress.ts'
+import {
+  readSettings,
+  showAdminKey,
+  startOrExplain,
+  untilAskedToStop,
+  warnOfClock,
+  warnOfSettings,
+} from '../operate/serve.ts'
+import { exampleCalls } from './calls.ts'
+import { createDevKeys, type DevKeys } from './dev-keys.ts'
+import { exampleCallIn } from './example-payload.ts'
+import { createReloadLines } from './reloads.ts'
+import { screen, type Shown } from './screen.ts'
+import { sdkPlaces } from './sdk-places.ts'
+
+export const DEV_USAGE = `countersign dev [--policies DIR] [--store file:DIR] ...
+
+  Runs a gateway for development, and prints a console link and a first call in curl, TypeScript and Python.
+  Policies are in ./policies; when that does not exist, the starter policies are copied there first.
+  Each agent of the directory gets a key. The keys are in a file of the data folder that only you can read.
+  Takes the settings of \`countersign serve\`: run \`countersign config\` for the list.`
+
+/** `countersign dev`, and `npm start`: a gateway with the embedded store, a reviewer who can sign in, and a key for each agent. */
+export async function dev(args: readonly string[]): Promise<void> {
+  const loaded = readSettings(args, DEV_USAGE)
+  dataDirectoryOf(loaded.config)
+  await copyStarterPolicies(loaded)
+  const asked = untilAskedToStop()
+  const { app, text, keys } = await withProgress('Starting Countersign', () => begin(loaded))
+  console.log(text)
+  const quiet = linksOnEnter(app, keys)
+  await asked
+  quiet()
+  console.log('\nstopping; everything that was answered is on disk')
+  await keys.settled()
+  await app.close()
+  endAfterLastWords()
+}
+
+/** The directory of the embedded store. @throws CliFailure for another store */
+function dataDirectoryOf({ store }: Config): string {
+  if (store.kind === 'embedded') return store.path
+  throw usage(
+    '`countersign dev` works with the embedded store only: --store file:DIRECTORY',
+    'for Redis use `countersign serve`',
+  )
+}
+
+/** Into the folder that every command looks at, and only where there is none. */
+async function copyStarterPolicies({ origins, config: { policies } }: LoadedConfig): Promise<void> {
+  if (origins.policies !== 'default') return
+  if (existsSync(policies) && readdirSync(policies).length > 0) return
+  await writeBundle(policies, await starterBundle())
+}
+
+interface Begun {
+  readonly app: App
+  readonly text: string
+  readonly keys: DevKeys
+}
+
+/** Starts the gateway and makes the screen. On a failure the admin key is shown all the same: no later start knows it. */
+async function begin(loaded: LoadedConfig): Promise<Begun> {
+  const { config } = loaded
+  let newAdminKey: string | undefined
+  let keys: DevKeys | undefined
+  try {
+    const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
+    const lineOf = createReloadLines()
+    const onPolicyLoad: AppParts['onPolicyLoad'] = (report, inForce) => {
+      const line = lineOf(report, inForce)
+      if (line !== undefined) console.log(`  ${line}`)
+      if (report.ok) keys?.issueMissing((said) => console.log(`  ${said}`))
+    }
+    const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key), onPolicyLoad)
+    warnOfSettings(log, loaded)
+    warnOfClock(log, app.deps.store.now() - Date.now())
+    keys = await keysOf(app, loaded)
+    const data = dataDirectoryOf(config)
+    const shown = { ...(await shownOf(app, keys, config.policies)), data, newAdminKey }
+    return { app, keys, text: screen(config, app, shown) }
+  } catch (error) {
+    if (newAdminKey !== undefined) showAdminKey(newAdminKey)
+    throw error
+  }
+}
+
+async function keysOf(app: App, { config }: LoadedConfig): Promise<DevKeys> {
+  const { policies } = config
+  if (app.deps.policies.current() === undefined) {
+    await app.close()
+    throw new CliFailure(`the policy bundle in \`${policies}\` does not load`, {
+      hint: existsSync(policies)
+        ? `run \`countersign check ${policies}\` to see why`
+        : 'it does not exist: `countersign init` writes a starter bundle into ./policies',
+    })
+  }
+  return createDevKeys(app, dataDirectoryOf(config))
+}
+
+async function shownOf(
+  app: App,
+  { people, keyOf }: DevKeys,
+  policies: string,
+): Promise<Omit<Shown, 'newAdminKey' | 'data'>> {
+  const { tenant, agent, reviewer } = people()
+  const link = reviewer === undefined ? undefined : await app.loginLink({ tenant, id: reviewer })
+  const takesEnter = process.stdin.isTTY
+  const key = agent === undefined ? undefined : keyOf(agent)
+  if (agent === undefined || key === undefined) return { link, reviewer, agent, takesEnter, call: undefined }
+  const mayUse = (tool: string): boolean => app.deps.policies.current()?.mayUse(tenant, agent, tool) === true
+  const example = await exampleCallIn(policies, mayUse)
+  const call = example && {
+    tool: example.tool,
+    text: exampleCalls({ url: app.url, key, ...example }, sdkPlaces(process.cwd())),
+  }
+  return { link, reviewer, agent, takesEnter, call }
+}
+
+/** A link works once, and a developer has more than one browser: Enter prints another. The returned function ends that. */
+function linksOnEnter(app: App, { people }: DevKeys): () => void {
+  if (!process.stdin.isTTY) return () => undefined
+  const lines = createInterface({ input: process.stdin, terminal: false })
+  lines.on('line', () => {
+    const { tenant, reviewer } = people()
+    if (reviewer === undefined) return
+    app.loginLink({ tenant, id: reviewer }).then(
+      (link) => console.log(`  ${link}\n`),
+      (error: unknown) => console.error(`  cannot make a link: ${(error as Error).message}`),
+    )
+  })
+  return () => lines.close()
+}

@@ -1,0 +1,67 @@
+/** What progress needs of standard error. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
+/** Replaces the detail on the line, such as `1,200 of 5,000 records`. Cheap enough for every step of a loop. */
+export type Tell = (detail: string) => void
+
+/** Shortest time between two drawings of the line, ms: an eye sees no more. */
+const REDRAW_MS = 100
+/** An elapsed time below this says nothing, ms. */
+const WORTH_TIMING_MS = 1_000
+const CLEAR = '\r\x1b[2K'
+
+/**
+ * Runs `run` behind a line on standard error that says what runs, how far it is and for how long. The line is gone when
+ * `run` ends. Without a terminal nothing is written.
+ *
+ * @param what as `Verifying the export`
+ */
+export async function withProgress<T>(
+  what: string,
+  run: (tell: Tell) => Promise<T> | T,
+  { out = process.stderr, now = Date.now }: { out?: ProgressOutput; now?: () => number } = {},
+): Promise<T> {
+  if (out.isTTY !== true) return run(() => undefined)
+  const line = createLine(what, out, now)
+  const timer = setInterval(line.draw, REDRAW_MS)
+  timer.unref()
+  try {
+    line.draw()
+    return await run(line.tell)
+  } finally {
+    clearInterval(timer)
+    out.write(CLEAR)
+  }
+}
+
+interface Line {
+  readonly draw: () => void
+  readonly tell: Tell
+}
+
+function createLine(what: string, out: ProgressOutput, now: () => number): Line {
+  const start = now()
+  let detail = ''
+  let drawn = -Infinity
+  const draw = (): void => {
+    drawn = now()
+    const elapsed = drawn - start
+    const seconds = elapsed < WORTH_TIMING_MS ? '' : `${Math.floor(elapsed / 1_000)} s`
+    const about = [detail, seconds].filter((part) => part !== '').join(', ')
+    const text = about === '' ? `${what} ...` : `${what} ... ${about}`
+    out.write(`${CLEAR}${text.slice(0, Math.max(1, (out.columns ?? 80) - 1))}`)
+  }
+  const tell = (text: string): void => {
+    detail = text
+    // a loop that never awaits keeps the timer from running
+    if (now() - drawn >= REDRAW_MS) draw()
+  }
+  return { draw, tell }
+}
+
+/** A count as people read it: `12,345`. */
+export const counted = (count: number): string => count.toLocaleString('en-US')

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { curlCall, pythonCall, typescriptCall } from '../../src/cli/dev/calls.ts'
+import { peopleOf } from '../../src/cli/dev/people.ts'
+import type { AgentEntry, Directory, Tenant } from '../../src/policy/evaluate/snapshot.ts'
+
+function tenant(agents: Record<string, string[]>, reviewers: readonly string[]): Tenant {
+  const entry = ([id, owners]: [string, string[]]): [string, AgentEntry] => [
+    id,
+    { id, owners, tools: ['*'], signedApprovals: true, tokenTtlMs: 1, preventSelfReview: true },
+  ]
+  return {
+    agents: new Map(Object.entries(agents).map(entry)),
+    reviewers: new Map(reviewers.map((id) => [id, { id, name: id, groups: [], roles: [] }])),
+  }
+}
+
+const directory = (tenants: Record<string, Tenant>): Directory => ({
+  tenants: new Map(Object.entries(tenants)),
+  groups: new Map(),
+})
+
+describe('peopleOf', () => {
+  it('takes the first agent, and a reviewer who does not own it', () => {
+    const own = directory({ main: tenant({ bot: ['ann'], other: ['bea'] }, ['ann', 'bea']) })
+    expect(peopleOf(own)).toEqual({ tenant: 'main', agent: 'bot', agents: ['bot', 'other'], reviewer: 'bea' })
+  })
+
+  it('prefers those of an earlier start, as long as the directory lists them', () => {
+    const own = directory({ main: tenant({ bot: ['ann'], other: ['ann'] }, ['ann', 'bea', 'cat']) })
+    expect(peopleOf(own, { agent: 'other', reviewer: 'cat' })).toMatchObject({
+      agent: 'other',
+      reviewer: 'cat',
+    })
+    expect(peopleOf(own, { agent: 'gone', reviewer: 'gone' })).toMatchObject({
+      agent: 'bot',
+      reviewer: 'bea',
+    })
+  })
+
+  it('prefers those of the starter policies to others', () => {
+    const starter = tenant({ first: ['dana'], 'demo-agent': ['dana'] }, ['dana', 'alice'])
+    expect(peopleOf(directory({ zero: tenant({}, []), acme: starter }))).toMatchObject({
+      tenant: 'acme',
+      agent: 'demo-agent',
+      reviewer: 'alice',
+    })
+  })
+
+  it('takes the owner when there is no other reviewer, and leaves out whoever is missing', () => {
+    expect(peopleOf(directory({ main: tenant({ bot: ['ann'] }, ['ann']) }))?.reviewer).toBe('ann')
+    expect(peopleOf(directory({ main: tenant({}, []) }))).toEqual({
+      tenant: 'main',
+      agent: undefined,
+      agents: [],
+      reviewer: undefined,
+    })
+    expect(peopleOf(directory({}))).toBeUndefined()
+  })
+})
+
+describe('an example call', () => {
+  const call = {
+    url: 'http://127.0.0.1:1',
+    key: 'csk_a',
+    tool: 'notes.add',
+    payload: { text: "it's\u202e", yes: true, none: null, list: [1.5, { tag: '\u{e0041}' }] },
+  }
+
+  it('is one word of the shell for curl, whatever the payload holds', () => {
+    expect(curlCall(call)).toContain(
+      `-d '{"tool_name":"notes.add","payload":{"text":"it'\\''s\\u202e","yes":true,"none":null,"list":[1.5,{"tag":"\\udb40\\udc41"}]}}'`,
+    )
+  })
+
+  it('is JavaScript without hidden characters', () => {
+    const places = { typescript: 'countersign/sdk', python: './p' }
+    expect(typescriptCall(call, places)).toContain(
+      `"notes.add", {"text":"it's\\u202e","yes":true,"none":null,"list":[1.5,{"tag":"\\udb40\\udc41"}]}, run`,
+    )
+  })
+
+  it('is Python, whose escapes are of whole characters', () => {
+    expect(pythonCall(call)).toContain(
+      `"notes.add", {"text": "it's\\u202e", "yes": True, "none": None, "list": [1.5, {"tag": "\\U000e0041"}]}, lambda`,
+    )
+  })
+})

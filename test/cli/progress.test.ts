@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { counted, withProgress } from '../../src/cli/terminal/progress.ts'
+
+/** A terminal of 40 columns that keeps what is written to it, and a clock that the test moves. */
+function terminal(isTTY: boolean) {
+  const written: string[] = []
+  let time = 0
+  return {
+    written,
+    lines: () => written.map((text) => text.replace('\r\x1b[2K', '')),
+    pass: (ms: number) => (time += ms),
+    options: { out: { isTTY, columns: 40, write: (text: string) => written.push(text) }, now: () => time },
+  }
+}
+
+describe('withProgress', () => {
+  it('writes nothing when standard error is no terminal', async () => {
+    const { written, options } = terminal(false)
+    const answer = await withProgress('Verifying', (tell) => (tell('3 records'), 7), options)
+    expect([answer, written]).toEqual([7, []])
+  })
+
+  it('says at once what runs, and clears the line at the end', async () => {
+    const { written, options } = terminal(true)
+    await withProgress('Verifying the export', () => undefined, options)
+    expect(written).toEqual(['\r\x1b[2KVerifying the export ...', '\r\x1b[2K'])
+  })
+
+  it('shows the latest detail of a loop that never awaits, ten times a second', async () => {
+    const { lines, pass, options } = terminal(true)
+    await withProgress(
+      'Replaying',
+      (tell) => {
+        for (let i = 1; i <= 30; i++) {
+          pass(50)
+          tell(`${i} of 30`)
+        }
+      },
+      options,
+    )
+    const drawn = lines()
+    expect(drawn).toHaveLength(17)
+    expect(drawn.slice(0, 3)).toEqual(['Replaying ...', 'Replaying ... 2 of 30', 'Replaying ... 4 of 30'])
+    expect(drawn.at(-2)).toBe('Replaying ... 30 of 30, 1 s')
+  })
+
+  it('never writes more than one line of the terminal', async () => {
+    const { lines, pass, options } = terminal(true)
+    await withProgress(
+      'x'.repeat(30),
+      (tell) => {
+        pass(200)
+        tell('y'.repeat(30))
+      },
+      options,
+    )
+    expect(Math.max(...lines().map((line) => line.length))).toBe(39)
+  })
+
+  it('clears the line when the work fails, and lets the error through', async () => {
+    const { written, options } = terminal(true)
+    const failing = withProgress('Verifying', () => Promise.reject(new Error('no')), options)
+    await expect(failing).rejects.toThrow('no')
+    expect(written.at(-1)).toBe('\r\x1b[2K')
+  })
+})
+
+it('counts with separators', () => {
+  expect(counted(1234567)).toBe('1,234,567')
+})
