@@ -63,6 +63,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'write JSON Schemas for the editor, made from the contracts',
     load: () => import('./cli/author/schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
   },
+  add: {
+    summary: 'add a tool: its contract, a rule that holds every call, an agent that may use it',
+    load: () => import('./cli/author/add.ts').then((it) => ({ run: it.add, usage: it.ADD_USAGE })),
+  },
   fmt: {
     summary: 'format the files of a policy bundle',
     load: () => import('./cli/author/fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),

@@ -25,16 +25,17 @@ describe('peopleOf', () => {
     expect(peopleOf(own)).toEqual({ tenant: 'main', agent: 'bot', agents: ['bot', 'other'], reviewer: 'bea' })
   })
 
-  it('prefers those of an earlier start, as long as the directory lists them', () => {
-    const own = directory({ main: tenant({ bot: ['ann'], other: ['ann'] }, ['ann', 'bea', 'cat']) })
-    expect(peopleOf(own, { agent: 'other', reviewer: 'cat' })).toMatchObject({
-      agent: 'other',
-      reviewer: 'cat',
+  it('prefers the reviewer of an earlier start, as long as the directory lists them', () => {
+    const own = directory({ main: tenant({ bot: ['ann'] }, ['ann', 'bea', 'cat']) })
+    expect(peopleOf(own, { reviewer: 'cat' })?.reviewer).toBe('cat')
+    expect(peopleOf(own, { reviewer: 'gone' })?.reviewer).toBe('bea')
+  })
+
+  it("prefers the developer's own agent to that of the starter policies", () => {
+    const own = directory({
+      acme: tenant({ 'demo-agent': ['dana'], 'my-agent': ['dana'] }, ['dana', 'alice']),
     })
-    expect(peopleOf(own, { agent: 'gone', reviewer: 'gone' })).toMatchObject({
-      agent: 'bot',
-      reviewer: 'bea',
-    })
+    expect(peopleOf(own)?.agent).toBe('my-agent')
   })
 
   it('prefers those of the starter policies to others', () => {

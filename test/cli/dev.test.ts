@@ -147,7 +147,10 @@ describe('countersign dev, from the packed package', () => {
     const directory = join(folder, 'policies/directory.yaml')
     writeFileSync(
       directory,
-      readFileSync(directory, 'utf8').replace('agents: {}', 'agents: { own: { owners: [admin], prevent_self_review: false } }'),
+      readFileSync(directory, 'utf8').replace(
+        'agents: {}',
+        'agents: { own: { owners: [admin], prevent_self_review: false } }',
+      ),
     )
     await gateway.lineWhere((line) => line.includes('new agent own: its key is in'))
     expect(keys().agent_keys['own']).toMatch(/^csk_main_/)

@@ -39,7 +39,7 @@ export async function fmt(args: readonly string[]): Promise<void> {
   else if (await hasLock(dir)) console.log(`${LOCK_FILE} says otherwise now: run \`countersign lock\``)
 }
 
-function hasLock(dir: string): Promise<boolean> {
+export function hasLock(dir: string): Promise<boolean> {
   return access(join(dir, LOCK_FILE)).then(
     () => true,
     () => false,

@@ -1,20 +1,16 @@
-import { readFile, stat } from 'node:fs/promises'
-import { readFileSync, realpathSync } from 'node:fs'
-import { dirname, isAbsolute, join, relative, sep } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { parseDocument } from 'yaml'
-import type { JsonValue } from '../../contract/json.ts'
 import { makeDirectory } from '../../system/make-directory.ts'
 import type { BundleText } from '../../policy/check/check.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { toolOfContract, type ImportedFile, type ImportResult } from '../../policy/import/contract.ts'
 import { updateContracts } from '../../policy/import/update.ts'
 import { SERVER_NAME } from '../../contract/tool-source.ts'
+import { filesBeside, readDocument } from './foreign-document.ts'
 import { reportNotes } from './import-report.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
-import type { LoadFile } from '../../policy/import/references.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { replaceFile } from './fmt.ts'
@@ -42,7 +38,7 @@ export async function importContracts(args: readonly string[]): Promise<void> {
   if ((kind !== 'mcp' && kind !== 'openapi') || file === undefined)
     throw usage('say what to import', IMPORT_USAGE)
   refuseServer(kind, values)
-  const document = parse(file, await read(file))
+  const document = await readDocument(file)
   const result =
     kind === 'mcp'
       ? importMcp(document, values)
@@ -81,73 +77,6 @@ interface Counts {
   readonly files: number
   readonly leftOut: number
   readonly says: string
-}
-
-async function read(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin)
-  return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CliFailure(`cannot read \`${file}\`: ${(cause as Error).message}`, { exit: EXIT.usage, cause })
-  })
-}
-
-/** Files in the directory of the document, or below it: no link leads out of it. */
-function filesBeside(file: string): LoadFile {
-  const directory = realpathSync(dirname(file))
-  return (path) => {
-    try {
-      const place = realpathSync(join(directory, path))
-      return isWithin(directory, place) ? parse(path, readFileSync(place, 'utf8')) : undefined
-    } catch {
-      return undefined
-    }
-  }
-}
-
-function isWithin(directory: string, place: string): boolean {
-  const way = relative(directory, place)
-  return way !== '' && way.split(sep)[0] !== '..' && !isAbsolute(way)
-}
-
-/** Undefined for what is no JSON. */
-function parsedJson(content: string): JsonValue | undefined {
-  try {
-    return JSON.parse(content) as JsonValue
-  } catch {
-    return undefined
-  }
-}
-
-/** Deeper than anything that somebody means, and less deep than a stack. */
-const DEEPEST = 1_000
-
-function depthOf(value: JsonValue): number {
-  let level: JsonValue[] = [value]
-  for (let depth = 0; ; depth++) {
-    if (level.length === 0 || depth > DEEPEST) return depth
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
-  }
-}
-
-/** JSON is YAML, and much faster where it is told apart. */
-function parse(file: string, content: string): JsonValue {
-  const json = parsedJson(content)
-  if (json !== undefined && depthOf(json) <= DEEPEST) return json
-  if (json !== undefined) throw usage(`\`${file}\` cannot be read: it is nested too deeply`)
-  try {
-    const document = parseDocument(content, {
-      merge: true,
-      logLevel: 'silent',
-      prettyErrors: false,
-      uniqueKeys: false,
-    })
-    const [problem] = document.errors
-    if (problem?.code === 'RESOURCE_EXHAUSTION') throw new RangeError('it is nested too deeply')
-    if (problem) throw problem
-    return document.toJS({ maxAliasCount: 10_000 }) as JsonValue
-  } catch (cause) {
-    const verdict = cause instanceof RangeError ? 'cannot be read' : 'is neither JSON nor YAML'
-    throw usage(`\`${file}\` ${verdict}: ${(cause as Error).message}`)
-  }
 }
 
 /** @throws CliFailure */

@@ -13,17 +13,22 @@ export interface People {
 
 /** Of the starter policies. Their reviewer owns no agent that the demo runs: an owner cannot vote on its calls. */
 const STARTER = { tenant: 'acme', agent: 'demo-agent', reviewer: 'alice' } as const
+/** What `countersign add tool` calls an agent that nobody named. */
+const OWN_AGENT = 'my-agent'
 
 /** Who was chosen at an earlier start. */
-export type Earlier = Partial<Record<'tenant' | 'agent' | 'reviewer', string>>
+export type Earlier = Partial<Record<'tenant' | 'reviewer', string>>
 
-/** Chooses who takes part: whoever did before, then those of the starter policies, then the first who fit. */
+/**
+ * Chooses who takes part: the tenant and reviewer of an earlier start, then those of the starter policies, then the first who
+ * fit. A developer's own agent goes before that of the starter policies.
+ */
 export function peopleOf({ tenants }: Directory, earlier: Earlier = {}): People | undefined {
   const wanted = [earlier.tenant, STARTER.tenant, ...tenants.keys()]
   const name = wanted.find((one) => one !== undefined && tenants.has(one))
   const tenant = name === undefined ? undefined : tenants.get(name)
   if (name === undefined || tenant === undefined) return undefined
-  const agent = [earlier.agent, STARTER.agent, ...tenant.agents.keys()].find(
+  const agent = [OWN_AGENT, STARTER.agent, ...tenant.agents.keys()].find(
     (one) => one !== undefined && tenant.agents.has(one),
   )
   return {

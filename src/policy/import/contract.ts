@@ -54,10 +54,15 @@ export interface Effect {
 export interface ImportOptions {
   /** In front of every tool's name: `github.`. */
   readonly prefix: string
+  /** Imports the tool of this name alone, and calls it `as`. */
+  readonly one?: { readonly name: string; readonly as: string }
 }
 
-export function importTools(tools: readonly ForeignTool[], { prefix }: ImportOptions): ImportResult {
+export function importTools(all: readonly ForeignTool[], { prefix, one }: ImportOptions): ImportResult {
   const notes: ImportNote[] = []
+  const tools = one
+    ? all.filter(({ name }) => name === one.name).map((tool) => ({ ...tool, name: one.as }))
+    : all
   const { named, twins } = nameTools(tools, prefix)
   for (const { name, pointer } of twins) {
     const message = 'left out: another tool has this name, and a call would not say which of them is meant'

@@ -1,0 +1,61 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { createClient } from '@countersign/sdk'
+import { type DemoCredentials, readDemoCredentials } from '../client/credentials.ts'
+import { exampleCalls } from '../dev/calls.ts'
+import { sdkPlaces } from '../dev/sdk-places.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { visible } from '../terminal/visible-text.ts'
+
+/** How long a gateway may take to load the new files and to issue a key, ms. */
+const PATIENCE_MS = 60_000
+const PAUSE_MS = 50
+
+interface FirstCall {
+  readonly tenant: string
+  readonly agent: string
+  readonly tool: string
+  readonly payload: JsonObject
+}
+
+/** Prints a call that works, when `countersign dev` runs in this folder; else what to run first. */
+export async function printFirstCall({ tenant, agent, tool, payload }: FirstCall): Promise<void> {
+  const known = readDemoCredentials()
+  const ready =
+    known?.tenant === tenant && (await isRunning(known))
+      ? await withProgress('Waiting for the gateway to load the new files', () => readyFor(agent, tool))
+      : undefined
+  if (ready === undefined) {
+    console.log('\nnext: `countersign dev` issues the key of the agent and prints a first call')
+    return
+  }
+  console.log(
+    `\nA call of ${agent} to ${tool}. Paste one of these into a terminal, and decide in the console:\n`,
+  )
+  console.log(visible(exampleCalls({ ...ready, tool, payload }, sdkPlaces(process.cwd()))))
+}
+
+const isRunning = ({ url }: DemoCredentials): Promise<boolean> =>
+  fetch(new URL('/livez', url), { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+/** Address and key, once the gateway knows agent and tool; undefined when that takes too long. */
+async function readyFor(agent: string, tool: string): Promise<{ url: string; key: string } | undefined> {
+  for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
+    const { url = '', agent_keys = {} } = readDemoCredentials() ?? {}
+    const key = agent_keys[agent]
+    if (key !== undefined && (await knows({ url, key }, tool))) return { url, key }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+  return undefined
+}
+
+async function knows(reach: { readonly url: string; readonly key: string }, tool: string): Promise<boolean> {
+  try {
+    const { tools } = await createClient(reach).resolve([tool])
+    return tools.some(({ name }) => name === tool)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { parse } from 'yaml'
+import type { BundleText } from '../../policy/check/check.ts'
+import type { ImportedFile, ImportResult } from '../../policy/import/contract.ts'
+import { importExample } from '../../policy/import/example.ts'
+import { importMcp } from '../../policy/import/mcp.ts'
+import { importOpenApi } from '../../policy/import/openapi.ts'
+import { sampleOf } from '../../policy/import/sample.ts'
+import { type ImportNote, isObject } from '../../policy/import/schema.ts'
+import { didYouMean } from '../../policy/language/nearest.ts'
+import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { listMcpTools } from './add-mcp.ts'
+import { filesBeside, readDocument } from './foreign-document.ts'
+
+/** A contract to be written, and a payload for a first call. */
+export interface ToolDescription {
+  readonly contract: BundleText
+  readonly sample: JsonObject
+  readonly notes: readonly ImportNote[]
+}
+
+export interface SourceOptions {
+  readonly example?: string | undefined
+  readonly openapi?: string | undefined
+  readonly mcp: boolean
+  readonly operation?: string | undefined
+  /** Starts the MCP server. */
+  readonly command: readonly string[]
+  readonly help: string
+}
+
+/** The contract of `name`, from whichever source was given. @throws CliFailure when not exactly one was, or it holds no such tool */
+export async function describedTool(name: string, options: SourceOptions): Promise<ToolDescription> {
+  const { example, openapi, mcp, operation = name, command, help } = options
+  if ([example !== undefined, openapi !== undefined, mcp].filter(Boolean).length !== 1)
+    throw usage('give exactly one of --example, --openapi and --mcp', help)
+  if (mcp !== command.length > 0) throw usage('--mcp takes the command of the server behind --', help)
+  if (example !== undefined) {
+    const sample = readExample(example)
+    return { ...onlyOne(importExample(name, sample, { prefix: '' }), name), sample }
+  }
+  const one = { name: operation, as: name }
+  if (openapi !== undefined) {
+    const document = await readDocument(openapi)
+    const load = openapi === '-' ? {} : { load: filesBeside(openapi) }
+    const importing = (options: { one?: typeof one }): ImportResult | undefined =>
+      importOpenApi(document, { prefix: '', ...load, ...options })
+    return chosen(operation, importing, `\`${openapi}\` is not an OpenAPI 3 or Swagger 2.0 document`)
+  }
+  const tools = await withProgress('Asking the MCP server for its tools', () => listMcpTools(command))
+  const importing = (options: { one?: typeof one }): ImportResult | undefined =>
+    importMcp({ tools } as JsonObject, { prefix: '', ...options })
+  return chosen(operation, importing, 'the MCP server sent no list of tools')
+
+  function chosen(
+    wanted: string,
+    importing: (options: { one?: typeof one }) => ImportResult | undefined,
+    wrong: string,
+  ): ToolDescription {
+    const result = importing({ one })
+    if (result === undefined) throw usage(wrong)
+    const [file] = result.files
+    if (file === undefined) throw absent(wanted, importing({})?.files ?? [], result.notes)
+    return { contract: file, sample: sampleIn(file), notes: result.notes }
+  }
+}
+
+function absent(wanted: string, files: readonly ImportedFile[], notes: readonly ImportNote[]): CliFailure {
+  const left = notes.find(({ leftOut }) => leftOut === wanted)
+  if (left !== undefined) return new CliFailure(`\`${wanted}\` ${left.message}`, { exit: EXIT.usage })
+  const names = files.map(({ tool }) => tool)
+  const near = didYouMean(wanted, names)
+  const some = names.length === 0 ? 'there is none' : `there are: ${names.slice(0, 20).join(', ')}`
+  return usage(`there is no operation or tool \`${wanted}\``, `${near ?? some}; name it with --operation`)
+}
+
+function onlyOne({ files, notes }: ImportResult, name: string): Omit<ToolDescription, 'sample'> {
+  const [file] = files
+  if (file !== undefined) return { contract: file, notes }
+  const why =
+    notes.find(({ leftOut }) => leftOut !== undefined)?.message ?? 'no contract can say what it takes'
+  throw usage(`\`${name}\` ${why}`)
+}
+
+/** JSON on the command line, or the name of a file with it. */
+function readExample(given: string): JsonObject {
+  const text = !given.trimStart().startsWith('{') && existsSync(given) ? readFileSync(given, 'utf8') : given
+  let value: JsonValue | undefined
+  try {
+    value = JSON.parse(text) as JsonValue
+  } catch (cause) {
+    throw usage(`--example is neither JSON nor a file with JSON: ${(cause as Error).message}`)
+  }
+  if (!isObject(value)) throw usage('--example must be a JSON object, such as {"order_id":"o_17"}')
+  return value
+}
+
+const sampleIn = ({ text }: ImportedFile): JsonObject =>
+  sampleOf((parse(text, { logLevel: 'silent' }) as { input_schema: JsonObject }).input_schema)

@@ -1,0 +1,157 @@
+import { basename } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { BundleText } from '../../policy/check/check.ts'
+import { prepareBundle } from '../../policy/bundle/load.ts'
+import { readBundle } from '../../policy/bundle/directory.ts'
+import { LOCK_FILE } from '../../policy/bundle/lock.ts'
+import { toolOfContract } from '../../policy/import/contract.ts'
+import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { TOOL_NAME } from '../../policy/yaml/shape.ts'
+import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { onOneLine } from '../terminal/visible-text.ts'
+import { permissionTexts } from './add-agent.ts'
+import { printFirstCall } from './add-call.ts'
+import { describedTool, type ToolDescription } from './add-source.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { hasLock, replaceFile } from './fmt.ts'
+import { reportNotes } from './import-report.ts'
+import { writeNew } from './starter.ts'
+
+export const ADD_USAGE = `countersign add tool NAME --example JSON [--agent NAME] [--dir DIR]
+countersign add tool NAME --openapi FILE [--operation ID] ...
+countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
+
+  Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and an agent that
+  may use it. Nothing is written when the bundle would not load. While \`countersign dev\` runs in this folder, a first
+  call in curl, TypeScript and Python is printed.
+
+  --example JSON   one payload of the tool, as JSON or as the name of a file that holds it
+  --openapi FILE   an OpenAPI 3 or Swagger 2.0 document, JSON or YAML
+  --mcp            an MCP server: it is started with the command behind --, and asked for its tools
+  --operation ID   the operationId, or the name of the MCP tool; NAME unless said
+  --agent NAME     the agent, or TENANT/NAME; my-agent unless said. A new agent is added to directory.yaml
+  --dir DIR        the bundle; ${DEFAULT_POLICIES} unless said`
+
+const OPTIONS = {
+  example: { type: 'string' },
+  openapi: { type: 'string' },
+  mcp: { type: 'boolean', default: false },
+  operation: { type: 'string' },
+  agent: { type: 'string', default: 'my-agent' },
+  dir: { type: 'string', default: DEFAULT_POLICIES },
+} as const
+
+/** `countersign add tool NAME`: a contract, a rule that holds every call, and an agent that may use the tool. */
+export async function add(args: readonly string[]): Promise<void> {
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  const command = args.slice(own.length + 1)
+  const { values, positionals } = parseArgs({ args: [...own], options: OPTIONS, allowPositionals: true })
+  const [kind, name] = positionals
+  if (kind !== 'tool' || name === undefined) throw usage('missing argument: `add tool NAME`', ADD_USAGE)
+  refuseMore(positionals, 2, ADD_USAGE)
+  if (!TOOL_NAME.pattern.test(name)) throw usage(`\`${name}\` is not a tool name: ${TOOL_NAME.hint ?? ''}`)
+  const { dir } = values
+  const before = await textsOf(dir)
+  refuseKnown(name, before)
+  const described = await describedTool(name, { ...values, command, help: ADD_USAGE })
+  reportNotes(described.notes)
+  await addFiles(dir, before, { name, described, agent: values.agent })
+}
+
+async function textsOf(dir: string): Promise<readonly BundleText[]> {
+  const read = await readBundle(dir, { ignoreLock: true })
+  if (read.ok) return read.texts
+  throw new CliFailure(`\`${dir}\` is not a policy bundle that can be read`, {
+    exit: EXIT.usage,
+    hint: `${printDiagnostics(read.diagnostics)}\n\`countersign dev\` or \`countersign init\` writes a starter bundle`,
+  })
+}
+
+function refuseKnown(name: string, texts: readonly BundleText[]): void {
+  const contract = texts.find((file) => file.path.startsWith('tools/') && toolOfContract(file) === name)
+  if (contract !== undefined)
+    throw usage(
+      `\`${name}\` has a contract already: ${contract.path}`,
+      'choose another name, or edit that file',
+    )
+}
+
+interface Added {
+  readonly name: string
+  readonly described: ToolDescription
+  /** NAME or TENANT/NAME. */
+  readonly agent: string
+}
+
+async function addFiles(
+  dir: string,
+  before: readonly BundleText[],
+  { name, described, agent }: Added,
+): Promise<void> {
+  const { contract, sample } = described
+  const rules = { path: `rules/${basename(contract.path)}`, text: ruleText(name, sample) }
+  if (before.some(({ path }) => path === rules.path || path === contract.path))
+    throw usage(`\`${dir}\` has a file ${rules.path} or ${contract.path} already`, 'choose another tool name')
+  const made = await firstThatLoads(
+    permissionTexts(before, { agent, tool: name }).flatMap(({ directory, who }) =>
+      [rules, { ...rules, text: ruleText(name, undefined) }].map((rule) => ({
+        who,
+        rule,
+        directory,
+        texts: [...before.filter(({ path }) => path !== directory.path), directory, contract, rule],
+      })),
+    ),
+  )
+  await writeNew(`${dir}/${contract.path}`, contract.text)
+  await writeNew(`${dir}/${made.rule.path}`, made.rule.text)
+  await replaceFile(dir, made.directory)
+  for (const line of [
+    `wrote ${dir}/${contract.path}: the schema of a call; read it, and set risk and reversibility`,
+    `wrote ${dir}/${made.rule.path}: holds every call for a reviewer`,
+    `changed ${dir}/directory.yaml: agent ${made.who.tenant}/${made.who.agent} may use ${name}`,
+    ...(made.who.ownersMayVote
+      ? [`the only reviewer owns ${made.who.agent}, and may vote on its calls`]
+      : []),
+  ])
+    console.log(onOneLine(line))
+  if (await hasLock(dir)) console.log(`${LOCK_FILE} no longer matches: run \`countersign lock\``)
+  await printFirstCall({ ...made.who, tool: name, payload: sample })
+}
+
+/** The first bundle without an error. @throws CliFailure with the errors of the first, when none is */
+async function firstThatLoads<T extends { readonly texts: readonly BundleText[] }>(
+  candidates: readonly T[],
+): Promise<T> {
+  let wrong: string | undefined
+  for (const candidate of candidates) {
+    const prepared = await prepareBundle(candidate.texts, { now: Date.now() })
+    if (prepared.ok) return candidate
+    wrong ??= printDiagnostics(prepared.diagnostics.filter(({ severity }) => severity === 'error'))
+  }
+  throw new CliFailure('nothing was written: with the new tool the bundle would not load', {
+    exit: EXIT.doesNotCheck,
+    hint: wrong,
+  })
+}
+
+/** One rule without a condition. The test is left out where no payload is known that fits the contract. */
+function ruleText(tool: string, sample: object | undefined): string {
+  const id = `${tool.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-held`
+  const lines = [
+    `tool: ${JSON.stringify(tool)}`,
+    '',
+    '# Holds every call. Add rules with `allow:` and a `when:` for calls that need no reviewer.',
+    'rules:',
+    `  - id: ${id}`,
+    `    review: ${JSON.stringify(`Every call of ${tool} is reviewed.`)}`,
+  ]
+  if (sample !== undefined)
+    lines.push(
+      '',
+      'tests:',
+      '  - review: an example',
+      `    payload: ${JSON.stringify(sample)}`,
+      `    by: [${id}]`,
+    )
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,80 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { parseDocument } from 'yaml'
+import type { JsonValue } from '../../contract/json.ts'
+import type { LoadFile } from '../../policy/import/references.ts'
+import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
+
+/** The JSON or YAML document in a file; `-` is standard input. @throws CliFailure */
+export async function readDocument(file: string): Promise<JsonValue> {
+  return parse(file, await read(file))
+}
+
+async function read(file: string): Promise<string> {
+  if (file === '-') return text(process.stdin)
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CliFailure(`cannot read \`${file}\`: ${(cause as Error).message}`, { exit: EXIT.usage, cause })
+  })
+}
+
+/** Files in the directory of the document, or below it: no link leads out of it. */
+export function filesBeside(file: string): LoadFile {
+  const directory = realpathSync(dirname(file))
+  return (path) => {
+    try {
+      const place = realpathSync(join(directory, path))
+      return isWithin(directory, place) ? parse(path, readFileSync(place, 'utf8')) : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function isWithin(directory: string, place: string): boolean {
+  const way = relative(directory, place)
+  return way !== '' && way.split(sep)[0] !== '..' && !isAbsolute(way)
+}
+
+/** Undefined for what is no JSON. */
+function parsedJson(content: string): JsonValue | undefined {
+  try {
+    return JSON.parse(content) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** Deeper than anything that somebody means, and less deep than a stack. */
+const DEEPEST = 1_000
+
+function depthOf(value: JsonValue): number {
+  let level: JsonValue[] = [value]
+  for (let depth = 0; ; depth++) {
+    if (level.length === 0 || depth > DEEPEST) return depth
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+  }
+}
+
+/** JSON is tried first: it is YAML as well, and its own parser is much faster. */
+function parse(file: string, content: string): JsonValue {
+  const json = parsedJson(content)
+  if (json !== undefined && depthOf(json) <= DEEPEST) return json
+  if (json !== undefined) throw usage(`\`${file}\` cannot be read: it is nested too deeply`)
+  try {
+    const document = parseDocument(content, {
+      merge: true,
+      logLevel: 'silent',
+      prettyErrors: false,
+      uniqueKeys: false,
+    })
+    const [problem] = document.errors
+    if (problem?.code === 'RESOURCE_EXHAUSTION') throw new RangeError('it is nested too deeply')
+    if (problem) throw problem
+    return document.toJS({ maxAliasCount: 10_000 }) as JsonValue
+  } catch (cause) {
+    const verdict = cause instanceof RangeError ? 'cannot be read' : 'is neither JSON nor YAML'
+    throw usage(`\`${file}\` ${verdict}: ${(cause as Error).message}`)
+  }
+}

@@ -1,0 +1,88 @@
+import { isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml'
+import { compileGlob } from '../language/text.ts'
+import { PARSE_OPTIONS } from '../yaml/parse.ts'
+
+/** A tool for one agent, who may be new. */
+export interface Permission {
+  readonly tenant: string
+  readonly agent: string
+  readonly tool: string
+  /** Who answers for a new agent. */
+  readonly owners: readonly string[]
+  /** Lets the owners of a new agent vote on its calls: where there is nobody else. */
+  readonly ownersMayVote: boolean
+}
+
+/** The text of directory.yaml in which the agent may use the tool; undefined when its tenant has no `agents:` to add to. */
+export function withPermission(text: string, permission: Permission): string | undefined {
+  const { contents } = parseDocument(text, PARSE_OPTIONS)
+  const tenants = isMap(contents) ? contents.get('tenants', true) : undefined
+  const tenant = isMap(tenants) ? tenants.get(permission.tenant, true) : undefined
+  const agents = isMap(tenant) ? pairOf(tenant, 'agents') : undefined
+  if (agents === undefined || !isMap(agents.value)) return undefined
+  const agent = agents.value.get(permission.agent, true)
+  if (isMap(agent)) return withTool(text, agent, permission.tool)
+  return withAgent(text, { key: agents.key, value: agents.value }, permission)
+}
+
+const pairOf = (map: YAMLMap, key: string): Pair | undefined =>
+  map.items.find((item) => (isScalar(item.key) ? item.key.value : item.key) === key)
+
+/** An agent without `tools` may use every tool. */
+function withTool(text: string, agent: YAMLMap, tool: string): string | undefined {
+  const tools = agent.get('tools', true)
+  if (tools === undefined) return text
+  if (!isSeq(tools)) return undefined
+  const globs = tools.items.map((item) => (isScalar(item) ? String(item.value) : ''))
+  if (globs.some((glob) => compileGlob(glob)(tool))) return text
+  return withItem(text, tools, plain(tool))
+}
+
+function withItem(text: string, list: YAMLSeq, item: string): string {
+  const [start, end] = [list.range?.[0] ?? 0, list.range?.[1] ?? 0]
+  if (list.flow === true) return beforeBracket(text, end, `${list.items.length === 0 ? '' : ', '}${item}`)
+  const last = list.items.at(-1)
+  const at = isScalar(last) ? (last.range?.[1] ?? end) : end
+  return inserted(text, at, `\n${' '.repeat(columnOf(text, start))}- ${item}`)
+}
+
+/** `agents:` and what it holds. */
+interface Agents {
+  readonly key: unknown
+  readonly value: YAMLMap
+}
+
+function withAgent(text: string, { key, value }: Agents, permission: Permission): string {
+  const { agent, tool, owners, ownersMayVote } = permission
+  const voting = ownersMayVote ? ', prevent_self_review: false' : ''
+  const entry = `${plain(agent)}: { owners: [${owners.map(plain).join(', ')}], tools: [${plain(tool)}]${voting} }`
+  const [start = 0, end = 0] = value.range ?? []
+  if (value.flow === true && value.items.length > 0) return beforeBracket(text, end, `, ${entry}`)
+  if (value.flow === true) {
+    const indent = ' '.repeat(columnOf(text, isScalar(key) ? (key.range?.[0] ?? 0) : 0) + 2)
+    return `${text.slice(0, start).trimEnd()}\n${indent}${entry}${text.slice(end)}`
+  }
+  // the value of a block map ends behind its line, at the beginning of the next
+  const before = text.slice(0, end).trimEnd()
+  const lineEnd = text.indexOf('\n', before.length)
+  return inserted(
+    text,
+    lineEnd === -1 ? text.length : lineEnd,
+    `\n${' '.repeat(columnOf(text, start))}${entry}`,
+  )
+}
+
+const inserted = (text: string, at: number, more: string): string =>
+  `${text.slice(0, at)}${more}${text.slice(at)}`
+
+/** At the end of what stands between brackets, the closing one being the last character before `end`. */
+const beforeBracket = (text: string, end: number, more: string): string =>
+  inserted(text, text.slice(0, end - 1).trimEnd().length, more)
+
+const columnOf = (text: string, at: number): number => at - (text.lastIndexOf('\n', at - 1) + 1)
+
+/** A name as YAML takes it: quoted unless it is plainly a text. */
+const plain = (name: string): string =>
+  /^[A-Za-z][\w.-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
+    ? name
+    : JSON.stringify(name)

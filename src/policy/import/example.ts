@@ -1,0 +1,57 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { importTools, type ImportOptions, type ImportResult } from './contract.ts'
+import { isObject } from './schema.ts'
+
+/** Longest text, and most items of a list, that a contract from an example accepts: an author raises them on purpose. */
+const MAX_TEXT = 1_000
+const MAX_ITEMS = 100
+
+/** A contract from one payload that the tool takes. Fields of the example are required, and others are refused. */
+export function importExample(tool: string, example: JsonObject, options: ImportOptions): ImportResult {
+  const schema = schemaOf(example)
+  const effect = { risk: 'medium', because: 'an example does not say what the tool does' } as const
+  const description = undefined
+  const foreign = {
+    name: tool,
+    description,
+    schema: () => schema,
+    root: schema,
+    rootPointer: '',
+    pointer: '',
+    effect,
+  }
+  return importTools([foreign], options)
+}
+
+/** The narrowest schema that says what kind of value the example is, and not which. */
+function schemaOf(value: JsonValue): JsonObject {
+  if (value === null) return {}
+  if (typeof value === 'string') return { type: 'string', maxLength: Math.max(MAX_TEXT, value.length) }
+  if (typeof value === 'boolean') return { type: 'boolean' }
+  if (typeof value === 'number') return numberSchema(value)
+  if (isObject(value)) {
+    const properties = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, schemaOf(one)]))
+    return { type: 'object', additionalProperties: false, required: Object.keys(value), properties }
+  }
+  const items = value as readonly JsonValue[]
+  return { type: 'array', maxItems: Math.max(MAX_ITEMS, items.length), ...itemSchema(items) }
+}
+
+/** Integers are bounded by what every reader of JSON takes for the same number. */
+function numberSchema(value: number): JsonObject {
+  if (!Number.isInteger(value)) return { type: 'number' }
+  return {
+    type: 'integer',
+    minimum: value < 0 ? -Number.MAX_SAFE_INTEGER : 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+  }
+}
+
+function itemSchema(items: readonly JsonValue[]): JsonObject {
+  const distinct = [
+    ...new Map(items.map((item) => [JSON.stringify(schemaOf(item)), schemaOf(item)])).values(),
+  ]
+  const [first] = distinct
+  if (first === undefined) return {}
+  return { items: distinct.length === 1 ? first : { anyOf: distinct } }
+}
