@@ -1,10 +1,12 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import {
+  BYTE_CODE,
   type Environment,
   lastOf,
+  mypyCache,
   openWorkshop,
   PACKAGE,
   ROOT,
@@ -15,6 +17,8 @@ import {
 
 /** The suite of the adapters for Python, for each framework in an environment of its own; clients/python/tests/adapters/README.md. */
 const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
+/** Most of a suite is waiting: for a process, a vote, a deadline. */
+vi.setConfig({ maxConcurrency: 2 })
 const ADAPTERS = join(PACKAGE, 'tests/adapters')
 const TABLE = join(ROOT, 'docs/python/frameworks.md')
 const names = readdirSync(ADAPTERS)
@@ -45,7 +49,7 @@ async function environmentOf(
 ): Promise<Environment | undefined> {
   const wanted = [made.wheel, 'pytest', 'mypy', 'pyright', ...packagesOf(name, which)]
   try {
-    return await made.environment(made.usual, wanted)
+    return await made.environment(`${name}-${which}`, made.usual, wanted)
   } catch (error) {
     console.warn(`${name} is skipped, it cannot be installed: ${(error as Error).message.slice(-500)}`)
     return undefined
@@ -58,7 +62,7 @@ async function suite(name: string, environment: Environment): Promise<Record<str
     COUNTERSIGN_ADAPTER: name,
     COUNTERSIGN_ADAPTER_RESULTS: results,
     COUNTERSIGN_TEST_GATEWAY: ROOT,
-    PYTHONDONTWRITEBYTECODE: '1',
+    ...BYTE_CODE,
   }
   const ran = await run(
     environment.python,
@@ -69,31 +73,31 @@ async function suite(name: string, environment: Environment): Promise<Record<str
   return JSON.parse(readFileSync(results, 'utf8')) as Record<string, string>
 }
 
+/** The types of the adapter and of its driver, in the environment of the framework. */
+async function isClean(name: string, environment: Environment): Promise<void> {
+  const adapter = `src/countersign/${name}.py`
+  const files = [adapter, `tests/adapters/driver_${name}.py`]
+  const mypy = await run(environment.bin('mypy'), ['--cache-dir', mypyCache(name), ...files])
+  expect([mypy.code, lastOf(mypy)]).toEqual([0, expect.stringContaining('no issues')])
+  const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
+  // it fetches the program itself from the npm registry
+  if (pyright.out.includes('errors'))
+    expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
+}
+
 describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }, () => {
   if (typeof workshop === 'string') return
 
-  it.each(names)('%s, newest', async (name) => {
+  it.concurrent.for(names)('%s, newest', async (name, { expect: own }) => {
     const environment = await environmentOf(workshop, name, 'packages')
     if (environment === undefined) return
     const found = await suite(name, environment)
-    await expect(`${JSON.stringify(found, null, 2)}\n`).toMatchFileSnapshot(
-      join(ADAPTERS, `results/${name}.json`),
-    )
-    const adapter = `src/countersign/${name}.py`
-    const mypy = await run(environment.bin('mypy'), [
-      '--cache-dir',
-      '/dev/null',
-      adapter,
-      `tests/adapters/driver_${name}.py`,
-    ])
-    expect([mypy.code, lastOf(mypy)]).toEqual([0, expect.stringContaining('no issues')])
-    const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
-    // it fetches the program itself from the npm registry
-    if (pyright.out.includes('errors'))
-      expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
+    const path = join(ADAPTERS, `results/${name}.json`)
+    await own(`${JSON.stringify(found, null, 2)}\n`).toMatchFileSnapshot(path)
+    await isClean(name, environment)
   })
 
-  it.runIf(SOAK).each(names)('%s, the oldest that is supported', async (name) => {
+  it.runIf(SOAK).concurrent.for(names)('%s, the oldest that is supported', async (name) => {
     const environment = await environmentOf(workshop, name, 'oldest')
     if (environment !== undefined) await suite(name, environment)
   })

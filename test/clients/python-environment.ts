@@ -1,17 +1,20 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Interpreters, virtual environments and the wheel, for the tests of clients/python. Only the caches of uv and pip stay behind. */
+/** Interpreters, virtual environments and the wheel, for the tests of clients/python. Environments stay for the next run, which installs what is newer. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const PACKAGE = join(ROOT, 'clients/python')
+const CACHE = join(ROOT, 'node_modules/.cache/countersign-python')
+/** Byte code beside no source: the next process reads it, and the tree stays clean. */
+export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code') }
 
 /** The package says 3.10 or newer (clients/python/pyproject.toml). */
 const OLDEST_MINOR = 10
-const NEWEST_MINOR = 14
+export const NEWEST_MINOR = 14
 /** For one program, ms, on a busy machine: the first run downloads. */
 const PATIENCE_MS = 400_000
 /** For a test that makes an environment and runs a suite in it, ms. */
@@ -98,8 +101,10 @@ export interface Workshop {
   readonly usual: Interpreter
   /** The wheel that was built from this checkout. */
   readonly wheel: string
-  /** A new environment of the interpreter with these packages. @throws Error with what the installer said */
-  environment(interpreter: Interpreter, packages: readonly string[]): Promise<Environment>
+  /** The environment of this name, with the newest of these packages and no others. @throws Error of the installer */
+  environment(name: string, interpreter: Interpreter, packages: readonly string[]): Promise<Environment>
+  /** The interpreter of this minor version, from this machine or by uv. @returns why not, in a line */
+  interpreter(minor: number): Promise<Interpreter | string>
   dispose(): void
 }
 
@@ -109,9 +114,8 @@ export async function openWorkshop(): Promise<Workshop | string> {
   const [oldest, newest] = [known[0], known.at(-1)]
   if (oldest === undefined || newest === undefined)
     return `no Python 3.${OLDEST_MINOR} to 3.${NEWEST_MINOR} with venv and ensurepip on this machine`
-  const parent = join(ROOT, 'node_modules/.cache/countersign-python')
-  mkdirSync(parent, { recursive: true })
-  const directory = mkdtempSync(join(parent, 'run-'))
+  mkdirSync(CACHE, { recursive: true })
+  const directory = mkdtempSync(join(CACHE, 'run-'))
   const dispose = (): void => rmSync(directory, { recursive: true, force: true })
   const tools = environmentAt(join(directory, 'tools'))
   const steps: [string, string[]][] = [
@@ -132,9 +136,22 @@ export async function openWorkshop(): Promise<Workshop | string> {
     usual: known.findLast(({ minor }) => minor < newest.minor) ?? newest,
     wheel: join(directory, 'dist', wheel),
     dispose,
-    environment: (interpreter, packages) =>
-      environmentOf(tools, mkdtempSync(join(directory, 'env-')), { interpreter, packages }),
+    environment: (name, interpreter, packages) =>
+      environmentOf(tools, join(CACHE, `${name}-3.${interpreter.minor}`), { interpreter, packages }),
+    interpreter: async (minor) => known.find((one) => one.minor === minor) ?? byUv(tools, minor),
   }
+}
+
+/** Fetches an interpreter by uv, in CI only: it comes from no package registry. */
+async function byUv(tools: Environment, minor: number): Promise<Interpreter | string> {
+  const version = `3.${minor}`
+  if (process.env['CI'] === undefined)
+    return `Python ${version} is not on this machine, and only CI fetches it`
+  const env = { UV_PYTHON_INSTALL_DIR: join(CACHE, 'interpreters'), UV_HTTP_RETRIES: '0' }
+  const fetched = await run(tools.bin('uv'), ['python', 'install', '--no-bin', version], { env })
+  if (fetched.code !== 0) return `uv cannot fetch Python ${version}: ${fetched.out.trim().split('\n').at(-1)}`
+  const { out } = await run(tools.bin('uv'), ['python', 'find', '--managed-python', version], { env })
+  return (await interpreterAt(out.trim())) ?? `uv fetched a Python ${version} that does not start`
 }
 
 interface Wanted {
@@ -148,10 +165,12 @@ async function environmentOf(
   { interpreter, packages }: Wanted,
 ): Promise<Environment> {
   const made = environmentAt(directory)
-  for (const args of [
-    ['venv', '--quiet', '--clear', '--python', interpreter.path, directory],
-    ['pip', 'install', '--quiet', '--python', made.python, ...packages],
-  ]) {
+  const venv = ['venv', '--quiet', '--python', interpreter.path, directory]
+  const install = ['pip', 'install', '--quiet', '--exact', '--upgrade', '--reinstall-package', 'countersign']
+  const installed = [...install, '--python', made.python, ...packages]
+  const kept = existsSync(made.python) ? await run(tools.bin('uv'), installed) : undefined
+  if (kept?.code === 0) return made
+  for (const args of [[...venv, '--clear'], installed]) {
     const { code, out } = await run(tools.bin('uv'), args)
     if (code !== 0) throw new Error(`\`uv ${args.join(' ')}\` failed:\n${out}`)
   }
@@ -165,3 +184,6 @@ function environmentAt(directory: string): Environment {
 
 /** The last lines of a long output, for a message. */
 export const lastOf = ({ out }: Ran): string => out.split('\n').slice(-60).join('\n')
+
+/** Where mypy keeps what it knows of a framework. */
+export const mypyCache = (name: string): string => join(CACHE, `mypy-${name}`)

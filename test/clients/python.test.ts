@@ -6,7 +6,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
 import { actionHash } from '../../packages/sdk/src/canonical-json.ts'
 import { startRedis } from '../redis/server.ts'
-import { type Environment, lastOf, openWorkshop, PACKAGE, ROOT, run, SUITE_MS } from './python-environment.ts'
+import {
+  BYTE_CODE,
+  type Environment,
+  lastOf,
+  mypyCache,
+  NEWEST_MINOR,
+  openWorkshop,
+  PACKAGE,
+  ROOT,
+  run,
+  SUITE_MS,
+} from './python-environment.ts'
 
 /** The package as somebody gets it who installs the wheel: its own tests, its types, and its hashes beside those of JavaScript. */
 const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
@@ -15,7 +26,9 @@ const missing = typeof workshop === 'string' ? workshop : ''
 if (missing !== '') console.warn(`the tests of clients/python are skipped: ${missing}`)
 
 const BESIDE = ['pytest', 'pydantic', 'rfc8785', 'opentelemetry-sdk', 'ruff', 'mypy', 'pyright']
-const GATEWAY = { COUNTERSIGN_TEST_GATEWAY: ROOT, PYTHONDONTWRITEBYTECODE: '1' }
+const GATEWAY = { ...BYTE_CODE, COUNTERSIGN_TEST_GATEWAY: ROOT }
+/** What needs nothing but pytest beside the package. */
+const CORE = ['tests/test_values.py', 'tests/test_guard.py']
 const CLEAN = [0, expect.stringContaining(' passed')]
 
 describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS }, () => {
@@ -24,7 +37,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
   let environment: Environment
 
   beforeAll(async () => {
-    environment = await workshop.environment(newest, [wheel, ...BESIDE])
+    environment = await workshop.environment('package', newest, [wheel, ...BESIDE])
   }, SUITE_MS)
   afterAll(() => workshop.dispose())
 
@@ -40,26 +53,53 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     expect(/\ndependencies = \[([^\]]*)\]/.exec(project)?.[1]).toMatch(/^"httpx[^,]*"$/)
     expect(
       readdirSync(dirname(wheel))
-        .filter((name) => !name.startsWith('.'))
+        .filter((name) => !name.startsWith('.') && !name.endsWith('.tgz'))
         .sort(),
     ).toEqual([`countersign-${version}-py3-none-any.whl`, `countersign-${version}.tar.gz`])
   })
 
   it(`holds on Python 3.${newest.minor}`, async () => {
-    const ran = await pytest(['tests', '--ignore=tests/adapters', '--ignore=tests/examples'])
+    const ran = await pytest(['tests', ...['adapters', 'examples', 'test_testing.py'].map((name) => `--ignore=tests/${name}`)])
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
   it(`holds on Python 3.${oldest.minor}, with nothing installed but what it needs`, async () => {
-    const clean = await workshop.environment(oldest, [wheel, 'pytest'])
-    const ran = await pytest(['tests/test_values.py', 'tests/test_guard.py'], {}, clean)
+    const clean = await workshop.environment('clean', oldest, [wheel, 'pytest'])
+    const ran = await pytest(CORE, {}, clean)
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
+  it.runIf(newest.minor < NEWEST_MINOR)(
+    `holds on Python 3.${NEWEST_MINOR}, where it can be had`,
+    async () => {
+      const interpreter = await workshop.interpreter(NEWEST_MINOR)
+      if (typeof interpreter === 'string') return console.warn(`skipped: ${interpreter}`)
+      const clean = await workshop.environment('clean', interpreter, [wheel, 'pytest'])
+      const ran = await pytest(CORE, {}, clean)
+      expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+    },
+  )
+
   it('runs the examples as they are printed', async () => {
     const beside = ['pytest', 'langchain', 'langgraph-checkpoint-sqlite', 'fastapi', 'uvicorn']
-    const ran = await pytest(['tests/examples'], {}, await workshop.environment(usual, [wheel, ...beside]))
+    const ran = await pytest(
+      ['tests/examples'],
+      {},
+      await workshop.environment('examples', usual, [wheel, ...beside]),
+    )
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
+
+  it('starts the gateway of the packed npm package, and uses one that runs already', async () => {
+    const packed = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dirname(wheel)], {
+      cwd: ROOT,
+    })
+    const [{ filename = '' } = {}] = JSON.parse(packed.out) as { filename?: string }[]
+    const ran = await pytest(['tests/test_testing.py'], {
+      COUNTERSIGN_TEST_PACKED: join(dirname(wheel), filename),
+    })
+    expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+    expect(lastOf(ran)).not.toContain('skipped')
   })
 
   it('holds before a gateway on Redis', async () => {
@@ -75,7 +115,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
   it.each([
     ['ruff', ['check', '--no-cache', '.']],
     ['ruff', ['format', '--no-cache', '--check', '.']],
-    ['mypy', ['--cache-dir', '/dev/null', '--exclude', 'tests/adapters', 'src', 'tests']],
+    ['mypy', ['--cache-dir', mypyCache('package'), '--exclude', 'tests/adapters', 'src', 'tests']],
     ['pyright', ['src']],
   ])('is clean by %s %s', async (program, args) => {
     const known = await run(environment.bin(program), ['--version'])

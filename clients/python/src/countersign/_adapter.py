@@ -12,7 +12,7 @@ from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
 from .errors import ArgumentsChanged, ChangesRequested, GatewayRefused
-from .handle import Handle
+from .handle import Handle, checked_handle
 
 _MOST_REVIEWS = 1_000
 
@@ -67,6 +67,17 @@ class Governed:
             except GatewayRefused:
                 pass  # the review ended in the meantime
         return await gate.propose(tool, given, call_id=call_id, task_id=task)
+
+
+def handle_for(tool: str, saved: object) -> Handle:
+    """The saved handle of a call of this tool.
+
+    :raises ArgumentsChanged: for the handle of another tool. :raises ValueError: for what is no handle of ours
+    """
+    handle = checked_handle(saved)
+    if handle["tool_name"] != tool:
+        raise ArgumentsChanged(f"the saved handle is of {handle['tool_name']}, not of {tool}", handle.get("thread_id"))
+    return handle
 
 
 def require_equal(running: object, approved: Mapping[str, Any]) -> None:

@@ -226,5 +226,7 @@ def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bo
 def reported_permit(core: Core, permit: Permit, error: BaseException | None) -> Steps[None]:
     if error is None:
         yield from reported(core, permit, "completed", f"{permit.tool} completed")
+    elif isinstance(error, NotExecuted):
+        yield from reported(core, permit, "failed", f"{permit.tool} did not run: {error.code}", ran=False)
     else:
         yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")

@@ -111,7 +111,10 @@ class AsyncCountersign:
         return await self._drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason))
 
     async def report(self, permit: Permit, error: BaseException | None = None) -> None:
-        """What became of a permit's call: evidence that is bound to the review."""
+        """Reports what became of a permit's call: evidence that is bound to the review.
+
+        error: what the tool raised. A `NotExecuted` reports that the tool did not run.
+        """
         await self._drive(_flow.reported_permit(self._core, permit, error))
 
     def tool(

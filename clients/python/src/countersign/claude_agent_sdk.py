@@ -24,14 +24,16 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookContext, HookEvent, HookInput, SyncHookJSONOutput
 
-from ._adapter import Governed, require_equal, task_of
+from ._adapter import Governed, handle_for, require_equal, task_of
 from ._call import Permit
-from ._json import as_object
+from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import ChangesRequested, NotExecuted, StillPending
-from .handle import Handle, checked_handle
+from .errors import Aborted, ArgumentsChanged, ChangesRequested, NotExecuted, StillPending
+from .handle import Handle, checked_handle, payload_of
 
 _MCP = "mcp__"
+# before the id of a call that waits, and that the model has to make again
+_AGAIN = "again:"
 
 
 class GovernedSession:
@@ -59,6 +61,8 @@ class GovernedSession:
         self._task_id = task_id
         self._wait = wait
         self._permits: dict[str, Permit] = {}
+        self._agents: dict[str, str | None] = {}
+        self._deferred: str | None = None
 
     def options(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
         """The options with the gateway's hooks. `can_use_tool` of the given ones decides about tools that are free."""
@@ -67,6 +71,9 @@ class GovernedSession:
             "PreToolUse": self._before,
             "PostToolUse": self._after,
             "PostToolUseFailure": self._after,
+            "Stop": self._stopped,
+            "SubagentStop": self._stopped,
+            "UserPromptSubmit": self._begun,
         }
         for event, callback in own.items():
             # what fails here blocks the call
@@ -80,6 +87,7 @@ class GovernedSession:
         if name is None:
             return {}
         self._task_id = self._task_id or task_of(call["session_id"])
+        self._agents[call["tool_use_id"]] = call.get("agent_id")
         try:
             waits = self._wait is None and await self._waits(call, name)
         except NotExecuted as error:
@@ -88,16 +96,36 @@ class GovernedSession:
 
     async def _waits(self, call: Mapping[str, Any], name: str) -> bool:
         call_id, payload = call["tool_use_id"], as_object(call["tool_input"])
-        handle = self.handles.get(call_id)
-        if handle is None:
+        known = self._known(call_id, name, payload)
+        if known is None:
             handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task_id)
             self.handles[call_id] = handle
-            return handle["status"] == "pending_review"
+            return handle["status"] == "pending_review" and self._defer(call_id)
         try:
-            self._permits[call_id] = await self._gate.permit_handle(handle, payload=payload, max_wait=0)
+            self._permits[call_id] = await self._gate.permit_handle(known, payload=payload, max_wait=0)
         except StillPending:
-            return True
+            return self._defer(call_id)
         return False
+
+    def _known(self, call_id: str, name: str, payload: JsonObject) -> Handle | None:
+        """The handle of a call that waits: of this one, or of one that the model had to make again."""
+        if call_id not in self.handles:
+            again = (key for key, one in self.handles.items() if key.startswith(_AGAIN) and _fits(one, name, payload))
+            old = next(again, None)
+            if old is None:
+                return None
+            self.handles[call_id] = self.handles.pop(old)
+        return handle_for(name, self.handles[call_id])
+
+    def _defer(self, call_id: str) -> bool:
+        """The program continues one call of a message. The model has to make another one that waits again."""
+        if self._deferred in (None, call_id):
+            self._deferred = call_id
+            return True
+        self.handles[f"{_AGAIN}{call_id}"] = self.handles.pop(call_id)
+        raise StillPending(
+            "this call waits for review, too: once the other call has ended, make it again with the same arguments"
+        )
 
     def _refused(self, error: NotExecuted, call_id: str, given: object) -> str:
         self.handles.pop(call_id, None)
@@ -142,17 +170,31 @@ class GovernedSession:
         try:
             require_equal(given, permit.payload)
         except NotExecuted as changed:
-            del self._permits[call_id]
+            self._permits.pop(call_id, None)
             await self._gate.report(permit, changed)
             raise
 
     async def _after(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """The tool ran: the gateway hears how it ended."""
         call = cast("Mapping[str, Any]", given)
+        self._agents.pop(call["tool_use_id"], None)
         permit = self._permits.pop(call["tool_use_id"], None)
         if permit is not None:
             error = RuntimeError(call["error"]) if "error" in call else None
             await self._gate.report(permit, error)
+        return {}
+
+    async def _stopped(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
+        """The agent ended. What it might have run and did not, another hook refused: the gateway hears of it."""
+        agent = cast("Mapping[str, Any]", given).get("agent_id")
+        for call, permit in list(self._permits.items()):
+            if self._agents.get(call) == agent:
+                del self._permits[call]
+                await self._gate.report(permit, Aborted("another hook refused the call"))
+        return {}
+
+    async def _begun(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
+        self._deferred = None
         return {}
 
     def _name_of(self, tool: str) -> str | None:
@@ -161,6 +203,15 @@ class GovernedSession:
         if name is None or not tool.startswith(_MCP):
             return name
         return self._governed.prefix + tool.removeprefix(_MCP).replace("__", ".", 1)
+
+
+def _fits(handle: Handle, name: str, payload: JsonObject) -> bool:
+    """The handle is of this very call."""
+    try:
+        payload_of(handle_for(name, handle), payload)
+    except ArgumentsChanged:
+        return False
+    return True
 
 
 def _decision(decision: Any, reason: str) -> SyncHookJSONOutput:

@@ -141,7 +141,10 @@ class Countersign:
         return drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason), self._perform)
 
     def report(self, permit: Permit, error: BaseException | None = None) -> None:
-        """What became of a permit's call: evidence that is bound to the review."""
+        """Reports what became of a permit's call: evidence that is bound to the review.
+
+        error: what the tool raised. A `NotExecuted` reports that the tool did not run.
+        """
         drive(_flow.reported_permit(self._core, permit, error), self._perform)
 
     def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -19,12 +19,12 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ValidationError
 from typing_extensions import NotRequired
 
-from ._adapter import Governed, require_equal, task_of
+from ._adapter import Governed, handle_for, require_equal, task_of
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
 from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending
-from .handle import Handle, checked_handle
+from .handle import Handle
 
 Result: TypeAlias = "ToolMessage | Command[Any]"
 Proposals: TypeAlias = "dict[str, Any]"
@@ -116,7 +116,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         payload: JsonObject = {}
         try:
             payload = payload_of(call, request.tool)
-            proposed = _proposed(request)
+            proposed = _proposed(request, name)
             if proposed is not None and "refused" in proposed:
                 return _message(call, proposed["refused"], proposed["code"])
             handle = proposed or self._governed.propose(self._sync(), name, payload, str(call["id"]), _task())
@@ -140,7 +140,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         payload: JsonObject = {}
         try:
             payload = payload_of(call, request.tool)
-            proposed = _proposed(request)
+            proposed = _proposed(request, name)
             if proposed is not None and "refused" in proposed:
                 return _message(call, proposed["refused"], proposed["code"])
             handle = proposed or await self._governed.apropose(self._async(), name, payload, str(call["id"]), _task())
@@ -196,10 +196,10 @@ def payload_of(call: ToolCall, tool: BaseTool | None) -> JsonObject:
     return as_object({name: getattr(parsed, name) for name in schema.model_fields})
 
 
-def _proposed(request: ToolCallRequest) -> Any:
+def _proposed(request: ToolCallRequest, tool: str) -> Any:
     state = request.state if isinstance(request.state, Mapping) else {}
     proposed = (cast("Mapping[str, Any]", state).get("countersign") or {}).get(request.tool_call["id"])
-    return proposed if proposed is None or "refused" in proposed else checked_handle(proposed)
+    return proposed if proposed is None or "refused" in proposed else handle_for(tool, proposed)
 
 
 def _equal(request: ToolCallRequest, approved: JsonObject) -> ToolCallRequest:

@@ -10,11 +10,8 @@ result = await Runner.run(agent, state)
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 from collections.abc import Callable, MutableMapping
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -25,22 +22,15 @@ from agents.run_context import RunContextWrapper
 from agents.tool_context import ToolContext
 from pydantic import ValidationError
 
-from ._adapter import Governed, require_equal
+from ._adapter import Governed, handle_for, require_equal
+from ._approved import checked, running
 from ._call import Permit
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecuted, StillPending
-from .handle import Handle, checked_handle
+from .handle import Handle
 
 _MEMBER = "countersign"
-
-
-@dataclass
-class _Run:
-    """One run of a tool: what was approved, and what the function raised, which the framework makes a text of."""
-
-    approved: JsonObject
-    error: BaseException | None = None
 
 
 class _Failed(Exception):
@@ -49,9 +39,6 @@ class _Failed(Exception):
     def __init__(self, told: object) -> None:
         super().__init__()
         self.told = told
-
-
-_running: ContextVar[_Run] = ContextVar("countersign_running")
 
 
 @dataclass
@@ -83,8 +70,7 @@ class GovernedTools:
 
     def tool(self, function: Callable[..., Any], **options: Any) -> FunctionTool:
         """`function_tool` of the framework, governed. options: those of `function_tool`, but for `needs_approval`."""
-        checked = _checked(function)
-        inner = function_tool(checked, **options)
+        inner = function_tool(checked(function, RunContextWrapper), **options)
         name = f"{self._governed.prefix}{inner.name}"
         known = _Tool(name, function_schema(function), inner)
         self._tools[inner.name] = known
@@ -111,7 +97,7 @@ class GovernedTools:
         call_id, payload = str(item.call_id), cast("JsonObject", {})
         try:
             payload = _payload(known, str(item.arguments))
-            handle = self._handles.pop(call_id, None) or _saved(state, call_id)
+            handle = self._handles.pop(call_id, None) or _saved(state, call_id, known.name)
             if handle is None:
                 handle = await self._governed.apropose(self._gate, known.name, payload, call_id, self._task_id)
             permit = await self._gate.permit_handle(handle, payload=payload, max_wait=max_wait)
@@ -182,34 +168,9 @@ class GovernedTools:
             self._governed.ask_again(error, payload)
 
 
-def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which runs only what was approved: the framework has parsed the arguments once more by then."""
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    async def checked(*args: Any, **kwargs: Any) -> Any:
-        run = _running.get()
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        plain = {name: value for name, value in bound.arguments.items() if not isinstance(value, RunContextWrapper)}
-        try:
-            require_equal(plain, run.approved)
-            result = function(*args, **kwargs)
-            return await result if inspect.isawaitable(result) else result
-        except BaseException as error:
-            run.error = error
-            raise
-
-    return checked
-
-
 async def _run(known: _Tool, context: ToolContext[Any], arguments: str, approved: JsonObject) -> Any:
-    run = _Run(approved)
-    token = _running.set(run)
-    try:
+    with running(approved) as run:
         told = await known.inner.on_invoke_tool(context, arguments)
-    finally:
-        _running.reset(token)
     if isinstance(run.error, ArgumentsChanged):
         raise _Failed(str(run.error)) from run.error
     if run.error is not None:
@@ -226,8 +187,8 @@ def _payload(known: _Tool, arguments: str) -> JsonObject:
     return as_object({name: getattr(parsed, name) for name in type(parsed).model_fields})
 
 
-def _saved(state: RunState[Any, Any], call_id: str) -> Handle | None:
+def _saved(state: RunState[Any, Any], call_id: str, tool: str) -> Handle | None:
     context = state.to_json().get("context", {}).get("context")
     kept = context.get(_MEMBER, {}) if isinstance(context, dict) else {}
     handle = cast("dict[str, Any]", kept).get(call_id)
-    return None if handle is None else checked_handle(handle)
+    return None if handle is None else handle_for(tool, handle)

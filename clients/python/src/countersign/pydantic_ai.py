@@ -15,11 +15,11 @@ from typing import Any
 from pydantic_ai import ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
-from ._adapter import Governed, require_equal
+from ._adapter import Governed, handle_for, require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ChangesRequested, NotExecuted, StillPending
-from .handle import Handle, checked_handle
+from .handle import Handle
 
 _MEMBER = "countersign"
 
@@ -44,6 +44,7 @@ class GovernedToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         payload: JsonObject = {}
+        known_as = f"{self.prefix}{name}"
 
         async def run(approved: JsonObject) -> Any:
             require_equal(tool_args, approved)
@@ -51,11 +52,11 @@ class GovernedToolset(WrapperToolset[Any]):
 
         try:
             payload = as_object(tool_args)
-            handle = _known(ctx)
+            handle = _known(ctx, known_as)
             wait = 0.0
             if handle is None:
                 call_id = str(ctx.tool_call_id)
-                handle = await self.governed.apropose(self.gate, f"{self.prefix}{name}", payload, call_id, self.task_id)
+                handle = await self.governed.apropose(self.gate, known_as, payload, call_id, self.task_id)
                 wait = self._first_wait(handle)
             return await self._resumed(handle, run, payload, wait)
         except NotExecuted as error:
@@ -82,7 +83,7 @@ def deferred_results(requests: DeferredToolRequests) -> DeferredToolResults:
     return DeferredToolResults(approvals=dict.fromkeys(own, True), metadata=own)
 
 
-def _known(ctx: RunContext[Any]) -> Handle | None:
+def _known(ctx: RunContext[Any], tool: str) -> Handle | None:
     """The handle of a call that was deferred. A call that somebody else approved is proposed like every other one."""
     given = ctx.tool_call_metadata
-    return checked_handle(given[_MEMBER]) if isinstance(given, dict) and _MEMBER in given else None
+    return handle_for(tool, given[_MEMBER]) if isinstance(given, dict) and _MEMBER in given else None

@@ -17,12 +17,12 @@ from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
 from strands.types._events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolSpec, ToolUse
 
-from ._adapter import Governed, require_equal
+from ._adapter import Governed, handle_for, require_equal
 from ._call import Permit
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecuted, StillPending
-from .handle import Handle, checked_handle
+from .handle import Handle
 
 _MEMBER = "countersign"
 # after every other hook, so that none changes or replaces a call that was proposed
@@ -67,7 +67,7 @@ class CountersignHooks(HookProvider):
             if name is None or name != runs:
                 raise ArgumentsChanged(f"a hook put the tool {inner.tool_name} in the place of the one that was called")
             payload = payload_of(inner, event.tool_use)
-            handle = saved.handle()
+            handle = saved.handle(name)
             if handle is None:
                 call_id = event.tool_use["toolUseId"]
                 handle = await self.governed.apropose(self.gate, name, payload, call_id, self._task_id)
@@ -88,9 +88,9 @@ class _Saved:
     def _all(self) -> dict[str, Any]:
         return cast("dict[str, Any]", self.event.agent.state.get(_MEMBER) or {})
 
-    def handle(self) -> Handle | None:
+    def handle(self, tool: str) -> Handle | None:
         found = self._all().get(self.event.tool_use["toolUseId"])
-        return None if found is None else checked_handle(found["handle"])
+        return None if found is None else handle_for(tool, found["handle"])
 
     def interrupt(self, handle: Handle, pending: StillPending | None) -> NoReturn:
         """Pauses the agent. Each pause has a new name, because the framework keeps the answer to an old one."""

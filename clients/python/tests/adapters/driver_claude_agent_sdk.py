@@ -14,6 +14,7 @@ from typing import Any
 
 import driver
 from claude_agent_sdk import (
+    AgentDefinition,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     ResultMessage,
@@ -26,7 +27,14 @@ from countersign import AsyncCountersign
 from countersign.claude_agent_sdk import GovernedSession
 
 SERVER = PREFIX.removesuffix(".")
+GOVERNED = {f"mcp__{SERVER}__{name}" for name in ("allowed", "held", "rejected", "failing")}
 TYPES = {"n": {"type": "integer"}, "memo": {"type": ["string", "null"]}}
+
+
+# the prompt of an agent that delegates, and its only call
+DELEGATE = "let the clerk do it"
+ORDERS = {"description": "work", "prompt": "go", "subagent_type": "clerk", "run_in_background": False}
+DELEGATION: list[dict[str, Any]] = [{"type": "tool_use", "id": "outer_1", "name": "Agent", "input": ORDERS}]
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -43,11 +51,22 @@ class ScriptedModel(ThreadingHTTPServer):
         blocks = [one for message in messages if isinstance(message["content"], list) for one in message["content"]]
         seen = {one["id"] for one in blocks if one["type"] == "tool_use"}
         self.told |= {one["tool_use_id"]: json.dumps(one["content"]) for one in blocks if one["type"] == "tool_result"}
+        if DELEGATE in json.dumps(messages[0]):
+            return DELEGATION if DELEGATION[0]["id"] not in seen else [{"type": "text", "text": DONE}]
         calls: list[driver.Call] = next((turn for turn in self.script if turn[0].id not in seen), [])
         return [
             {"type": "tool_use", "id": call.id, "name": f"mcp__{SERVER}__{call.tool}", "input": call.arguments}
             for call in calls
-        ] or [{"type": "text", "text": DONE}]
+        ] or self.again(blocks, seen)
+
+    def again(self, blocks: list[Any], seen: set[str]) -> list[dict[str, Any]]:
+        """Makes a call again where its result asks for it."""
+        made = [
+            {**one, "id": f"{one['id']}_again"}
+            for one in blocks
+            if one["type"] == "tool_use" and "make it again" in self.told.get(one["id"], "")
+        ]
+        return [one for one in made if one["id"] not in seen] or [{"type": "text", "text": DONE}]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -102,9 +121,6 @@ def model_of(script: Script) -> Iterator[ScriptedModel]:
 class Driver(driver.Driver):
     packages = ["claude-agent-sdk"]  # noqa: RUF012
     oldest = ["claude-agent-sdk==0.2.186"]  # noqa: RUF012
-    not_applicable = {  # noqa: RUF012
-        "sub_agent": "the suite does not script the sub-agents that the program of the SDK starts itself",
-    }
 
     def tool(self, name: str, **optional: Any) -> SdkMcpTool[Any]:
         async def run(arguments: Any) -> dict[str, Any]:
@@ -125,18 +141,20 @@ class Driver(driver.Driver):
             "HOME": home,
         }
         server = create_sdk_mcp_server(SERVER, tools=tools)
-        options = ClaudeAgentOptions(env=env, cwd=self.where.directory, model="claude-sonnet-4-5", tools=[])
-        return replace(options, setting_sources=[], mcp_servers={SERVER: server}, **more)
+        options = ClaudeAgentOptions(env=env, cwd=self.where.directory, model="claude-sonnet-4-5")
+        return replace(options, **{"tools": [], "setting_sources": [], "mcp_servers": {SERVER: server}, **more})
 
-    async def _play(self, script: Script, kept: Any = None, wait: float | None = None, **more: Any) -> Turn:
+    async def _play(
+        self, script: Script, kept: Any = None, wait: float | None = None, prompt: str = "go", **more: Any
+    ) -> Turn:
         handles = kept["handles"] if kept else None
         with model_of(script) as model:
             async with AsyncCountersign(self.where.url, self.where.key) as gate:
-                governed = GovernedSession(gate, handles=handles, task_id=self.where.task_id, wait=wait)
+                governed = GovernedSession(gate, tools=GOVERNED, handles=handles, task_id=self.where.task_id, wait=wait)
                 options = self.options(f"http://127.0.0.1:{model.server_port}", **more)
                 async with ClaudeSDKClient(governed.options(options)) as client:
                     if kept is None:
-                        await client.query("go")
+                        await client.query(prompt)
                     found = [one async for one in client.receive_response() if isinstance(one, ResultMessage)]
             if found[0].stop_reason == "tool_deferred":
                 saved = {"session": found[0].session_id, "handles": governed.handles}
@@ -155,6 +173,11 @@ class Driver(driver.Driver):
 
     def stream(self, script: Script) -> Turn:
         return asyncio.run(self._play(script, include_partial_messages=True))
+
+    def sub_agent(self, script: Script) -> Turn:
+        clerk = AgentDefinition(description="Does the work.", prompt="Work.", tools=[f"mcp__{SERVER}__held"])
+        more: dict[str, Any] = {"agents": {"clerk": clerk}, "tools": ["Agent"], "allowed_tools": ["Agent(clerk)"]}
+        return asyncio.run(self._play(script, wait=60, prompt=DELEGATE, **more))
 
     async def wait(self, script: Script) -> Turn:
         return await self._play(script, wait=60)

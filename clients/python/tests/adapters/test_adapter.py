@@ -43,6 +43,7 @@ CASES: dict[str, str] = {
     "killed": "killed while held, resumed by another process",
     "substituted": "other arguments in between",
     "parallel": "two tools at once, one held",
+    "both": "two tools at once, both held",
     "streaming": "streaming",
     "sub_agent": "a sub-agent calls the tool",
     "raises": "the tool raises",
@@ -76,10 +77,14 @@ class World:
             time.sleep(0.03)
 
 
-@pytest.fixture
-def countersign_bundle() -> dict[str, str]:
+def bundle_of_the_suite() -> dict[str, str]:
     names = {f"{PREFIX}{name}": OTHER for name in ("allowed", "failing")}
     return bundle(allow=names, review={f"{PREFIX}held": HELD}, reject={f"{PREFIX}rejected": OTHER})
+
+
+@pytest.fixture
+def countersign_bundle() -> dict[str, str]:
+    return bundle_of_the_suite()
 
 
 @pytest.fixture
@@ -229,6 +234,15 @@ def test_parallel(world: World) -> None:
     assert sorted((one["tool"], one["n"]) for one in world.where.ran()) == [("allowed", 1), ("held", 2)]
     assert "allowed ran" in turn.told["call_1"]
     assert "held ran" in turn.told["call_2"]
+
+
+def test_both(world: World) -> None:
+    world.reviewer.approve("demo.held")
+    world.reviewer.approve("demo.held")
+    world.finish([[held(1), held(2, "call_2")]])
+    assert sorted(one["n"] for one in world.where.ran()) == [1, 2]
+    world.reviewer.assert_held("demo.held", 2)
+    world.reviewer.assert_redeemed("demo.held", 2)
 
 
 def test_streaming(world: World) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -18,6 +20,8 @@ from urllib.parse import quote
 import httpx
 
 _START_SECONDS = 60.0
+# npm installs the package first
+_INSTALL_SECONDS = 300.0
 _STOP_SECONDS = 15.0
 TENANT, AGENT, REVIEWER = "test", "agent", "reviewer"
 
@@ -73,14 +77,16 @@ class _Started(Gateway):
 
     def stop(self) -> None:
         super().stop()
-        _end(self._process)
-        self._reader.join(_STOP_SECONDS)
+        _end(self._process, self._reader)
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def start_gateway(source: str, files: Mapping[str, str] | str | Path) -> Gateway:
-    """source: a directory (a checkout that was built, an installed package, or one with node_modules), an npm package
-    such as `countersign@0.1.0`, or the address of a gateway, with its admin key in COUNTERSIGN_ADMIN_KEY.
+    """Starts a gateway, or takes one that runs.
+
+    source: a directory (a checkout that was built, an installed package, or one with node_modules), the file of
+    `npm pack`, an npm package such as `countersign@0.1.0`, or the address of a gateway, with its admin key in
+    COUNTERSIGN_ADMIN_KEY.
     files: the bundle, as a directory or as texts by their path. A gateway that runs already keeps its own.
 
     :raises GatewayProblem:
@@ -125,8 +131,10 @@ def _command(source: str) -> list[str]:
             return ["node", str(program.resolve())]
     if root.is_dir():
         raise GatewayProblem(f"{source} holds no built gateway: run `npm ci && npm run build` there")
-    if "/" in source.lstrip("@") and not source.startswith("@"):
-        raise GatewayProblem(f"{source} is no directory")
+    if root.is_file() and root.suffix == ".tgz":
+        source = str(root.resolve())
+    elif "/" in source and not source.startswith("@"):
+        raise GatewayProblem(f"{source} is no directory, and no file of `npm pack`")
     return ["npm", "exec", "--yes", f"--package={source}", "--", "countersign"]
 
 
@@ -143,13 +151,18 @@ def _start(command: list[str], policies: Path, directory: str) -> Gateway:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # npm starts the gateway as its child: one signal reaches both
+            start_new_session=True,
         )
     except OSError as error:
         raise GatewayProblem(f"`{command[0]}` cannot be started: {error}") from error
     try:
-        return _Started(process, _address(process, policies), admin_key, directory)
+        seconds = _INSTALL_SECONDS if command[0] == "npm" else _START_SECONDS
+        return _Started(process, _address(process, policies, seconds), admin_key, directory)
     except BaseException:
         _end(process)
+        assert process.stdout is not None
+        process.stdout.close()
         raise
 
 
@@ -162,9 +175,9 @@ def _store(directory: str) -> str:
     return f"file:{directory}/data" if not redis else f"{redis}/{next(_databases)}"
 
 
-def _address(process: subprocess.Popen[str], policies: Path) -> str:
+def _address(process: subprocess.Popen[str], policies: Path, seconds: float) -> str:
     """Reads the log until the gateway listens."""
-    timer = threading.Timer(_START_SECONDS, process.kill)
+    timer = threading.Timer(seconds, _signal, (process, getattr(signal, "SIGKILL", signal.SIGTERM)))
     timer.daemon = True
     timer.start()
     said: list[str] = []
@@ -200,10 +213,20 @@ def _entry(line: str) -> dict[str, Any]:
     return cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
+def _end(process: subprocess.Popen[str], reader: threading.Thread | None = None) -> None:
+    """Stops the process and its children. The log ends with the last of them."""
+    _signal(process, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    if reader is not None:
+        reader.join(_STOP_SECONDS)
+    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[str], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)

@@ -1,0 +1,75 @@
+"""The last check: a function of an adapter runs with the approved arguments, whatever its framework made of them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from ._adapter import require_equal
+from ._json import JsonObject
+
+
+@dataclass
+class Run:
+    """One run of a function. approved: its arguments. error: what it raised, which some frameworks turn into text."""
+
+    approved: JsonObject
+    error: BaseException | None = None
+
+
+_running: ContextVar[Run] = ContextVar("countersign_running")
+
+
+@contextmanager
+def running(approved: JsonObject) -> Iterator[Run]:
+    """While it is open, the function of `checked` may run with these arguments."""
+    run = Run(approved)
+    token = _running.set(run)
+    try:
+        yield run
+    finally:
+        _running.reset(token)
+
+
+def checked(function: Callable[..., Any], context: type | tuple[type, ...]) -> Callable[..., Any]:
+    """The function, which compares its arguments with the approved ones before it runs. A plain one stays plain.
+
+    context: the classes of arguments that the framework adds and the model does not see.
+    The wrapper raises `ArgumentsChanged` for other arguments, and `LookupError` outside of `running`.
+    """
+    signature = inspect.signature(function)
+
+    def check(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        plain = {name: value for name, value in bound.arguments.items() if not isinstance(value, context)}
+        require_equal(plain, run.approved)
+
+    @functools.wraps(function)
+    def run_plain(*args: Any, **kwargs: Any) -> Any:
+        with _kept_error() as run:
+            check(run, args, kwargs)
+            return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    async def run_async(*args: Any, **kwargs: Any) -> Any:
+        with _kept_error() as run:
+            check(run, args, kwargs)
+            return await function(*args, **kwargs)
+
+    return run_async if inspect.iscoroutinefunction(function) else run_plain
+
+
+@contextmanager
+def _kept_error() -> Iterator[Run]:
+    run = _running.get()
+    try:
+        yield run
+    except BaseException as error:
+        run.error = error
+        raise

@@ -1,0 +1,61 @@
+"""What only one framework has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driver import NAME, Call, Where, driver_named
+from test_adapter import bundle_of_the_suite
+
+from countersign import AsyncCountersign
+from countersign.testing import Gateway, Reviewer
+
+
+@pytest.fixture
+def countersign_bundle() -> dict[str, str]:
+    return bundle_of_the_suite()
+
+
+@pytest.fixture
+def where(countersign_gateway: Gateway, tmp_path: Path) -> Where:
+    return Where(countersign_gateway.url, countersign_gateway.agent_key, str(tmp_path), f"task-{tmp_path.name}")
+
+
+@pytest.mark.skipif(NAME != "claude_agent_sdk", reason="is about hooks of the Claude Agent SDK")
+def test_the_gateway_hears_when_another_hook_refuses_an_approved_call(where: Where, reviewer: Reviewer) -> None:
+    from claude_agent_sdk import HookMatcher
+
+    async def deny(*_: Any) -> Any:
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}
+
+    driver: Any = driver_named(NAME)(where)
+    script = [[Call("held", {"n": 1})]]
+    kept = json.loads(driver.start(script).saved)
+    reviewer.approve("demo.held").wait()
+    hooks = {"PreToolUse": [HookMatcher(hooks=[deny])]}
+    assert asyncio.run(driver._play(script, kept, resume=kept["session"], hooks=hooks)).ended
+    assert where.ran() == []
+    assert reviewer.outcomes() == [("demo.held", "not run")]
+
+
+@pytest.mark.skipif(NAME != "agent_framework", reason="is about middleware of the Microsoft Agent Framework")
+def test_a_middleware_that_changes_an_allowed_call_fails_the_run(where: Where) -> None:
+    from agent_framework import MiddlewareFailure, function_middleware
+
+    @function_middleware
+    async def change(context: Any, call_next: Any) -> None:
+        context.arguments = {"n": 99}
+        await call_next()
+
+    async def play() -> None:
+        async with AsyncCountersign(where.url, where.key) as gate:
+            agent: Any = driver_named(NAME)(where)
+            await agent.agent([[Call("allowed", {"n": 1})]], gate, after=[change]).run("go")
+
+    with pytest.raises(MiddlewareFailure):
+        asyncio.run(play())
+    assert where.ran() == []
