@@ -14,7 +14,14 @@ const ROOT = at('.')
 const KEPT = at('node_modules/.cache/countersign-build')
 const OUTPUTS = ['packages/sdk/dist/index.js', 'dist/main.js', 'dist/bin/main.js', 'dist/console/index.html']
 const SOURCES = ['src', 'packages/sdk/src']
-const INPUTS = ['build.js', 'bundle.js', 'vite.config.ts', 'package-lock.json', 'tsconfig.json', 'packages/sdk/tsconfig.json']
+const INPUTS = [
+  'build.js',
+  'bundle.js',
+  'vite.config.ts',
+  'package-lock.json',
+  'tsconfig.json',
+  'packages/sdk/tsconfig.json',
+]
 
 function digestOfInputs() {
   const sources = SOURCES.flatMap((folder) =>

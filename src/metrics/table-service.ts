@@ -8,7 +8,7 @@ import {
   STATUSES,
   STORE_OPERATIONS,
 } from './labels.ts'
-import { REQUEST_KINDS } from '../../contract/operation.ts'
+import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
 /** Half a second: where a slow store becomes a ticket (deploy/prometheus/alerts.yaml). Between bounds that are farther apart a quantile is a guess. */

@@ -59,7 +59,10 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
   })
 
   it(`holds on Python 3.${newest.minor}`, async () => {
-    const ran = await pytest(['tests', ...['adapters', 'examples', 'test_testing.py'].map((name) => `--ignore=tests/${name}`)])
+    const ran = await pytest([
+      'tests',
+      ...['adapters', 'examples', 'test_testing.py'].map((name) => `--ignore=tests/${name}`),
+    ])
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
@@ -91,9 +94,13 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
   })
 
   it('starts the gateway of the packed npm package, and uses one that runs already', async () => {
-    const packed = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dirname(wheel)], {
-      cwd: ROOT,
-    })
+    const packed = await run(
+      'npm',
+      ['pack', '--ignore-scripts', '--json', '--pack-destination', dirname(wheel)],
+      {
+        cwd: ROOT,
+      },
+    )
     const [{ filename = '' } = {}] = JSON.parse(packed.out) as { filename?: string }[]
     const ran = await pytest(['tests/test_testing.py'], {
       COUNTERSIGN_TEST_PACKED: join(dirname(wheel), filename),

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { startServer } from '../../mcp/server-process.ts'
-import { foreignEnvironment } from '../../settings/config.ts'
+import { environmentForChildren } from '../../settings/config.ts'
 import { packageVersion } from '../../system/package.ts'
 import { CliFailure } from '../terminal/failure.ts'
 
@@ -24,7 +24,7 @@ interface Answer {
  */
 export async function listMcpTools(command: readonly string[]): Promise<readonly JsonValue[]> {
   const waiting = new Map<number, (answer: Answer) => void>()
-  const server = startServer(command, foreignEnvironment(), (line) => {
+  const server = startServer(command, environmentForChildren(), (line) => {
     const answer = parsed(line)
     if (typeof answer?.id === 'number') waiting.get(answer.id)?.(answer)
   })

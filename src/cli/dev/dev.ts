@@ -116,7 +116,10 @@ async function shownOf(
   const takesEnter = process.stdin.isTTY
   const key = agent === undefined ? undefined : keyOf(agent)
   if (agent === undefined || key === undefined) return { link, reviewer, agent, takesEnter, call: undefined }
-  const mayUse = (tool: string): boolean => app.deps.policies.current()?.mayUse(tenant, agent, tool) === true
+  const mayUse = (tool: string): boolean => {
+    const snapshot = app.deps.policies.current()
+    return snapshot?.mayUse(snapshot.agentOf(tenant, agent), tool) === true
+  }
   const example = await exampleCallIn(policies, mayUse)
   const call = example && {
     tool: example.tool,
