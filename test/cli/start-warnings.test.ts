@@ -4,7 +4,7 @@ import { warnOfSettings } from '../../src/cli/operate/serve.ts'
 /** What the log says at start of settings that have no effect. */
 function warned(proxies?: readonly string[]): readonly (readonly unknown[])[] {
   const warn = vi.fn<(...args: unknown[]) => void>()
-  warnOfSettings({ warn } as never, { strangers: [], links: [], idle: [] }, proxies)
+  warnOfSettings({ warn } as never, { unknown: [], links: [], withoutEffect: [] }, proxies)
   return warn.mock.calls
 }
 
