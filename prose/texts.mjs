@@ -100,6 +100,7 @@ function cellsOf(row) {
     .replaceAll('\\|', '/')
     .split('|')
     .slice(1, -1)
+    .flatMap((cell) => cell.split('<br>'))
 }
 
 const blank = (text) => `§${text.replaceAll(/[^\n]/g, '')}`
