@@ -20,7 +20,7 @@ import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/admin/policy-load-queue.ts'
-import { createOutboxRoom } from './gateway/webhooks/byte-semaphore.ts'
+import { createByteSemaphore } from './gateway/webhooks/byte-semaphore.ts'
 import { ownSecrets } from './gateway/core/own-secrets.ts'
 import { startTimer, type Timer } from './gateway/core/rounds.ts'
 import type { WebhookPorts } from './http/deps.ts'
@@ -230,9 +230,9 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     destinations: new Map(),
     freezes: new Map(),
     sweeps: new Map(),
-    outboxRoom: createOutboxRoom(),
+    outboxRoom: createByteSemaphore(),
     epochs: new Map(),
-    deliverer: webhooks.deliverer,
+    enqueued: (tenant) => webhooks.enqueued(tenant),
     threadUrl: (thread) => threadUrl(site(), thread),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     budgets: budgetsOf(config),

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import { saysTrouble } from './outage-log.ts'
 import type { Config } from '../settings/settings.ts'
 import type { Deps } from '../gateway/core/deps.ts'
-import type { Deliverer } from '../gateway/webhooks/deliverer.ts'
 import type { WebhookPorts } from '../http/deps.ts'
 import type { Metrics } from '../telemetry/count/metrics.ts'
 import type { Tracing } from '../telemetry/tracing/tracing.ts'
@@ -24,7 +23,8 @@ export interface WebhookParts {
 
 export interface Webhooks {
   readonly ports: WebhookPorts
-  readonly deliverer: Deliverer
+  /** Wakes the worker for a tenant, once it has started. */
+  enqueued(tenant: string): void
   start(
     deps: Deps,
     told: { readonly metrics: Metrics; readonly log: Logger; readonly tracing: Tracing },
@@ -44,12 +44,7 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
   let worker: Worker | undefined
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },
-    deliverer: {
-      lease: (destination) => worker?.lease(destination),
-      make: (leased) => worker?.make(leased),
-      drop: (leased) => worker?.drop(leased),
-      wake: (tenant) => worker?.wake(tenant),
-    },
+    enqueued: (tenant) => worker?.wake(tenant),
     start(deps, { metrics, log, tracing }) {
       threadDied = (error) => log.error({ err: error }, 'the thread that makes deliveries died')
       worker = createWorker(deps, {

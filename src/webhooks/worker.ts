@@ -6,15 +6,13 @@
 import { setMaxListeners } from 'node:events'
 import { readRetryAfter } from '../domain/retry.ts'
 import { type Destination, secretsInForce } from '../domain/webhook.ts'
-import { deliveryToMake, type Tried } from '../gateway/webhooks/delivery-attempts.ts'
+import { type AttemptResult, deliveryToMake, recordAttempt } from '../gateway/webhooks/delivery-attempts.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { destinations } from '../gateway/webhooks/destinations.ts'
 import type { Span } from '../gateway/core/trace-context.ts'
-import type { Deliverer, Leased } from '../gateway/webhooks/deliverer.ts'
 import { INDEX } from '../gateway/core/records.ts'
 import { webhookTenants } from '../gateway/core/tenants.ts'
 import { isNothing, readConfirmed } from '../gateway/core/transact.ts'
-import { createOutcomes, type Outcomes } from './outcomes.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
 
@@ -22,7 +20,9 @@ import { sign } from './signature.ts'
  * Makes the deliveries that wait in the outbox (docs/webhooks.md). Every instance runs one; a delivery is leased, so one worker at a time makes it, and
  * another takes over when that one dies. Each destination has its own list and its own few connections: one that is slow holds up nobody else.
  */
-export interface Worker extends Deliverer {
+export interface Worker {
+  /** Looks soon for due deliveries of the tenant. */
+  wake(tenant: string): void
   /** Ends the tries under way, without writing them down: they are made again. */
   close(): Promise<void>
 }
@@ -55,12 +55,14 @@ const GATHER_MS = 25
 /** A lease outlasts a try and its record. */
 const LEASE_MARGIN_MS = 5_000
 
-/** One delivery that this worker has leased; with its record where that is at hand. */
-type Item = Omit<Leased, 'record'> &
-  Partial<Leased> & {
-    /** A try that begins later may outlast the lease, ms since 1970. */
-    readonly before: number
-  }
+/** One delivery that this worker has leased. */
+interface Item {
+  readonly tenant: string
+  readonly destination: Destination
+  readonly id: string
+  /** A try that begins later may outlast the lease, ms since 1970. */
+  readonly before: number
+}
 
 export function createWorker(deps: Deps, options: WorkerOptions): Worker {
   const worker = new OutboxWorker(deps, options)
@@ -72,14 +74,11 @@ class OutboxWorker implements Worker {
   readonly #deps: Deps
   readonly #options: WorkerOptions
   readonly #stop = new AbortController()
-  /** Leases by destination: of tries, and of what is about to be enqueued. */
+  /** Leased deliveries by destination. */
   readonly #underWay = new Map<string, number>()
-  /** Destinations for which nothing was left over at the last look, nor since. Only they have a lease for what is new: it must not stand before what waits. */
-  readonly #upToDate = new Set<string>()
   readonly #tries = new Set<Promise<void>>()
   /** Looks to come, by tenant. */
   readonly #woken = new Map<string, NodeJS.Timeout>()
-  readonly #outcomes: Outcomes
   readonly #leaseMs: number
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
@@ -87,7 +86,6 @@ class OutboxWorker implements Worker {
   constructor(deps: Deps, options: WorkerOptions) {
     this.#deps = deps
     this.#options = options
-    this.#outcomes = createOutcomes(deps)
     this.#leaseMs = options.deadlineMs + LEASE_MARGIN_MS
     // every try listens to it
     setMaxListeners(0, this.#stop.signal)
@@ -99,31 +97,6 @@ class OutboxWorker implements Worker {
       .finally(() => {
         if (!this.#stop.signal.aborted) this.#timer = setTimeout(() => this.start(), this.#options.everyMs)
       })
-  }
-
-  lease(destination: string): number | undefined {
-    if (this.#stop.signal.aborted || !this.#upToDate.has(destination)) return undefined
-    if (this.#freeFor(destination) <= 0) {
-      this.#upToDate.delete(destination)
-      return undefined
-    }
-    this.#occupy(destination, 1)
-    const { store, storeDeadlineMs } = this.#deps
-    return store.now() + storeDeadlineMs + this.#leaseMs
-  }
-
-  /** In a turn of its own: whoever caused it has its answer first. */
-  make(leased: readonly Leased[]): void {
-    setImmediate(() => {
-      if (this.#stop.signal.aborted) return this.drop(leased)
-      const { storeDeadlineMs } = this.#deps
-      for (const item of leased)
-        this.#begin({ ...item, before: item.record.created_at + storeDeadlineMs + LEASE_MARGIN_MS })
-    })
-  }
-
-  drop(leased: readonly Leased[]): void {
-    for (const item of leased) this.#free(item)
   }
 
   wake(tenant: string): void {
@@ -161,8 +134,8 @@ class OutboxWorker implements Worker {
     const all = await destinations(this.#deps, tenant)
     for (const destination of all) {
       const free = this.#freeFor(destination.id)
-      if (destination.paused !== undefined) this.#upToDate.delete(destination.id)
-      else if (free > 0 && !this.#stop.signal.aborted) await this.#claim(tenant, destination, free)
+      const isStopped = destination.paused !== undefined || this.#stop.signal.aborted
+      if (free > 0 && !isStopped) await this.#claim(tenant, destination, free)
     }
   }
 
@@ -179,8 +152,6 @@ class OutboxWorker implements Worker {
     const lasts = isNothing(claimed) ? undefined : this.#lasts(tenant, claimed)
     const before = claim.now + LEASE_MARGIN_MS
     for (const { member } of claimed) this.#begin({ tenant, destination, id: member, before }, lasts)
-    if (claimed.length < limit) this.#upToDate.add(id)
-    else this.#upToDate.delete(id)
   }
 
   /** False when a failover may take back what was claimed: nobody is told of it, and it comes back when the lease ends. Nobody else waits for that. */
@@ -206,14 +177,10 @@ class OutboxWorker implements Worker {
     this.#tries.add(trying)
   }
 
-  async #record(
-    { tenant, destination, id }: Item,
-    { sent, seconds, createdAt, units }: Posted,
-  ): Promise<void> {
+  async #record({ tenant, destination, id }: Item, { sent, seconds, createdAt }: Posted): Promise<void> {
     const { store } = this.#deps
-    const tried = triedBy(sent, this.#options.wall())
-    const made = { id, destination: destination.id, tried }
-    const state = await this.#outcomes.record(tenant, made, units)
+    const attempt = attemptResult(sent, this.#options.wall())
+    const state = await recordAttempt(this.#deps, tenant, { id, destination: destination.id, attempt })
     if (state === undefined) return
     const result = state === 'waiting' ? 'retry' : state
     const lag = state === 'delivered' ? { lagMs: store.now() - createdAt } : {}
@@ -241,18 +208,16 @@ interface Posted {
   readonly sent: Sent
   readonly seconds: number
   readonly createdAt: number
-  /** Of the body, in characters. */
-  readonly units: number
 }
 
 /** Undefined when there was nothing to do, or the gateway stops or stood still: then it is made again. */
 async function post(
   deps: Deps,
   { outbound, deadlineMs, wall, beginSpan }: WorkerOptions,
-  { tenant, destination, id, before, record: atHand }: Item,
+  { tenant, destination, id, before }: Item,
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
-  const record = atHand ?? (await deliveryToMake(deps, tenant, { id, destination: destination.id }))
+  const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
   // when the lease is over it may be somebody else's, and the destination another one
   if (record === undefined || deps.store.now() > before) return undefined
   const { body, created_at: createdAt, type: event, thread_id, trace } = record
@@ -276,20 +241,20 @@ async function post(
   const start = performance.now()
   const sent = await outbound.post(destination.url, { headers, body, deadlineMs, signal })
   if (sent.kind === 'failed' && sent.code === 'stopped') return undefined
-  const failed = triedBy(sent, wall()).result !== 'success'
+  const failed = attemptResult(sent, wall()).outcome !== 'success'
   span.end(failed ? { code: codeOf(sent), ours: false } : undefined)
-  return { sent, seconds: (performance.now() - start) / 1_000, createdAt, units: body.length }
+  return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
 }
 
 /** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. `now` is by the clock of the receiver. */
-export function triedBy(sent: Sent, now: number): Tried {
-  if (sent.kind === 'failed') return { result: 'failure', said: sent.code }
+export function attemptResult(sent: Sent, now: number): AttemptResult {
+  if (sent.kind === 'failed') return { outcome: 'failure', answer: sent.code }
   const { status, retryAfter } = sent
-  const said = String(status)
-  if (status >= 200 && status < 300) return { result: 'success', said }
-  if (status === 410) return { result: 'gone', said }
+  const answer = String(status)
+  if (status >= 200 && status < 300) return { outcome: 'success', answer }
+  if (status === 410) return { outcome: 'gone', answer }
   const wishedMs = readRetryAfter(retryAfter, now)
-  return { result: 'failure', said, ...(wishedMs === undefined ? {} : { wishedMs }) }
+  return { outcome: 'failure', answer, ...(wishedMs === undefined ? {} : { wishedMs }) }
 }
 
 /** A label with few values. */

@@ -5,11 +5,10 @@ import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import type { Diagnostic } from '../../policy/report/diagnostics.ts'
 import type { CommitResult, Store } from '../../store/store.ts'
 import type { EvidenceRecord } from './event-record.ts'
-import type { Deliverer } from '../webhooks/deliverer.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
 import type { Budget, Budgets } from '../../domain/budget.ts'
 import type { Caller } from './caller.ts'
-import type { OutboxRoom } from '../webhooks/byte-semaphore.ts'
+import type { ByteSemaphore } from '../webhooks/byte-semaphore.ts'
 import type { Origin } from './trace-context.ts'
 
 /** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
@@ -40,9 +39,10 @@ export interface Deps {
   readonly sweeps: Map<string, Sweep>
   /** Epochs of the store by tenant. A stale entry is harmless: every commit that rests on one guards it. */
   readonly epochs: Map<string, string>
-  readonly deliverer: Deliverer
-  /** For what destinations are told in full, in characters of all that is under way. */
-  readonly outboxRoom: OutboxRoom
+  /** Called when deliveries of a tenant are durable. The call may be lost: the worker looks by itself. */
+  enqueued(tenant: string): void
+  /** Bounds the memory of large deliveries until they are written. */
+  readonly outboxRoom: ByteSemaphore
   /** Where people look at a thread: a page of the console. */
   threadUrl(thread: string): string
   /** Longest time one store call may take, ms. */

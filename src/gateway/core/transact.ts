@@ -196,24 +196,17 @@ async function land<T>(
   try {
     result = await deps.store.commit(tenant, commit)
   } catch (error) {
-    deps.deliverer.drop(outbox.leased)
     deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, error })
     throw error
   }
   deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, result })
   if (result.ok) {
     plan.landed?.()
-    deliver(deps, tenant, outbox)
+    if (outbox.writes.length > 0) deps.enqueued(tenant)
     for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
     return answerOf(plan, receiptOf(result.numbers[0], commit.events[0]))
   }
-  deps.deliverer.drop(outbox.leased)
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
-}
-
-function deliver({ deliverer }: Deps, tenant: string, { leased, waiting }: Enqueued): void {
-  if (leased.length > 0) deliverer.make(leased)
-  if (waiting) deliverer.wake(tenant)
 }
 
 /** The guards that failed, when deciding afresh makes sense. */

@@ -1,3 +1,4 @@
+import { createByteSemaphore } from '../webhooks/byte-semaphore.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '../../contract/limits.ts'
 import { type Announcement, dueAnnouncement, type Thread } from '../../domain/thread.ts'
@@ -36,7 +37,8 @@ const TOGETHER = 16
  * @throws what failed first, when all tenants had their turn: what is wrong with one, or with where it is kept, stops no other
  */
 export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
-  const own = inLineOfItsOwn(deps)
+  // agents and people do not wait for the large deliveries of this round
+  const own = { ...deps, outboxRoom: createByteSemaphore() }
   let done = 0
   const failures: unknown[] = []
   for (const tenant of await listTenants(deps)) {
@@ -51,12 +53,6 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
   }
   if (failures.length > 0) throw failures[0]
   return done
-}
-
-/** All that has come due may take long to be told, and agents and people wait for their answers. */
-function inLineOfItsOwn(deps: Deps): Deps {
-  const { outboxRoom } = deps
-  return { ...deps, outboxRoom: { take: (line, size) => outboxRoom.take(`due/${line}`, size) } }
 }
 
 type Handler = (deps: Deps, tenant: string, member: string) => Promise<Plan<void>>

@@ -1,47 +1,30 @@
-/** Characters of deliveries that are written at the same time: each takes about seven bytes until it is. */
+/** Characters of deliveries that are written at the same time: each takes about seven bytes until it is written. */
 const MOST = 8 * 1024 * 1024
 
-/** For what destinations are told in full, which takes memory and time until it is written. */
-export interface OutboxRoom {
+export interface ByteSemaphore {
   /**
-   * Resolves when there is room, to what gives it back. Of one line who came first is served first, and lines take turns: a long one holds up no other. What is
-   * larger than all of it has it alone.
+   * Waits for room, first come first served. Returns what gives the room back. A size above the whole room gets it alone.
    *
    * @param size in characters
    */
-  take(line: string, size: number): Promise<() => void>
+  acquire(size: number): Promise<() => void>
 }
 
-interface Waiting {
-  readonly size: number
-  readonly enter: () => void
-}
-
-type Line = readonly [Waiting, ...Waiting[]]
-
-const isLine = (waiting: readonly Waiting[]): waiting is Line => waiting.length > 0
-
-export function createOutboxRoom(most = MOST): OutboxRoom {
-  /** Whoever waits, in the order of turns. */
-  const lines = new Map<string, Line>()
+export function createByteSemaphore(most = MOST): ByteSemaphore {
+  const waiting: { readonly size: number; readonly enter: () => void }[] = []
   let taken = 0
-  const fits = (size: number): boolean => taken === 0 || taken + size <= most
   const letIn = (): void => {
-    for (const [line, [next, ...others]] of lines) {
-      if (!fits(next.size)) return
-      lines.delete(line)
-      // behind all that wait, where this comes to it once more
-      if (isLine(others)) lines.set(line, others)
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      if (taken > 0 && taken + next.size > most) return
+      waiting.shift()
       taken += next.size
       next.enter()
     }
   }
   return {
-    async take(line, size) {
+    async acquire(size) {
       await new Promise<void>((enter) => {
-        const last = { size, enter }
-        const before = lines.get(line)
-        lines.set(line, before === undefined ? [last] : [...before, last])
+        waiting.push({ size, enter })
         letIn()
       })
       return () => {

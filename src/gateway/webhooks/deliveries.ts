@@ -65,7 +65,7 @@ export async function redeliver(
   await destination(deps, tenant, id)
   const isThere = DELIVERY_ID.test(delivery) && (await again(deps, acting, [delivery])) > 0
   if (!isThere) throw new GatewayError('not_found', 'no such delivery')
-  deps.deliverer.wake(tenant)
+  deps.enqueued(tenant)
 }
 
 /** All that were enqueued in a span of time: those that were given up, unless another state is named. */
@@ -99,7 +99,7 @@ export async function redeliverRange(
     // also where none of them was asked for
     await nextTurn()
   }
-  deps.deliverer.wake(tenant)
+  deps.enqueued(tenant)
   return count
 }
 

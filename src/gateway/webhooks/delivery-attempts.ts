@@ -1,5 +1,5 @@
 import { pauseAfter } from '../../domain/retry.ts'
-import { afterTry, type Destination } from '../../domain/webhook.ts'
+import { afterTry } from '../../domain/webhook.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { replaceDestinations } from './destinations.ts'
@@ -9,11 +9,11 @@ import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { type DeliveryRecord, INDEX, put, read, unchanged } from '../core/records.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
-/** How one try of a delivery ended. */
-export interface Tried {
-  readonly result: 'success' | 'failure' | 'gone'
-  /** A status, or why there was none. */
-  readonly said: string
+/** How one attempt of a delivery ended. */
+export interface AttemptResult {
+  readonly outcome: 'success' | 'failure' | 'gone'
+  /** The status, or why there was none. */
+  readonly answer: string
   /** The receiver asked to be left alone so long, ms. */
   readonly wishedMs?: number
 }
@@ -40,43 +40,32 @@ export async function deliveryToMake(
   return undefined
 }
 
-export interface Made {
+interface Attempt {
   readonly id: string
   readonly destination: string
-  readonly tried: Tried
+  readonly attempt: AttemptResult
 }
 
 /**
- * Writes down how tries ended, in one commit: delivered, to be tried again, or given up; and what that means for their destinations. Answers what became
- * of each; undefined for one that is settled already.
+ * Records how an attempt ended: delivered, to be tried again, or given up, with the effect on its destination.
+ * Returns the state of the delivery; undefined when it was settled before.
  */
-export async function recordTries(
+export async function recordAttempt(
   deps: Deps,
   tenant: string,
-  made: readonly Made[],
-): Promise<readonly (DeliveryRecord['state'] | undefined)[]> {
+  made: Attempt,
+): Promise<DeliveryRecord['state'] | undefined> {
+  const { id, attempt } = made
   const { answer } = await transact(deps, tenant, async () => {
-    const records = await Promise.all(made.map(({ id }) => read(deps.store, tenant, 'delivery', id)))
-    const seen = new Set<string>()
-    const settledNow = made.map((one, i) => {
-      const record = records[i]
-      if (record?.value.state !== 'waiting' || seen.has(one.id)) return undefined
-      seen.add(one.id)
-      return { ...one, record, after: settled(deps, record.value, one.tried) }
-    })
-    const written = settledNow.filter((one) => one !== undefined)
-    const health = await destinationsAfter(deps, tenant, written)
+    const record = await read(deps.store, tenant, 'delivery', id)
+    if (record?.value.state !== 'waiting') return { answer: undefined }
+    const after = settled(deps, record.value, attempt)
+    const health = await destinationAfter(deps, tenant, made)
     return {
-      answer: settledNow.map((one) => one?.after.state),
-      guards: [...written.map(({ id, record }) => unchanged('delivery', id, record)), ...health.guards],
-      writes: [
-        ...written.flatMap(({ id, after }) => [put('delivery', id, after), ...placesOf(deps, id, after)]),
-        ...health.writes,
-      ],
-      evidence: [
-        ...written.flatMap(({ id, after }) => evidenceOf(deps, tenant, { id, after })),
-        ...health.evidence,
-      ],
+      answer: after.state,
+      guards: [unchanged('delivery', id, record), ...health.guards],
+      writes: [put('delivery', id, after), ...placesOf(deps, id, after), ...health.writes],
+      evidence: [...evidenceOf(deps, tenant, { id, after }), ...health.evidence],
       landed: health.landed,
     }
   })
@@ -85,14 +74,14 @@ export async function recordTries(
 
 const RANDOM_BYTES = 4
 
-function settled(deps: Deps, record: DeliveryRecord, tried: Tried): DeliveryRecord {
+function settled(deps: Deps, record: DeliveryRecord, attempt: AttemptResult): DeliveryRecord {
   const now = deps.store.now()
   const attempts = record.attempts + 1
   const { next_at: _, ...kept } = record
-  const after = { ...kept, attempts, last: { at: now, result: tried.said } }
-  if (tried.result === 'success') return { ...after, state: 'delivered' }
+  const after = { ...kept, attempts, last: { at: now, result: attempt.answer } }
+  if (attempt.outcome === 'success') return { ...after, state: 'delivered' }
   const random = Buffer.from(deps.random(RANDOM_BYTES)).readUInt32BE() / 2 ** 32
-  const pause = tried.result === 'gone' ? undefined : pauseAfter(attempts, random, tried.wishedMs)
+  const pause = attempt.outcome === 'gone' ? undefined : pauseAfter(attempts, random, attempt.wishedMs)
   return pause === undefined ? { ...after, state: 'dead' } : { ...after, next_at: now + pause }
 }
 
@@ -124,25 +113,35 @@ function evidenceOf(
 
 type Health = Required<Pick<Plan<void>, 'guards' | 'writes' | 'landed' | 'evidence'>>
 
-/** Only a change of its health touches a destination: every decision's commit guards the list. */
-async function destinationsAfter(deps: Deps, tenant: string, made: readonly Made[]): Promise<Health> {
+/** Writes a destination only when its health changes: the commit of every decision guards the list. */
+async function destinationAfter(
+  deps: Deps,
+  tenant: string,
+  { destination, attempt }: Attempt,
+): Promise<Health> {
   const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
   const before = known?.value.destinations ?? []
-  const evidence: EvidenceRecord[] = []
   const now = deps.store.now()
-  const after = made.reduce<readonly Destination[]>((list, { destination, tried }) => {
-    const one = list.find(({ id }) => id === destination)
-    const next = one && afterTry(one, tried.result, now)
-    if (one === undefined || next === undefined || next === one) return list
-    if (next.paused !== undefined && next.paused !== one.paused) {
-      const details = { id: destination, reason: next.paused.reason, result: tried.said }
-      const actor = { kind: 'gateway', id: 'webhooks' } as const
-      evidence.push({ type: 'webhook.paused', tenant, at: isoTime(now), actor, details })
-    }
-    return list.map((other) => (other === one ? next : other))
-  }, before)
-  if (after === before) return { guards: [], writes: [], landed: () => undefined, evidence }
-  return { ...replaceDestinations(deps, tenant, { known, list: after }), evidence }
+  const one = before.find(({ id }) => id === destination)
+  const next = one && afterTry(one, attempt.outcome, now)
+  if (next === undefined || next === one)
+    return { guards: [], writes: [], landed: () => undefined, evidence: [] }
+  const list = before.map((other) => (other === one ? next : other))
+  return {
+    ...replaceDestinations(deps, tenant, { known, list }),
+    evidence:
+      next.paused === undefined || next.paused === one?.paused
+        ? []
+        : [
+            {
+              type: 'webhook.paused',
+              tenant,
+              at: isoTime(now),
+              actor: { kind: 'gateway', id: 'webhooks' },
+              details: { id: destination, reason: next.paused.reason, result: attempt.answer },
+            },
+          ],
+  }
 }
 
 /** What the timer does with a delivery that has come to its end, when its time is over. */

@@ -154,7 +154,7 @@ export async function resumeDestination(deps: Deps, acting: Acting & { readonly 
     after: resumed(one),
     event: { type: 'webhook.resumed', details: { id: one.id } },
   }))
-  deps.deliverer.wake(acting.tenant)
+  deps.enqueued(acting.tenant)
 }
 
 function resumed({ paused: _paused, failing_since: _failing, ...working }: Destination): Destination {

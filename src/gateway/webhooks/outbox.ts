@@ -5,7 +5,6 @@ import type { JsonObject } from '../../contract/json.ts'
 import { type CardMessage, chatCard, chatText } from '../../events/chat.ts'
 import { type ChatFormat, type Destination, isChat, isToldOf } from '../../domain/webhook.ts'
 import type { Guard, Write } from '../../store/store.ts'
-import type { Leased } from './deliverer.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { hideSensitive } from '../review/mask-sensitive.ts'
@@ -36,14 +35,11 @@ async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinat
 export interface Enqueued {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
-  readonly leased: readonly Leased[]
-  /** Some are for whoever finds them. */
-  readonly waiting: boolean
   /** It is large: gives back the room that it takes until the commit is over. */
   readonly leave?: () => void
 }
 
-const NOTHING: Enqueued = { guards: [], writes: [], leased: [], waiting: false }
+const NOTHING: Enqueued = { guards: [], writes: [] }
 
 /** The part of a commit that tells the tenant's destinations of what it does. No promise where nobody has to be asked: most calls are allowed. */
 export function enqueue(
@@ -62,10 +58,10 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
   const shown = notices.map((notice) => asShown(deps, notice))
   const told = await Promise.all(shown.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
   const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
-  if (size <= LARGE) return { guards: guardsOf(known), ...(await written(deps, tenant, told)) }
-  const leave = await deps.outboxRoom.take(tenant, size)
+  if (size <= LARGE) return { guards: guardsOf(known), writes: await written(deps, tenant, told) }
+  const leave = await deps.outboxRoom.acquire(size)
   try {
-    return { guards: guardsOf(known), leave, ...(await written(deps, tenant, told, nextTurn)) }
+    return { guards: guardsOf(known), leave, writes: await written(deps, tenant, told, nextTurn) }
   } catch (error) {
     leave()
     throw error
@@ -86,19 +82,14 @@ async function written(
   tenant: string,
   told: readonly Told[],
   between?: () => Promise<void>,
-): Promise<Pick<Enqueued, 'writes' | 'leased' | 'waiting'>> {
-  const [writes, leased]: [Write[], Leased[]] = [[], []]
-  let waiting = false
+): Promise<readonly Write[]> {
+  const writes: Write[] = []
   for (const { notice, destinations, texts } of told)
     for (const destination of destinations) {
-      const one = deliveryOf(deps, tenant, { notice, destination, texts })
-      const lease = destination.paused === undefined ? deps.deliverer.lease(destination.id) : undefined
-      writes.push(...deliveryWrites(one, lease))
-      if (lease === undefined) waiting = true
-      else leased.push(one)
+      writes.push(...deliveryWrites(deliveryOf(deps, tenant, { notice, destination, texts })))
       if (between !== undefined) await between()
     }
-  return { writes, leased, waiting }
+  return writes
 }
 
 const guardsOf = (known: KnownDestinations): Guard[] => [
@@ -161,7 +152,7 @@ function deliveryOf(
   deps: Deps,
   tenant: string,
   { notice, destination, texts }: Omit<Told, 'destinations'> & { readonly destination: Destination },
-): Leased {
+): NewDelivery {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { body, trace } = notice
   const text = isToldInFull(destination) ? texts.full : texts.thin
@@ -177,7 +168,7 @@ function deliveryOf(
     attempts: 0,
     ...defined({ trace }),
   }
-  return { tenant, destination, id, record }
+  return { id, record }
 }
 
 function chatBody(deps: Deps, body: Notice['body'], format: ChatFormat): WebhookChatBody | CardMessage {
@@ -186,11 +177,16 @@ function chatBody(deps: Deps, body: Notice['body'], format: ChatFormat): Webhook
   return format === 'teams' ? chatCard(body, link) : { text: chatText(body, link) }
 }
 
-function deliveryWrites({ destination, id, record }: Leased, until = record.created_at): Write[] {
+interface NewDelivery {
+  readonly id: string
+  readonly record: DeliveryRecord
+}
+
+function deliveryWrites({ id, record }: NewDelivery): Write[] {
   return [
     put('delivery', id, record),
-    { op: 'index', index: INDEX.outbox(destination.id), member: id, to: until },
-    { op: 'index', index: INDEX.deliveries(destination.id), member: id, to: record.created_at },
+    { op: 'index', index: INDEX.outbox(record.destination), member: id, to: record.created_at },
+    { op: 'index', index: INDEX.deliveries(record.destination), member: id, to: record.created_at },
   ]
 }
 

@@ -19,7 +19,7 @@ export async function pingDestination(deps: Deps, acting: Acting & { readonly id
       guards: [...guards, ...proof],
       writes,
       evidence: [{ type: 'webhook.pinged', tenant, at: isoTime(at), actor, details: { id } }],
-      landed: () => deps.deliverer.wake(tenant),
+      landed: () => deps.enqueued(tenant),
     }
   })
 }
