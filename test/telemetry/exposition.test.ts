@@ -1,6 +1,6 @@
-import { Registry } from 'prom-client'
+import { Counter, Gauge } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { createExposition, type Family, formatFor } from '../../src/telemetry/count/exposition.ts'
+import { createExposition, formatFor } from '../../src/telemetry/count/exposition.ts'
 import { listenForOperators } from '../../src/telemetry/metrics-listener.ts'
 
 describe('what a scraper gets', () => {
@@ -69,35 +69,29 @@ describe('what a scraper gets', () => {
 })
 
 describe('writing', () => {
-  const NO_NODE = new Registry()
+  const HELP = 'Of the test.'
 
   it('gives others a turn after every few hundred samples, so that no scrape holds up a decision', async () => {
-    const samples = Array.from({ length: 500 }, (_, i) => ({
-      labels: { which: `a-name-as-long-as-those-of-rules-are-${i}` },
-      value: i,
-    }))
-    const families = Array.from({ length: 20 }, (_, i): Family => ({
-      name: `a_gauge_${i}`,
-      type: 'gauge',
-      help: 'Of the test.',
-      samples: () => samples,
-    }))
+    const gauges = Array.from({ length: 20 }, (_, i) => {
+      const gauge = new Gauge({ name: `a_gauge_${i}`, help: HELP, labelNames: ['which'], registers: [] })
+      for (let n = 0; n < 500; n++) gauge.set({ which: `a-name-as-long-as-those-of-rules-are-${n}` }, n)
+      return gauge
+    })
     let turns = 0
-    const expose = createExposition(families, NO_NODE, () => Promise.resolve(void turns++))
+    const expose = createExposition(gauges, () => Promise.resolve(void turns++))
     const { text } = await expose('text')
     expect(text.split('\n').filter((line) => line.startsWith('a_gauge'))).toHaveLength(20 * 500)
     expect(turns).toBeGreaterThanOrEqual(10)
   })
 
-  it('asks for the samples of a metric when its turn comes, in either format', async () => {
-    let value = 2
-    const samples = () => [{ labels: {}, value }]
-    const counter: Family = { name: 'things_total', type: 'counter', help: 'Of the test.', samples }
-    const expose = createExposition([counter], NO_NODE)
+  it('shows what a counter holds at the moment, in either format', async () => {
+    const counter = new Counter({ name: 'things_total', help: HELP, registers: [] })
+    counter.inc(2)
+    const expose = createExposition([counter])
     expect((await expose('openmetrics')).text).toBe(
       '# HELP things Of the test.\n# TYPE things counter\nthings_total 2\n# EOF\n',
     )
-    value = 3
+    counter.inc()
     expect((await expose('text')).text).toBe(
       '# HELP things_total Of the test.\n# TYPE things_total counter\nthings_total 3\n',
     )

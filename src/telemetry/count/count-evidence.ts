@@ -1,7 +1,6 @@
 import { kindOf } from '../../events/events.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
-import type { Exemplar } from './cells.ts'
-import type { Instruments } from './instruments.ts'
+import type { Exemplar, Instruments } from './instruments.ts'
 import { type MetricName, METRICS } from '../../metrics/table.ts'
 import { traceOf } from '../tracing/trace.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
-import type { Sample } from './cells.ts'
 
 /**
  * The two texts of `/metrics`. prom-client 15 writes one of them for each registry, and renames counters for good when it writes OpenMetrics:
@@ -13,48 +12,27 @@ export interface Exposition {
   readonly text: string
 }
 
-/** A metric of ours, with all of its series. */
-export interface Family {
-  readonly name: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly help: string
-  readonly samples: () => readonly Sample[]
-}
-
 /** Characters after which others get a turn: a scrape must not hold up decisions. */
 const SLICE_CHARS = 32_768
 
-/** Writes out, in slices, our metrics and those that Node's registry has until now. */
+/** Writes the metrics out in slices. */
 export function createExposition(
-  families: readonly Family[],
-  node: Registry,
+  metrics: readonly Metric[],
   turn: () => Promise<unknown> = () => nextTurn(),
 ): (format: Format) => Promise<Exposition> {
   const registries = { openmetrics: new Registry<OpenMetricsContentType>(), text: new Registry() }
   registries.openmetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
-  const names: Record<Format, string[]> = { openmetrics: [], text: [] }
-  const show = (format: Format, metric: Metric, name: string): void => {
-    registries[format].registerMetric(metric)
-    names[format].push(name)
-  }
-  for (const family of families) {
-    show('text', shownAs(family, family.name), family.name)
-    const name = family.type === 'counter' ? familyName(family.name) : family.name
-    show('openmetrics', shownAs(family, name), name)
-  }
-  for (const { name } of node.getMetricsAsArray()) {
-    const metric = node.getSingleMetric(name)
-    if (metric === undefined) continue
-    show('text', metric, name)
-    if (metric instanceof Counter) show('openmetrics', renamed(metric, familyName(name)), familyName(name))
-    else show('openmetrics', metric, name)
+  const shown = metrics.map((metric) => ({ text: metric, openmetrics: openMetricsOf(metric) }))
+  for (const { text, openmetrics } of shown) {
+    registries.text.registerMetric(text)
+    registries.openmetrics.registerMetric(openmetrics)
   }
   return async (format) => {
     const registry = registries[format]
     const parts: string[] = []
     let slice = 0
-    for (const name of names[format]) {
-      const part = await registry.getSingleMetricAsString(name)
+    for (const metric of shown) {
+      const part = await registry.getSingleMetricAsString(nameOf(metric[format]))
       parts.push(part)
       slice += part.length
       if (slice < SLICE_CHARS) continue
@@ -66,19 +44,14 @@ export function createExposition(
   }
 }
 
-/** OpenMetrics keeps `_total` for the samples, and prom-client adds it there. */
-const familyName = (name: string): string => name.replace(/_total$/, '')
-
-/** All that a registry asks of a metric: its name, and what `get` resolves to. */
-function shownAs({ type, help, samples }: Family, name: string): Metric {
-  const get = () => Promise.resolve({ name, help, type, values: samples() })
-  return { name, get } as unknown as Metric
+/** The same metric; a counter without `_total`, which prom-client adds to its samples. It reads and counts what the first does. */
+function openMetricsOf(metric: Metric): Metric {
+  if (!(metric instanceof Counter)) return metric
+  return Object.create(metric, { name: { value: nameOf(metric).replace(/_total$/, '') } }) as Metric
 }
 
-/** The counter under another name, which reads and counts what the first does. */
-function renamed<T extends object>(metric: T, name: string): T {
-  return Object.create(metric, { name: { value: name } }) as T
-}
+/** prom-client's types leave it out. */
+const nameOf = (metric: Metric): string => (metric as Metric & { readonly name: string }).name
 
 /**
  * What a scraper wants (RFC 9110 section 12.5.1): OpenMetrics when it names that type, in a version that is ours, and does not like text better;

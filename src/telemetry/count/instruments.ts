@@ -1,12 +1,15 @@
-import { type Cell, CounterCell, type Exemplar, GaugeCell, HistogramCell } from './cells.ts'
-import type { Family } from './exposition.ts'
+import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
+import { defined } from '../../contract/defined.ts'
 import type { OpenSet } from '../../metrics/labels.ts'
-import { type Admission, closedCombinations, createSeries, type Labels, type Series } from './series.ts'
+import { closedCombinations, createSeries, type Labels, type Series, type SeriesHooks } from './series.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../metrics/table.ts'
 
+/** Names one of the calls that were counted together: by its trace or its thread. */
+export type Exemplar = Readonly<Record<string, string>>
+
 /**
- * The metrics of the table as things that count. Nothing here throws, and no metric ever has more series than the table says: what comes over
+ * The metrics of the table, counted by prom-client. Nothing here throws, and no metric ever has more series than the table says: what comes over
  * that is counted under `_other`, and in `countersign_metrics_folded_total`.
  */
 export interface Instruments {
@@ -26,8 +29,7 @@ export interface Instruments {
   expect<N extends MetricOf<'counter' | 'histogram'>>(name: N, series: readonly LabelsOf<N>[]): void
   /** Drops the series whose open label of this origin holds a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
-  /** What there is to show. */
-  readonly families: readonly Family[]
+  readonly metrics: readonly Metric[]
 }
 
 export interface InstrumentOptions {
@@ -64,12 +66,7 @@ export function createInstruments({ onFull, knowsTool }: InstrumentOptions): Ins
     forget: (from, isKnown) => {
       for (const { series } of Object.values(all)) series.forget(from, isKnown)
     },
-    families: Object.values(all).map(({ spec: { name, kind, help }, series }) => ({
-      name,
-      type: kind,
-      help,
-      samples: () => [...series.all()].flatMap((cell) => cell.samples(name)),
-    })),
+    metrics: Object.values(all).map(({ metric }) => metric),
   }
 }
 
@@ -77,24 +74,52 @@ export function createInstruments({ onFull, knowsTool }: InstrumentOptions): Ins
 const plain = (labels: object): Labels => labels as Labels
 
 interface Instrument {
-  readonly spec: MetricSpec
-  readonly series: Series<Cell>
+  readonly metric: Metric
+  readonly series: Series
   /** Counts, observes or sets. */
   add(labels: Labels, value: number, exemplar?: Exemplar): void
 }
 
-function createInstrument(spec: MetricSpec, admission: Admission): Instrument {
-  const { kind, buckets = [], exemplar: named } = spec
-  const make = (labels: Labels): Cell => {
-    if (kind === 'histogram') return new HistogramCell(labels, buckets)
-    return kind === 'counter' ? new CounterCell(labels) : new GaugeCell(labels)
-  }
-  const series = createSeries(spec, make, admission)
-  if (kind !== 'gauge' || Object.keys(spec.labels).length === 0) series.expect(closedCombinations(spec))
+function createInstrument(
+  spec: MetricSpec,
+  admission: Pick<SeriesHooks, 'knowsTool' | 'onFold'>,
+): Instrument {
+  const { metric, add, onStart } = createCounting(spec)
+  const series = createSeries(spec, { ...admission, onStart, onEnd: (labels) => metric.remove(labels) })
+  if (spec.kind !== 'gauge' || Object.keys(spec.labels).length === 0) series.expect(closedCombinations(spec))
   return {
-    spec,
+    metric,
     series,
-    add: (labels, value, exemplar) =>
-      series.cell(labels)?.add(value, named === undefined ? undefined : exemplar),
+    add: (labels, value, exemplar) => {
+      // prom-client throws for other numbers, and a verb does not fail over a count
+      const admitted = Number.isFinite(value) ? series.admit(labels) : undefined
+      if (admitted !== undefined) add(admitted, value, spec.exemplar && exemplar)
+    },
   }
+}
+
+interface Counting {
+  readonly metric: Counter | Gauge | Histogram
+  readonly add: Instrument['add']
+  readonly onStart: (labels: Labels) => void
+}
+
+function createCounting({ kind, name, help, labels: sets, buckets = [] }: MetricSpec): Counting {
+  const shared = { name, help, labelNames: Object.keys(sets), registers: [], enableExemplars: true }
+  if (kind === 'gauge') {
+    const metric = new Gauge(shared)
+    const set = (labels: Labels, value: number): void => metric.set(labels, value)
+    return { metric, add: set, onStart: (labels) => set(labels, 0) }
+  }
+  if (kind === 'counter') {
+    const metric = new Counter(shared)
+    const add: Counting['add'] = (labels, value, exemplarLabels) =>
+      metric.inc({ labels, value: Math.max(0, value), ...defined({ exemplarLabels }) })
+    return { metric, add, onStart: (labels) => add(labels, 0) }
+  }
+  const metric = new Histogram({ ...shared, buckets: [...buckets] })
+  // a span that begins by another gateway's clock may come out below 0, and a sum never goes down
+  const add: Counting['add'] = (labels, value, exemplarLabels) =>
+    metric.observe({ labels, value: Math.max(0, value), ...defined({ exemplarLabels }) })
+  return { metric, add, onStart: (labels) => metric.zero(labels) }
 }

@@ -68,7 +68,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     onFull: sources.onFull,
     knowsTool: (name) => sources.knowsTool(name),
   })
-  const expose = createExposition(instruments.families, collectNodeMetrics())
+  const expose = createExposition([...instruments.metrics, ...collectNodeMetrics()])
   const context: EvidenceContext = { shadowCounts: new Map(), last: undefined }
   const read = createReader(instruments, sources)
   instruments.set('build', { version: sources.version }, 1)

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 
 /** Gauges with the name of a counter, and what `nodejs_active_resources` says as well. */
 const LEFT_OUT = [
@@ -9,10 +9,10 @@ const LEFT_OUT = [
   'nodejs_active_resources_total',
 ]
 
-/** What the process takes, and how late its event loop is. */
-export function collectNodeMetrics(): Registry {
+/** Metrics of the process and of its event loop. */
+export function collectNodeMetrics(): Metric[] {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of LEFT_OUT) registry.removeSingleMetric(name)
-  return registry
+  return registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? [])
 }

@@ -4,123 +4,76 @@ import { closedSeries, mostSeries } from '../../metrics/table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** The series that one metric has, each with its cell. Every label set passes here before it counts, so that there are never more than the table allows. */
-export interface Series<Cell> {
-  /** Where to count; undefined when the table has no place for such labels. */
-  cell(labels: Labels): Cell | undefined
-  /** Makes all of these exist, or none when there is no room. */
+/** The series of one metric. Every label set passes here before it counts, so that there are never more than the table allows. */
+export interface Series {
+  /** The labels to count under; undefined when the table has no place for them. */
+  admit(labels: Labels): Labels | undefined
+  /** Makes all of these exist at 0, or none when there is no room. */
   expect(wanted: readonly Labels[]): void
   /** Drops the series whose open label of this origin holds a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
   clear(): void
-  all(): Iterable<Cell>
 }
 
-/** By the value of the first label, of the second, and so on: found without making a key, because every decision looks up several. */
-type Branch<Cell> = Map<string, Branch<Cell> | Cell>
-
-interface Place<Cell> {
-  readonly labels: Labels
-  readonly cell: Cell
-}
-
-export interface Admission {
-  /** Asked when a tool has no series yet: what is unknown folds into `_other`, and is no fold for want of room. */
+export interface SeriesHooks {
+  /** Asked when a tool has no series yet: an unknown tool counts as `_other`, and is no fold for want of room. */
   readonly knowsTool: (name: string) => boolean
-  /** Something was counted under `_other`, or not at all, because there is no room for it. */
+  /** Called when there is no room: the count goes to `_other`, or is lost. */
   readonly onFold: () => void
+  readonly onStart: (labels: Labels) => void
+  readonly onEnd: (labels: Labels) => void
 }
 
-/** `make` gives a series its cell. */
-export function createSeries<Cell extends object>(
-  spec: MetricSpec,
-  make: (labels: Labels) => Cell,
-  { knowsTool, onFold }: Admission,
-): Series<Cell> {
+export function createSeries(spec: MetricSpec, { knowsTool, onFold, onStart, onEnd }: SeriesHooks): Series {
   const sets = Object.entries<LabelSet>(spec.labels)
   const names = sets.map(([name]) => name)
   const open = sets.filter(([, set]) => isOpen(set)).map(([name]) => name)
-  // the series under `_other` always find their place
+  // the series under `_other` always have room
   const room = open.length === 0 ? Infinity : mostSeries(spec) - closedSeries(spec)
   const isOrdinary = (labels: Labels): boolean => open.some((name) => labels[name] !== OTHER)
-  const tree = createTree<Cell>(names)
-  const places = new Set<Place<Cell>>()
+  const keyOf = (labels: Labels): string => names.map((name) => labels[name]).join('\n')
+  const known = new Map<string, Labels>()
   let ordinary = 0
 
-  const add = (labels: Labels): Cell => {
+  const start = (labels: Labels): Labels => {
     const kept = Object.freeze(Object.fromEntries(names.map((name) => [name, labels[name] ?? OTHER])))
-    const cell = make(kept)
-    tree.set(kept, cell)
-    places.add({ labels: kept, cell })
+    known.set(keyOf(kept), kept)
     if (isOrdinary(kept)) ordinary += 1
-    return cell
+    onStart(kept)
+    return kept
   }
-  const drop = (place: Place<Cell>): void => {
-    tree.delete(place.labels)
-    places.delete(place)
-    if (isOrdinary(place.labels)) ordinary -= 1
+  const end = (labels: Labels): void => {
+    known.delete(keyOf(labels))
+    if (isOrdinary(labels)) ordinary -= 1
+    onEnd(labels)
   }
-  const admit = (labels: Labels): Cell | undefined => {
+  const startOrFold = (labels: Labels): Labels | undefined => {
     const fitting = fitted(sets, withKnownTools(sets, knowsTool, labels))
     if (fitting === undefined) {
       onFold()
       return undefined
     }
-    const found = tree.get(fitting)
+    const found = known.get(keyOf(fitting))
     if (found !== undefined) return found
-    if (!isOrdinary(fitting) || ordinary < room) return add(fitting)
+    if (!isOrdinary(fitting) || ordinary < room) return start(fitting)
     onFold()
     const folded = { ...fitting, ...Object.fromEntries(open.map((name) => [name, OTHER])) }
-    return tree.get(folded) ?? add(folded)
+    return known.get(keyOf(folded)) ?? start(folded)
   }
 
   return {
-    cell: (labels) => tree.get(labels) ?? admit(labels),
+    admit: (labels) => known.get(keyOf(labels)) ?? startOrFold(labels),
     expect: (wanted) => {
-      const fresh = wanted.filter((labels) => tree.get(labels) === undefined && fitted(sets, labels))
-      if (ordinary + fresh.filter(isOrdinary).length <= room) fresh.forEach(add)
+      const fresh = wanted.filter((labels) => !known.has(keyOf(labels)) && fitted(sets, labels))
+      if (ordinary + fresh.filter(isOrdinary).length <= room) fresh.forEach(start)
     },
     forget: (from, isKnown) => {
       const named = sets.filter(([, set]) => isOpen(set) && set.from === from).map(([name]) => name)
-      const isGone = ({ labels }: Place<Cell>): boolean =>
+      const isGone = (labels: Labels): boolean =>
         named.some((name) => labels[name] !== OTHER && !isKnown(labels[name] ?? ''))
-      if (named.length > 0) [...places].filter(isGone).forEach(drop)
+      if (named.length > 0) [...known.values()].filter(isGone).forEach(end)
     },
-    clear: () => [...places].forEach(drop),
-    all: () => [...places].map(({ cell }) => cell),
-  }
-}
-
-interface Tree<Cell> {
-  get(labels: Labels): Cell | undefined
-  set(labels: Labels, cell: Cell): void
-  delete(labels: Labels): void
-}
-
-function createTree<Cell extends object>(names: readonly string[]): Tree<Cell> {
-  // a metric without labels has one cell, under a name that no label has
-  const path = names.length === 0 ? [''] : names
-  const last = path.length - 1
-  const root: Branch<Cell> = new Map()
-  const branchOf = (labels: Labels): Branch<Cell> => {
-    let branch = root
-    for (let i = 0; i < last; i++) {
-      const value = labels[path[i] as string] as string
-      const next = (branch.get(value) as Branch<Cell> | undefined) ?? new Map()
-      branch.set(value, next)
-      branch = next
-    }
-    return branch
-  }
-  return {
-    get: (labels) => {
-      let branch: Branch<Cell> | undefined = root
-      for (let i = 0; i < last && branch !== undefined; i++)
-        branch = branch.get(labels[path[i] as string] as string) as Branch<Cell> | undefined
-      return branch?.get(labels[path[last] as string] as string) as Cell | undefined
-    },
-    set: (labels, cell) => void branchOf(labels).set(labels[path[last] as string] as string, cell),
-    delete: (labels) => void branchOf(labels).delete(labels[path[last] as string] as string),
+    clear: () => [...known.values()].forEach(end),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Exemplar } from '../count/cells.ts'
+import type { Exemplar } from '../count/instruments.ts'
 
 /** The trace of a W3C traceparent (version 00), as it stands in an exemplar. */
 export function traceOf(traceparent: string | undefined): Exemplar | undefined {
