@@ -189,11 +189,10 @@ describe('secrets', () => {
     }
   })
 
-  it('*_FILE is for secrets only: another has no effect, and is named', () => {
-    const variable = 'COUNTERSIGN_STORE_FILE'
-    expect(load([], { [variable]: file('redis://elsewhere') }).unknown).toEqual([
-      { variable, meant: 'COUNTERSIGN_STORE' },
-    ])
+  it('*_FILE is for secrets only: another is refused, because it would have no effect', () => {
+    expect(failure([], { COUNTERSIGN_STORE_FILE: file('redis://elsewhere') })).toBe(
+      '`COUNTERSIGN_STORE_FILE`: only secrets may be in a file; use `COUNTERSIGN_STORE`',
+    )
   })
 
   it('are masked where the configuration is printed, everything else is shown with its origin', () => {

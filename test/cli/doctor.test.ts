@@ -102,7 +102,7 @@ describe('countersign doctor, without a gateway', () => {
     const [code, lines] = await wrong([], { ...key, COUNTERSIGN_VERSION: '7' })
     expect([code, lines]).toEqual([
       0,
-      [expect.stringMatching(/^warning +config +COUNTERSIGN_VERSION is no setting: it is ignored -> /)],
+      [expect.stringMatching(/^warning +config +COUNTERSIGN_VERSION is no setting and is ignored -> /)],
     ])
     expect(await wrong([], { ...key, COUNTERSIGN_STOER: 'redis://127.0.0.1' })).toEqual([
       3,
@@ -117,7 +117,7 @@ describe('countersign doctor, without a gateway', () => {
   it('names settings that say nothing beside the others', async () => {
     const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY, COUNTERSIGN_STORE_REPLICAS: '2' }
     const ignored =
-      /^warning +config +COUNTERSIGN_STORE_REPLICAS is ignored: it counts only with a store on Redis -> /
+      /^warning +config +COUNTERSIGN_STORE_REPLICAS has no effect: it counts only with a store on Redis -> /
     expect(await wrong([], env)).toEqual([0, [expect.stringMatching(ignored)]])
   })
 
