@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** What proves that a delivery comes from here: the header of the contract, and those of Standard Webhooks beside it. */
+/** The headers that prove the origin of a delivery: ours, and those of Standard Webhooks. */
 export interface Signed {
   readonly [header: string]: string
 }
@@ -11,9 +11,11 @@ const PREFIX = 'whsec_'
  * @param secrets `whsec_` + base64 of 32 bytes each, the current one first; during a rotation there are two
  * @param seconds since 1970
  *
- * `X-Guard-Signature: sha256=<hex>` is HMAC-SHA256 over the raw body, keyed with the secret as it stands (docs/webhooks.md); during a rotation
- * with the current secret, and `X-Guard-Signature-Previous` with the one before. `webhook-signature` is that of Standard Webhooks 1.0.0: `v1,` and
- * HMAC-SHA256 over `id.timestamp.body`, keyed with the decoded bytes; one for each secret, separated by blanks.
+ * - `X-Guard-Signature: sha256=<hex>`: HMAC-SHA256 over the raw body, keyed with the text of the current secret
+ *   (docs/webhooks.md).
+ * - `X-Guard-Signature-Previous`: the same with the previous secret, during a rotation.
+ * - `webhook-signature` of Standard Webhooks 1.0.0: `v1,` and HMAC-SHA256 over `id.timestamp.body`, keyed with the
+ *   decoded bytes; one for each secret, separated by blanks.
  */
 export function sign(
   { id, seconds, body }: { readonly id: string; readonly seconds: number; readonly body: string },

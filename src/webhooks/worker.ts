@@ -17,13 +17,14 @@ import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
 
 /**
- * Makes the deliveries that wait in the outbox (docs/webhooks.md). Every instance runs one; a delivery is leased, so one worker at a time makes it, and
- * another takes over when that one dies. Each destination has its own list and its own few connections: one that is slow holds up nobody else.
+ * Makes the deliveries of the outbox (docs/webhooks.md). Every instance runs one worker. A worker leases a delivery;
+ * when the worker dies, another one takes over. Each destination has its own list and its own connections, so a slow
+ * destination delays no other.
  */
 export interface Worker {
   /** Looks soon for due deliveries of the tenant. */
   wake(tenant: string): void
-  /** Ends the tries under way, without writing them down: they are made again. */
+  /** Ends the attempts in progress and records none of them: they are made again. */
   close(): Promise<void>
 }
 
@@ -31,9 +32,9 @@ export interface WorkerOptions {
   readonly outbound: Outbound
   /** Time between two looks at all tenants, ms. */
   readonly everyMs: number
-  /** For one try, ms. */
+  /** For one attempt, ms. */
   readonly deadlineMs: number
-  /** ms since 1970, as receivers know it: the store's clock stays ahead when a wall clock that had jumped forward is set right. */
+  /** ms since 1970 by the wall clock, as receivers read it. The store's clock may be ahead of it. */
   readonly wall: () => number
   readonly observe: (tried: Observed) => void
   readonly beginSpan: () => Span
@@ -50,9 +51,9 @@ export interface Observed {
 
 export const TRY_MS = 15_000
 const CONNECTIONS = 16
-/** What is enqueued within this time is taken together: each look is a commit beside those of the decisions. */
+/** Deliveries enqueued within this time are leased together: each lease is a commit. */
 const GATHER_MS = 25
-/** A lease outlasts a try and its record. */
+/** A lease outlasts an attempt and its record. */
 const LEASE_MARGIN_MS = 5_000
 
 /** One delivery that this worker has leased. */
@@ -60,7 +61,7 @@ interface Item {
   readonly tenant: string
   readonly destination: Destination
   readonly id: string
-  /** A try that begins later may outlast the lease, ms since 1970. */
+  /** An attempt that begins later may outlast the lease, ms since 1970. */
   readonly before: number
 }
 
@@ -154,7 +155,7 @@ class OutboxWorker implements Worker {
     for (const { member } of claimed) this.#begin({ tenant, destination, id: member, before }, lasts)
   }
 
-  /** False when a failover may take back what was claimed: nobody is told of it, and it comes back when the lease ends. Nobody else waits for that. */
+  /** Returns false when a failover may take the leases back. The deliveries return when their leases end. */
   async #lasts(tenant: string, claimed: readonly unknown[]): Promise<boolean> {
     try {
       await readConfirmed(this.#deps, tenant, () => Promise.resolve(claimed))
@@ -210,7 +211,7 @@ interface Posted {
   readonly createdAt: number
 }
 
-/** Undefined when there was nothing to do, or the gateway stops or stood still: then it is made again. */
+/** Undefined when the delivery is settled, its lease has ended, or the gateway stops: the attempt is not recorded. */
 async function post(
   deps: Deps,
   { outbound, deadlineMs, wall, beginSpan }: WorkerOptions,
@@ -218,7 +219,7 @@ async function post(
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
   const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
-  // when the lease is over it may be somebody else's, and the destination another one
+  // after the lease, another worker may have the delivery, and the destination may have changed
   if (record === undefined || deps.store.now() > before) return undefined
   const { body, created_at: createdAt, type: event, thread_id, trace } = record
   const span = beginSpan()
@@ -246,7 +247,10 @@ async function post(
   return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
 }
 
-/** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. `now` is by the clock of the receiver. */
+/**
+ * Reads the answer: 2xx is a success, 410 ends the destination, everything else (redirects too) is tried again.
+ * `now` is by the clock of the receiver.
+ */
 export function attemptResult(sent: Sent, now: number): AttemptResult {
   if (sent.kind === 'failed') return { outcome: 'failure', answer: sent.code }
   const { status, retryAfter } = sent
