@@ -19,7 +19,7 @@ export interface Destination {
 }
 
 /** Is the destination told of such an event? One that is gone is told nothing any more; one that is paused, later. */
-export function isToldOf({ events, paused }: Destination, event: string): boolean {
+export function subscribesTo({ events, paused }: Destination, event: string): boolean {
   return paused?.reason !== 'gone' && (events === undefined || events.includes(event))
 }
 

@@ -4,7 +4,7 @@ import type { Actor } from '../../domain/evidence.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { pageBehind } from '../core/page-size.ts'
+import { nextPageSize } from '../core/page-size.ts'
 import { SYSTEM } from '../core/records.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
 
@@ -41,7 +41,7 @@ export async function* exportEvidence(
     if (last === undefined) return
     after = last.number
     limit -= given.length
-    page = given.length < events.length ? given.length : pageBehind(page, events, CHUNK)
+    page = given.length < events.length ? given.length : nextPageSize(page, events, CHUNK)
     // together: a chunk of HTTP for each line would cost more than reading it
     yield given.map(lineOf).join('')
     // a reader that is as quick as this never makes it wait, and nobody else would be served before the end

@@ -97,20 +97,21 @@ export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'r
 /**
  * Reads what is told as lasting: that a key is gone, or what is kept outside as proof. What a failover may take back would be neither.
  *
- * @param isTold whether what was found is told, or something is to be done about it first; that a tenant without evidence has nothing needs no confirmation
+ * @param needsConfirmation whether the caller reports what it found; a tenant without evidence that has nothing needs no confirmation
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
 export async function readConfirmed<T>(
   deps: Deps,
   tenant: string,
   reading: () => Promise<readonly T[]>,
-  isTold: (found: readonly T[]) => boolean = () => true,
+  needsConfirmation: (found: readonly T[]) => boolean = () => true,
 ): Promise<readonly T[]> {
   if (!isReadAhead(deps)) return storeCall(reading)
   const { answer } = await transact(deps, tenant, async () => {
     const epoch = await deps.store.epoch(tenant)
     const found = await reading()
-    const confirmed = isTold(found) && !(isNothing(found) && isNothing(await deps.store.events(tenant, 0, 1)))
+    const confirmed =
+      needsConfirmation(found) && !(isNothing(found) && isNothing(await deps.store.events(tenant, 0, 1)))
     return { answer: found, guards: [{ epoch }], confirmed }
   })
   return answer

@@ -7,7 +7,7 @@ import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { FIRST_PAGE, pageBehind } from '../core/page-size.ts'
+import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
 import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from '../core/records.ts'
 import { type Plan, readConfirmed, transact } from '../core/transact.ts'
 
@@ -81,7 +81,7 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
       events.map(({ body }) => leafHash(body)),
     )
     if (events.length < page || now.size - tree.size >= MOST_RECORDS) return now
-    page = pageBehind(page, events, PAGE)
+    page = nextPageSize(page, events, PAGE)
     await nextTurn()
   }
 }

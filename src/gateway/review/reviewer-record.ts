@@ -3,15 +3,8 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 
-type ReviewerEvent = Happened<'thread.claimed' | 'thread.released' | 'thread.commented' | 'payload.revealed'>
-
 /** The record of something that a reviewer did with a thread, now. */
-export function reviewerRecord(
-  deps: Deps,
-  caller: Caller,
-  thread: Thread,
-  event: ReviewerEvent,
-): EvidenceRecord {
+export function reviewerRecord(deps: Deps, caller: Caller, thread: Thread, event: Happened): EvidenceRecord {
   return {
     ...event,
     ...aboutThread(thread),

@@ -3,7 +3,7 @@ import type { WebhookChatBody } from '../../contract/webhook.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { type CardMessage, chatCard, chatText } from '../../events/chat.ts'
-import { type ChatFormat, type Destination, isChat, isToldOf } from '../../domain/webhook.ts'
+import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../domain/webhook.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
@@ -129,7 +129,7 @@ async function toldOf(
   { notice, list }: { readonly notice: Notice; readonly list: readonly Destination[] },
 ): Promise<Told> {
   const isFor = ({ format }: Destination): boolean => notice.repeat === undefined || !isChat(format)
-  const destinations = list.filter((one) => isToldOf(one, notice.body.type) && isFor(one))
+  const destinations = list.filter((one) => subscribesTo(one, notice.body.type) && isFor(one))
   return { notice, destinations, texts: await textsOf(deps, tenant, { notice, destinations }) }
 }
 
@@ -141,12 +141,12 @@ async function textsOf(
   const { heading, ...body } = notice.body
   const common = { timestamp: isoTime(notice.at), ...body }
   const thin = JSON.stringify(common)
-  if (!destinations.some(isToldInFull)) return { thin, full: '' }
+  if (!destinations.some(getsPayload)) return { thin, full: '' }
   const payload = await payloadOf(deps, tenant, notice)
   return { thin, full: JSON.stringify({ ...common, ...defined({ heading, payload }) }) }
 }
 
-const isToldInFull = ({ format, payload }: Destination): boolean => !isChat(format) && payload === 'full'
+const getsPayload = ({ format, payload }: Destination): boolean => !isChat(format) && payload === 'full'
 
 function deliveryOf(
   deps: Deps,
@@ -155,7 +155,7 @@ function deliveryOf(
 ): NewDelivery {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { body, trace } = notice
-  const text = isToldInFull(destination) ? texts.full : texts.thin
+  const text = getsPayload(destination) ? texts.full : texts.thin
   const record: DeliveryRecord = {
     destination: destination.id,
     type: body.type,

