@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
 import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
+import { HOSTILE_KINDS } from './hostile-kinds.ts'
 import { HONEST, HOSTILE, type Hostile } from './hostile-payloads.ts'
 import { NOON } from './support.ts'
 
@@ -38,7 +39,7 @@ async function verdicts({
 }
 
 describe('the starter policies and the recipes', () => {
-  it.each(HOSTILE)('allow nothing hostile: $tool of $bundle', async (hostile) => {
+  it.each([...HOSTILE, ...HOSTILE_KINDS])('allow nothing hostile: $tool of $bundle', async (hostile) => {
     expect((await verdicts(hostile)).filter(([, verdict]) => verdict === 'allow')).toEqual([])
   })
 
@@ -48,6 +49,7 @@ describe('the starter policies and the recipes', () => {
 
   it('are held against more than 200 hostile payloads', () => {
     expect(HOSTILE.flatMap(({ payloads }) => payloads).length).toBeGreaterThan(500)
+    expect(HOSTILE_KINDS.flatMap(({ payloads }) => payloads).length).toBeGreaterThan(150)
   })
 
   it('answer a line end in a header of a mail with 400', async () => {

@@ -389,23 +389,23 @@ const LONG = ['1\n'.repeat(20), '1\r'.repeat(20), '1\u2028'.repeat(20), 'x'.repe
   (content): JsonObject => ({ path: '/workspace/notes/a.md', content }),
 )
 
-const of = (bundle: string, tool: string, payloads: readonly JsonObject[]): Hostile => ({
+export const hostileTo = (bundle: string, tool: string, payloads: readonly JsonObject[]): Hostile => ({
   bundle,
   tool,
   payloads,
 })
 
 export const HOSTILE: readonly Hostile[] = [
-  of('policies', 'email.send', EMAIL),
-  of('policies', 'shell.run', SHELL),
-  of('policies', 'sql.query', [
+  hostileTo('policies', 'email.send', EMAIL),
+  hostileTo('policies', 'shell.run', SHELL),
+  hostileTo('policies', 'sql.query', [
     ...QUERIES,
     { database: 'prod', query: 'select 1' },
     { database: 'staging', query: 'select 1' },
   ]),
-  of('policies', 'web.fetch', URLS),
-  of('policies', 'file.write', [...KEYS, ...PATHS, ...LONG]),
-  of('policies', 'cloud.delete', [
+  hostileTo('policies', 'web.fetch', URLS),
+  hostileTo('policies', 'file.write', [...KEYS, ...PATHS, ...LONG]),
+  hostileTo('policies', 'cloud.delete', [
     { kind: 'bucket', name: 'prod-backups', env: 'dev' },
     { kind: 'vm', name: 'prod-web', env: 'dev' },
     { kind: 'vm', name: 'Dev-web', env: 'dev' },
@@ -418,7 +418,7 @@ export const HOSTILE: readonly Hostile[] = [
     { kind: 'vm', name: 'x', env: 'development' },
     { kind: 'database', name: 'x', env: 'prod', final_snapshot: true },
   ]),
-  of('policies', 'github.merge_pr', [
+  hostileTo('policies', 'github.merge_pr', [
     ...[
       'feature/x',
       'main',
@@ -435,7 +435,7 @@ export const HOSTILE: readonly Hostile[] = [
     { repo: 'acme/web', number: 1, base: 'feature/x', method: 'merge' },
     { repo: 'acme/web', number: 1, base: 'feature/x', method: 'merge', bypass_checks: true },
   ]),
-  of('policies', 'ledger.transfer', [
+  hostileTo('policies', 'ledger.transfer', [
     { from: 'acct_reserve_1', to: 'acct_a', amount_cents: 1, currency: 'eur' },
     { from: 'acct_a', to: 'acct_reserve', amount_cents: 1, currency: 'eur' },
     { from: 'acct_a', to: 'acct_b', amount_cents: 10_001, currency: 'eur' },
@@ -445,7 +445,7 @@ export const HOSTILE: readonly Hostile[] = [
     { from: 'acct_a', to: 'acct_b', amount_cents: 1, currency: 'eur', memo: 'a\nb' },
     { from: 'acct_a', to: 'acct_b', amount_cents: '1', currency: 'eur' },
   ]),
-  of('policies', 'payments.refund', [
+  hostileTo('policies', 'payments.refund', [
     { charge: 'ch_1', amount_cents: 5_001, currency: 'usd' },
     { charge: 'ch_1', amount_cents: 1, currency: 'jpy' },
     { charge: 'ch_1', amount_cents: 1, currency: 'usd', reason: 'fraudulent' },
@@ -454,23 +454,23 @@ export const HOSTILE: readonly Hostile[] = [
     { charge: 'ch_1', amount_cents: 0, currency: 'usd' },
     { charge: 'ch_1', amount_cents: 1, currency: 'usd', to: 'me' },
   ]),
-  of(
+  hostileTo(
     'examples/policies/read-only-sql',
     'sql.query',
     QUERIES.map(({ query }) => ({ sql: query ?? '', database: 'reporting' })),
   ),
-  of('examples/policies/internal-mail', 'mail.send', [
+  hostileTo('examples/policies/internal-mail', 'mail.send', [
     ...ADDRESSES.map((one) => ({ to: [one], subject: 'hi', body: 'x' })),
     ...lines.map((line) => ({ to: ['a@acme.example'], subject: `hi${line}`, body: 'x' })).slice(0, 4),
     { to: people(51), subject: 'hi', body: 'x' },
   ]),
-  of('examples/policies/web-allow-list', 'web.fetch', [
+  hostileTo('examples/policies/web-allow-list', 'web.fetch', [
     ...URLS.map(({ url }) => ({ url: url.replaceAll('nodejs.org', 'docs.python.org') })),
     { url: 'https://wiki.acme.example:8443/' },
     { url: 'http://wiki.acme.example/' },
     { url: 'https://wiki.acme.example.evil.example/' },
   ]),
-  of('examples/policies/shell-allow-list', 'shell.run', [
+  hostileTo('examples/policies/shell-allow-list', 'shell.run', [
     ...[
       'ls; id',
       'ls\nid',
@@ -495,7 +495,7 @@ export const HOSTILE: readonly Hostile[] = [
       '/workspace',
     ].map((cwd) => ({ command: 'ls', cwd })),
   ]),
-  of(
+  hostileTo(
     'examples/policies/file-sandbox',
     'file.write',
     [
@@ -517,7 +517,7 @@ export const HOSTILE: readonly Hostile[] = [
       '/workspace/.npmrc',
     ].map((path) => ({ path, content: 'x' })),
   ),
-  of('examples/policies/pull-requests', 'github.merge', [
+  hostileTo('examples/policies/pull-requests', 'github.merge', [
     ...[
       'src/a.ts',
       'docs/../src/a.ts',
@@ -538,45 +538,45 @@ export const HOSTILE: readonly Hostile[] = [
     })),
     { repo: 'app', base: 'main', files: [] },
   ]),
-  of('examples/policies/untrusted-then-outbound', 'web.fetch', URLS),
-  of(
+  hostileTo('examples/policies/untrusted-then-outbound', 'web.fetch', URLS),
+  hostileTo(
     'examples/policies/untrusted-then-outbound',
     'mail.send',
     ADDRESSES.map((to) => ({ to, body: 'x' })),
   ),
-  of(
+  hostileTo(
     'examples/policies/per-customer-limit',
     'crm.message',
     ['C-1', 'c-01', 'c-1 ', ' c-1', 'c-1\n', 'с-1', ''].map((customer) => ({ customer, text: 'x' })),
   ),
-  of(
+  hostileTo(
     'examples/policies/until-a-date',
     'data.migrate',
     ['users', 'orders_; drop table users', 'Orders_1', 'orders_"', 'orders_ x', 'orders_\n'].map((table) => ({
       table,
     })),
   ),
-  of('examples/policies/sensitive-data', 'hr.update', [
+  hostileTo('examples/policies/sensitive-data', 'hr.update', [
     { person: 'p-1', salary: 1 },
     { person: 'p-1/../p-2', address: 'x' },
     { person: 'p-1', address: 'x\r\ny' },
   ]),
-  of('examples/policies/irreversible-asks', 'cloud.delete', [{ id: 'i-1' }, { id: 'i-1 i-2' }]),
-  of('examples/policies/irreversible-asks', 'cloud.tag', [
+  hostileTo('examples/policies/irreversible-asks', 'cloud.delete', [{ id: 'i-1' }, { id: 'i-1 i-2' }]),
+  hostileTo('examples/policies/irreversible-asks', 'cloud.tag', [
     { id: '../x', tag: 'x' },
     { id: 'i-1', tag: 'x;y' },
     { id: 'i-1\n', tag: 'x' },
   ]),
-  of('examples/policies/two-groups', 'bank.transfer', [
+  hostileTo('examples/policies/two-groups', 'bank.transfer', [
     { to: 'DE1', amount: 1 },
     { to: 'DE1', amount: 1_000_000 },
   ]),
-  of('examples/policies/spending-limit', 'payments.refund', [
+  hostileTo('examples/policies/spending-limit', 'payments.refund', [
     { charge: 'ch_1', amount: 5_001 },
     { charge: 'ch_1;x', amount: 1 },
     { charge: 'ch_1', amount: 0 },
   ]),
-  of('examples/policies/try-it-in-shadow', 'crm.export', [
+  hostileTo('examples/policies/try-it-in-shadow', 'crm.export', [
     { count: 1_001 },
     { count: 1e300 },
     { count: 0 },
@@ -586,7 +586,7 @@ export const HOSTILE: readonly Hostile[] = [
 
 /** What an honest agent does all day: the rules that refuse the above let it through. */
 export const HONEST: readonly Hostile[] = [
-  of(
+  hostileTo(
     'policies',
     'email.send',
     mail(
@@ -598,7 +598,7 @@ export const HONEST: readonly Hostile[] = [
       { subject: 'Grüße 你好', body: 'a\r\nb' },
     ),
   ),
-  of(
+  hostileTo(
     'policies',
     'shell.run',
     argv(
@@ -632,7 +632,7 @@ export const HONEST: readonly Hostile[] = [
       'git log origin/main',
     ),
   ),
-  of(
+  hostileTo(
     'policies',
     'sql.query',
     [
@@ -644,7 +644,7 @@ export const HONEST: readonly Hostile[] = [
       'select row_number() over (partition by city order by total desc) as n, city from orders',
     ].map((query) => ({ database: 'analytics', query })),
   ),
-  of(
+  hostileTo(
     'policies',
     'web.fetch',
     [
@@ -655,18 +655,18 @@ export const HONEST: readonly Hostile[] = [
       'https://wiki.acme.io/Grüße',
     ].map((url) => ({ url })),
   ),
-  of('policies', 'file.write', [
+  hostileTo('policies', 'file.write', [
     { path: '/workspace/notes/today.md', content: 'Water the plants.\n' },
     {
       path: '/workspace/notes/größe/a b.txt',
       content: 'The public key is fine: ssh-ed25519 AAAA\n-----BEGIN PUBLIC KEY-----',
     },
   ]),
-  of('policies', 'cloud.delete', [{ kind: 'vm', name: 'dev-web-1', env: 'dev' }]),
-  of('policies', 'ledger.transfer', [
+  hostileTo('policies', 'cloud.delete', [{ kind: 'vm', name: 'dev-web-1', env: 'dev' }]),
+  hostileTo('policies', 'ledger.transfer', [
     { from: 'acct_ops', to: 'acct_travel', amount_cents: 2_500, currency: 'eur', memo: 'taxi – 2 km' },
   ]),
-  of('policies', 'payments.refund', [
+  hostileTo('policies', 'payments.refund', [
     { charge: 'ch_1', amount_cents: 5_000, currency: 'usd', order_id: 'o-1' },
   ]),
 ]

@@ -12,12 +12,13 @@ const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL
 /**
  * The domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is unreadable,
  * because mail software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address literals, a
- * second address, other alphabets.
+ * second address, other alphabets, and an encoded word (`=?utf-8?q?...?=`, RFC 2047), which some software decodes into
+ * another address.
  */
 export function mailDomain(address: string): string | undefined {
   if (address.length > MAX_MAIL_CHARACTERS) return undefined
   const [, local = '', domain = ''] = MAIL.exec(address) ?? []
-  if (local === '' || local.length > 64 || /\.\d+$/.test(domain)) return undefined
+  if (local === '' || local.length > 64 || local.includes('=?') || /\.\d+$/.test(domain)) return undefined
   return domain.toLowerCase()
 }
 

@@ -68,13 +68,8 @@ function fetched(from: string): string | undefined {
 const NPM = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev', '--omit=peer']
 const spawn = (command: string, args: readonly string[]) => spawnSync(command, args, { timeout: 300_000 })
 
-const pip = (from: string, target: string) =>
-  spawn('python3', [
-    ...['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary', ':all:'],
-    '--target',
-    target,
-    from,
-  ])
+const PIP = '-m pip install --quiet --no-deps --only-binary :all:'.split(' ')
+const pip = (from: string, target: string) => spawn('python3', [...PIP, '--target', target, from])
 
 const read = (path: string): JsonValue => {
   const text = readFileSync(path, 'utf8')

@@ -20,6 +20,8 @@ describe('the domain of a mail address', () => {
     '@acme.com',
     'a@',
     'a@b@acme.com',
+    '=?utf-8?q?x=40evil.example?=@acme.com',
+    'a=?x@acme.com',
     'a%evil.com@acme.com',
     'evil.com!a@acme.com',
     '"a b"@acme.com',
