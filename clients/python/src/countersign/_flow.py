@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from ._call import Core, Options, Permit, Progress, Proposal, proposal_from
 from ._decide import permitted, redeem, refused, revision, tell_held
-from ._json import JsonObject
+from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
 from ._steps import Clock, Invoke, Patience, Steps, attempt, quietly
-from ._wire import recording, withdrawal
+from ._wire import recording, resolution, withdrawal
 from .errors import ChangesRequested, NotExecuted, StillPending
 from .handle import Handle, payload_of, sized
 from .tracing import span
@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 # of requests on behalf of a caller who has given up
 _LAST_SECONDS = 10.0
+# names that one request may hold
+_NAMES_AT_ONCE = 256
 
 
 def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
@@ -63,6 +65,27 @@ def _proposal_only(core: Core, progress: Progress, options: Options, keep_payloa
     else:
         yield from tell_held(core, progress, decision, options)
     return handle_of(progress, keep_payload)
+
+
+def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
+    """The contracts of these tools, of all where none is named. Follows `more` of each answer until all have arrived."""
+    patience = Patience(core.clock)
+    contracts: list[JsonObject] = []
+    page, left = list(names[:_NAMES_AT_ONCE]), list(names[_NAMES_AT_ONCE:])
+    while True:
+        members, _ = yield from attempt(resolution(*page), patience)
+        tools, unknown, more = (_listed(members, name) for name in ("tools", "unknown", "more"))
+        contracts += [one for one in tools if isinstance(one, dict)]
+        left = [*(name for name in more if isinstance(name, str)), *left]
+        # a gateway that answers nothing would be asked for ever
+        if not left or not (tools or unknown):
+            return contracts
+        page, left = left[:_NAMES_AT_ONCE], left[_NAMES_AT_ONCE:]
+
+
+def _listed(members: JsonObject, name: str) -> list[Json]:
+    value = members.get(name, [])
+    return value if isinstance(value, list) else []
 
 
 def handle_of(progress: Progress, keep_payload: bool = True) -> Handle:

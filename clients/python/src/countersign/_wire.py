@@ -106,8 +106,8 @@ def recording(task_id: str, event: JsonObject) -> Request:
     return Request("POST", f"{_task(task_id)}/events", event, expected=201)
 
 
-def resolution(tool: str) -> Request:
-    return Request("POST", "/api/agent/tools/resolve", {"tools": [tool]})
+def resolution(*tools: str) -> Request:
+    return Request("POST", "/api/agent/tools/resolve", {"tools": [*tools]})
 
 
 def _task(task_id: str) -> str:

@@ -15,6 +15,7 @@ import httpx
 from . import _flow
 from ._call import Decided, Held, Options, Permit, proposal_of
 from ._http import AsyncHttp
+from ._json import JsonObject
 from ._steps import Ask, Effect, Invoke, Pause, Steps
 from ._tool import Signature
 from .client import agent_key, core_of
@@ -116,6 +117,10 @@ class AsyncCountersign:
         error: what the tool raised. A `NotExecuted` reports that the tool did not run.
         """
         await self._drive(_flow.reported_permit(self._core, permit, error))
+
+    async def resolve(self, *tools: str) -> list[JsonObject]:
+        """The contracts of these tools, of all that this agent may use where none is named. Unknown tools have none."""
+        return await self._drive(_flow.resolved_tools(self._core, tools))
 
     def tool(
         self, name: str, **options: Unpack[Options]

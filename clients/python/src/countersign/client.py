@@ -16,6 +16,7 @@ import httpx
 from . import _flow
 from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
 from ._http import SyncHttp
+from ._json import JsonObject
 from ._steps import Ask, Clock, Effect, Pause, Steps
 from ._tool import Signature
 from ._wire import base_of, key_of
@@ -146,6 +147,10 @@ class Countersign:
         error: what the tool raised. A `NotExecuted` reports that the tool did not run.
         """
         drive(_flow.reported_permit(self._core, permit, error), self._perform)
+
+    def resolve(self, *tools: str) -> list[JsonObject]:
+        """The contracts of these tools, of all that this agent may use where none is named. Unknown tools have none."""
+        return drive(_flow.resolved_tools(self._core, tools), self._perform)
 
     def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
         """A decorator: each call of the function is guarded. Its arguments by name are the payload."""
