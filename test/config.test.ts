@@ -42,7 +42,7 @@ const PEM = pemOf(generateKeyPairSync('ed25519'))
 describe('where a setting comes from', () => {
   it('defaults are safe: this machine only, the limits of the contract, no admin key', () => {
     const { config, origins } = load([])
-    expect(config).toEqual({
+    expect(config).toMatchObject({
       host: '127.0.0.1',
       port: 8787,
       store: { kind: 'embedded', path: './data', shown: 'file:./data' },
@@ -68,6 +68,7 @@ describe('where a setting comes from', () => {
       oidcScopes: 'openid email profile',
       oidcReviewerClaim: 'email',
     })
+    expect(config).not.toHaveProperty('adminKey')
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']))
   })
 
@@ -172,7 +173,7 @@ describe('secrets', () => {
     expect(load([], { COUNTERSIGN_ADMIN_KEY: carried }).config.adminKey).toBe(carried)
     for (const wrong of [`${SECRET}\n`, ` ${SECRET}`, `${SECRET}ü`, `${SECRET.slice(1)}\u0000${SECRET}`]) {
       const message = failure([], { COUNTERSIGN_ADMIN_KEY: wrong })
-      expect(message).toMatch(/^COUNTERSIGN_ADMIN_KEY: the value goes into a header/)
+      expect(message).toMatch(/^COUNTERSIGN_ADMIN_KEY: the value is sent in a header/)
       expect(message).not.toContain(SECRET.slice(1))
     }
     expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: file(`\uFEFF${SECRET}`) })).toContain('printable ASCII')
@@ -271,7 +272,7 @@ describe('what is refused', () => {
     }
     const linePos = [{ line: 3, col: 7 }]
     expect(broken(Object.assign(new Error('at secret-canary'), { linePos }))).toMatch(
-      /is no YAML at line 3, column 7; text with special characters goes in quotes$/,
+      /is no YAML at line 3, column 7; put text with special characters in quotes$/,
     )
     expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(/is no YAML; text with/)
   })
