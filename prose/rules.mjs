@@ -156,10 +156,10 @@ const PHRASES = [
   },
   {
     id: 'one-that',
-    find: /\b(?:is|are|be|was|as) (?:one|ones|those|that) (?:that|which|of|whose|who)\b|\bthe ones? (?:of|whose|which)\b|\bthat which\b/gi,
+    find: /\b(?:is|are|(?<!must )be|was|as) (?:one|ones|those|that) (?:that|which|of|whose|who)\b|\bthe ones? (?:of|whose|which)\b|\bthat which\b/gi,
     say: 'name the thing in place of "one that"',
     bad: ['A setting is one that has a default.', 'the one of the future'],
-    good: ['A setting has a default.', 'the future checkpoint'],
+    good: ['A setting has a default.', 'the future checkpoint', 'The level must be one of three.'],
   },
   {
     id: 'double-negative',

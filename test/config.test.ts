@@ -274,7 +274,7 @@ describe('what is refused', () => {
     expect(broken(Object.assign(new Error('at secret-canary'), { linePos }))).toMatch(
       /is no YAML at line 3, column 7; put text with special characters in quotes$/,
     )
-    expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(/is no YAML; text with/)
+    expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(/is no YAML; put text with/)
   })
 
   it('a file that is not there', () => {

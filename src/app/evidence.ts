@@ -7,7 +7,7 @@ import type { EvidenceRecord } from '../gateway/core/event-record.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 
-/** What signs evidence. It is told of records before it can start, because it needs the gateway to start. */
+/** The signer of evidence. Records reach it before it starts, because it needs a gateway to start. */
 export interface Checkpoints {
   noted(record: EvidenceRecord): void
   lagMs(): number

@@ -26,7 +26,7 @@ export function healthOf(
 
 /** A caller need not know which tenants there are. */
 function readyText(behindMs: number | undefined, short: string | undefined): string {
-  if (short !== undefined) return 'ready, but nearly full: new calls are refused, and what waits goes on'
+  if (short !== undefined) return 'ready, but nearly full: new calls are refused, and held calls continue'
   if (behindMs === undefined) return 'ready'
   const seconds = (behindMs / 1_000).toFixed(1)
   return `ready, but its clock is ${seconds} s behind the last write of a tenant: commits of that tenant are refused until it has caught up`

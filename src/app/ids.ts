@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto'
 import { successor, timeOrderedId } from '../domain/id.ts'
 
-/** Where the gateway's ids and secrets come from. */
+/** Ids and secrets of the gateway. */
 
 const ID_RANDOM_BYTES = 10
 
-/** Random bytes are fetched from the system in blocks; none is given out twice. */
+/** Random bytes come from the system in blocks. Each byte serves once. */
 const RANDOM_BLOCK_BYTES = 4_096
 
 export function randomSource(): (bytes: number) => Uint8Array {
@@ -30,7 +30,7 @@ export function commitIds(random: (bytes: number) => Uint8Array): () => string {
   return () => `${instance}.${(count++).toString(36)}`
 }
 
-/** Ids in the order in which they were asked for, also within one millisecond: the newest thread of a task is the last one. */
+/** Ids that sort by age, also within one millisecond: the newest thread of a task is the last one. */
 export function orderedIds(now: () => number, random: (bytes: number) => Uint8Array): () => string {
   let last = Number.NEGATIVE_INFINITY
   let tail: Uint8Array = new Uint8Array(ID_RANDOM_BYTES)

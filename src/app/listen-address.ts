@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 
 const ALL_OF_BOTH = '::'
 const ALL_OF_IPV4 = '0.0.0.0'
-/** What the system answers where it has no IPv6. */
+/** Errors of a system without IPv6. */
 const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL']
 
 /** `::` takes connections of both families. On a machine without IPv6 it means all addresses of IPv4. */
@@ -21,7 +21,7 @@ function listenOnce(host: string): Promise<string | undefined> {
   })
 }
 
-/** Where a program on this machine reaches who listens on `host`: a wildcard is no address to ask. */
+/** The address that a program on this machine connects to: a wildcard is only for listening. */
 export const addressToAsk = (host: string): string =>
   [ALL_OF_BOTH, ALL_OF_IPV4].includes(host) ? '127.0.0.1' : host
 

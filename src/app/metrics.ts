@@ -10,7 +10,7 @@ import { packageVersion } from '../system/package.ts'
 /** A scrape counts waiting threads afresh only this often. */
 const CENSUS_EVERY_MS = 5_000
 
-/** What metrics are read from: known when the gateway is whole, and asked not before the first scrape. */
+/** Sources of gauges. The first scrape reads them, when every part of the gateway is open. */
 export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady' | 'checkpointLagMs'> {
   readonly store: Store
   readonly policies: PolicyFeed
@@ -31,7 +31,10 @@ export function assembleMetrics(
     ...asked,
     census: cached(() => census(deps()), {
       everyMs: CENSUS_EVERY_MS,
-      onError: saysTrouble(log, 'what waits cannot be counted: its metrics keep their last values'),
+      onError: saysTrouble(
+        log,
+        'held calls and deliveries cannot be counted: their metrics keep the last values',
+      ),
     }),
     onFull: (metric) =>
       log.warn({ metric }, 'a metric has as many series as it may have: what else comes counts as _other'),

@@ -4,7 +4,7 @@ import type { LoadNotes } from '../gateway/admin/policy-load-queue.ts'
 import type { LoadReport, PolicyFeed } from '../policy/bundle/feed.ts'
 import type { Metrics } from '../telemetry/count/metrics.ts'
 
-/** Who is told of loads of the bundle. */
+/** Listeners to loads of the bundle. */
 export interface LoadListeners {
   readonly loads: Pick<LoadNotes, 'add'>
   readonly metrics: Pick<Metrics, 'observeLoad'>
@@ -12,12 +12,12 @@ export interface LoadListeners {
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** Of one failed load, what log and evidence say at the most. */
+/** Most errors of one failed load that log and evidence hold. */
 const MOST_ERRORS = 20
 
 /**
- * Every load is counted. The log and evidence are told of each that put a bundle in force, and of a failed one when what is wrong is not what was wrong
- * before: a directory that cannot be read is tried again every few seconds, for as long as that lasts.
+ * Counts every load. Log and evidence hold each load that put a bundle in force. They hold a failed load when its
+ * errors differ from those before: an unreadable directory is tried again every few seconds.
  */
 export function noteLoads(
   { policies: directory }: Pick<Config, 'policies'>,
@@ -55,5 +55,7 @@ function placesOf({ diagnostics }: LoadReport): string[] {
 }
 
 function inForceStill(snapshot: object | undefined): string {
-  return snapshot ? 'the last good bundle stays in force' : 'none is in force, and every call is rejected'
+  return snapshot
+    ? 'the last good bundle stays in force'
+    : 'no bundle is in force, and every call is rejected'
 }

@@ -12,8 +12,8 @@ import type { RedisOptions } from '../store/redis/store.ts'
 import type { Store } from '../store/store.ts'
 
 /*
- * The store that the configuration names: to work with, to read as a whole, or to fill from a backup. The adapter for Redis, and what
- * only the maintenance commands need, is read when it is asked for: it would cost every start.
+ * The store that the configuration names: to work with, to read as a whole, or to fill from a backup. The adapter for
+ * Redis, and the modules of maintenance commands, are loaded on demand: they would slow every start.
  */
 
 export async function openStore(config: Config): Promise<Store> {

@@ -10,7 +10,7 @@ import { createOutboundThread } from '../outbound/outbound-thread.ts'
 import { composeSecret } from '../webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from '../webhooks/worker.ts'
 
-/** What a test may want otherwise: how often the outbox is looked at, how long a try may take (ms), what time it is, whom to trust, and where. */
+/** Changes for tests: period of the outbox and limit of a try (ms), clock, trusted issuers, DNS. */
 export interface WebhookParts {
   readonly everyMs?: number
   readonly deadlineMs?: number

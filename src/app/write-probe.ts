@@ -2,14 +2,14 @@ import type { Observation } from '../gateway/core/deps.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 
 /**
- * Whether the store takes writes. A store may answer every read and refuse every write: Redis without memory, without replicas, as a replica, or
- * with a snapshot that fails; a full disk. So a write must have been acknowledged within the last seconds, and the instance's report is that
- * write when there was no other.
+ * Tells whether the store takes writes. A store may answer every read and refuse every write, such as a full disk or
+ * Redis without memory or replicas. So the store must have acknowledged a write within the last seconds. Without
+ * another write, the instance's report is that write.
  */
 export interface WriteProbe {
   /** A commit of any verb has ended. */
   noted(observation: Extract<Observation, { kind: 'commit' }>): void
-  /** One sentence while writes are refused, or none was acknowledged for too long; else undefined. */
+  /** One sentence while the store refuses writes, or has acknowledged no write for too long; else undefined. */
   refusal(): string | undefined
   close(): Promise<void>
 }
@@ -71,7 +71,7 @@ export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): W
   }
 }
 
-/** What the store said, not what its caller was told. */
+/** The store's own reason: the caller gets a text of ours. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error ? reasonOf(cause) : message

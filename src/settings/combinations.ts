@@ -41,7 +41,7 @@ export interface WithoutEffect {
   readonly counts: string
 }
 
-/** A setting that repeats its default is none of them: `store_replicas: 0` is true of a file, too. */
+/** Settings without an effect here, except those that repeat their default: `store_replicas: 0` is true of a file. */
 export function settingsWithoutEffect(
   { store, oidcIssuer }: Config,
   texts: Readonly<Partial<Record<SettingKey, string>>>,

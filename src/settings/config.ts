@@ -9,7 +9,7 @@ import { isServiceLink, suggestFlag, suggestion, unknownVariables } from './unkn
 
 export { type Config, ConfigError } from './settings.ts'
 
-/** Where settings come from: flags > environment > countersign.yaml > defaults (docs/operations.md). The only reader of process.env. */
+/** Reads flags > environment > countersign.yaml > defaults (docs/operations.md). Only this file reads process.env. */
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
 
@@ -185,14 +185,14 @@ function readFile(path: string | undefined, parseYaml: (text: string) => unknown
   return value as Record<string, unknown>
 }
 
-/** Its place only: what a parser complains of stands beside it, and there may be secrets. @throws ConfigError */
+/** Reports only the place of an error: the text around it may hold secrets. @throws ConfigError */
 function parsed(path: string, parse: () => unknown): unknown {
   try {
     return parse()
   } catch (cause) {
     const [start] = (cause as { linePos?: readonly { line: number; col: number }[] }).linePos ?? []
     const place = start === undefined ? '' : ` at line ${start.line}, column ${start.col}`
-    throw new ConfigError(`${path} is no YAML${place}; text with special characters goes in quotes`, {
+    throw new ConfigError(`${path} is no YAML${place}; put text with special characters in quotes`, {
       cause,
     })
   }
@@ -223,7 +223,7 @@ export function describeConfig({
   })
 }
 
-/** What the command line needs of the environment to reach a running gateway. */
+/** Variables by which the command line reaches a running gateway. */
 export function clientEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): {
   url?: string
   reviewerKey?: string
@@ -244,7 +244,7 @@ export function adminKeyOf(
   return environmentValue({ variable: 'COUNTERSIGN_ADMIN_KEY', secret: true }, env)
 }
 
-/** The environment for a program that is not ours: without our variables, and so without the credentials of the gateway. */
+/** The environment for other programs: without our variables, and so without credentials of the gateway. */
 export function environmentForChildren(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
@@ -252,16 +252,16 @@ export function environmentForChildren(
 }
 
 /**
- * Where programs of this person keep what they would miss little (XDG Base Directory Specification, which takes a relative path for none).
+ * The directory of this user's caches (XDG Base Directory Specification, which ignores a relative path).
  *
- * @throws for somebody who has no home
+ * @throws for a user without a home directory
  */
 export function stateHome(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const named = env['XDG_STATE_HOME'] ?? ''
   return isAbsolute(named) ? named : join(homedir(), '.local', 'state')
 }
 
-/** Variables that name a proxy for outgoing connections. The guard before them connects directly (docs/operations.md). */
+/** Variables that name a proxy for outgoing connections. The guard connects directly (docs/operations.md). */
 export function proxyVariables(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
   return Object.keys(env)
     .filter((name) => /^(?:https?|all)_proxy$/i.test(name) && env[name])

@@ -14,7 +14,7 @@ import { ACCEPTABLE, type Acceptable } from '../store/redis/settings.ts'
 /** Reads the text of a setting. @throws Misfit when the value is not of its form, Error with a sentence of its own */
 export type Parse<T> = (text: string) => T
 
-/** What a value must be; whoever reports it names the setting and, unless it is a secret, the value. */
+/** Says the form that a value must have. The reporter adds the setting and, except for secrets, the value. */
 export class Misfit extends Error {
   override readonly name = 'Misfit'
 }
@@ -53,7 +53,7 @@ export const headerValue =
     if (value.length < minChars) throw new Misfit(`must have at least ${minChars} characters`)
     if (!/^[!-~][\t -~]*[!-~]$/.test(value))
       throw new Misfit(
-        'goes into a header: it must be printable ASCII, without a space or a line break at either end',
+        'is sent in a header: it must be printable ASCII, without a space or a line break at either end',
       )
     return value
   }
@@ -61,7 +61,7 @@ export const headerValue =
 /** `[::]`, as in a URL, is `::`. */
 export const host: Parse<string> = (value) => /^\[([0-9a-f:.]+)\]$/i.exec(text(value))?.[1] ?? value
 
-/** Where state lives; `shown` is the address without its password. */
+/** The address of the store; `shown` is the address without its password. */
 export type StoreAddress =
   | { readonly kind: 'embedded'; readonly path: string; readonly shown: string }
   | { readonly kind: 'redis'; readonly address: RedisAddress; readonly shown: string }
@@ -160,7 +160,7 @@ export const issuer: Parse<string> = (value) => {
 
 export const scopes: Parse<string> = (value) => {
   if (!value.split(' ').includes('openid'))
-    throw new Error('`openid` must be among them, else nobody says who signs in')
+    throw new Error('`openid` must be among them, else the provider does not say who signs in')
   return value
 }
 

@@ -4,8 +4,9 @@
  * Start: settings.ts, then config.ts.
  */
 /**
- * Every setting, one row each: how its text is read, its default, whether it is a secret, with what alone it has an effect. `Config`, flags, variables, the file,
- * `countersign config`, the doctor and the table in docs/operations.md derive from it.
+ * Every setting, one row each: the parser of its text, its default, whether it is a secret, and the condition of its
+ * effect. `Config`, flags, variables, the file, `countersign config` and the doctor derive from it. A test compares the
+ * table in docs/operations.md.
  */
 import { LIMITS } from '../contract/limits.ts'
 import { type Budget, BUDGETS, type Budgets } from '../domain/budget.ts'
@@ -198,7 +199,7 @@ export type Config = { readonly [K in Always]: ReturnType<Table[K]['parse']> } &
   readonly [K in Exclude<SettingKey, Always>]?: ReturnType<Table[K]['parse']>
 }
 
-/** The rows with their names: `flag` is `--admin-key`, `variable` `COUNTERSIGN_ADMIN_KEY`, `name` the key in the file. */
+/** The rows with their names, such as flag `--admin-key`, variable `COUNTERSIGN_ADMIN_KEY`, and the key in the file. */
 export const SETTING_ROWS = (Object.entries(SETTINGS) as [SettingKey, Setting][]).map(([key, row]) => {
   const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return { ...row, key, name, flag: name.replaceAll('_', '-'), variable: `COUNTERSIGN_${name.toUpperCase()}` }

@@ -2,23 +2,23 @@ import { ConfigError, SETTING_ROWS } from './settings.ts'
 import { didYouMean, nearest } from '../policy/language/nearest.ts'
 
 /*
- * Variables that begin as ours do and belong to no setting. A slip leaves the default in force, unseen: another store, sessions that are too long, groups that
- * nobody looks up. So a slip ends the start, as an unknown flag or key of the file does.
+ * Variables that begin as ours do and belong to no setting. A misspelt variable would leave the default in force,
+ * unseen: another store, or sessions that are too long. So it ends the start, as an unknown flag or key does.
  */
 
 const PREFIX = 'COUNTERSIGN_'
 const IN_FILE = '_FILE'
-/** What commands, clients and hooks read, and a gateway does not. */
+/** Variables that commands, clients and hooks read, and a gateway does not. */
 const OF_CLIENTS = ['URL', 'REVIEWER_KEY', 'AGENT_KEY']
-/** What the tests of this repository read. */
+/** Variables of the tests of this repository. */
 const OF_TESTS = /^TEST_/
-/** Kubernetes and Docker set these for each service whose name begins with ours; `_PORT` is one only with such a value. */
+/** Kubernetes and Docker set these for each service whose name begins with ours; `_PORT` only with such a value. */
 const OF_SERVICES =
   /(?:^|_)SERVICE_(?:HOST|PORT(?:_\w+)?)$|(?:^|_)PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
 const LINK = /^(?:tcp|udp|sctp):\/\//
 
 /**
- * The variables that belong to no setting, sorted: those of another program, or of a later version. Whoever starts warns of them.
+ * The variables that belong to no setting, sorted: those of another program, or of a later version. The start warns.
  * @throws ConfigError for one that is almost the name of a setting
  */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
@@ -51,14 +51,14 @@ function isOfOthers(name: string, value: string): boolean {
   return OF_TESTS.test(name) || OF_SERVICES.test(name) || (name.endsWith('_PORT') && LINK.test(value))
 }
 
-/** What `parseArgs` says of a flag that there is not, when it is almost one of these; undefined for anything else. */
+/** Suggests the nearest flag for an unknown one that `parseArgs` reports; undefined for any other message. */
 export function suggestFlag(message: string, flags: readonly string[]): string | undefined {
   const [, name = ''] = /^Unknown option '--([\w-]+)'/.exec(message) ?? []
   const meant = nearest(name, flags)
   return meant === undefined ? undefined : `unknown option \`--${name}\`; did you mean \`--${meant}\`?`
 }
 
-/** What to write in place of a key of the file that no setting has. */
+/** Suggests a key in place of an unknown key of the file. */
 export function suggestion(key: string, settings: readonly string[]): string {
   return didYouMean(key, settings) ?? `known are ${settings.join(', ')}`
 }

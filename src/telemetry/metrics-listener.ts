@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { type Exposition, type Format, formatFor } from './count/exposition.ts'
 
 /**
- * `/metrics` on its own listener, so that it is never on the agents' port. `/livez` and `/readyz` are there as well: the event loop takes in one connection of a
- * listener each turn, so a probe that comes behind a thousand others on the agents' port would wait for seconds.
+ * Serves `/metrics` on a port of its own, away from agents, with `/livez` and `/readyz`. The event loop accepts one
+ * connection of each listener a turn: on the agents' port, a probe behind a thousand connections would wait.
  */
 export interface MetricsListener {
   readonly port: number

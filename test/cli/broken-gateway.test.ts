@@ -332,7 +332,7 @@ describe('a first start', () => {
     const flags = ['--port', '0', '--metrics-port', '0', '--store', store, '--policies', policies]
     const { code, out, err } = await runCli(['dev', ...flags], { cwd: directory })
     expect([code, err.includes(hint)]).toEqual([1, true])
-    expect(out).toContain('none is in force, and every call is rejected')
+    expect(out).toContain('no bundle is in force, and every call is rejected')
   })
 })
 

@@ -5,7 +5,7 @@ import { type MetricName, METRICS } from '../../metrics/table.ts'
 import { traceOf } from '../tracing/trace.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 
-/** What is kept of the records beside their counts. */
+/** State beside the counts of records. */
 export interface EvidenceContext {
   /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: Map<string, number>

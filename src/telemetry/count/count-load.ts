@@ -3,14 +3,14 @@ import type { Instruments } from './instruments.ts'
 import { OTHER } from '../../metrics/labels.ts'
 import { METRICS, mostSeries } from '../../metrics/table.ts'
 
-/** How a load of the bundle ended, and what is in force after it. */
+/** The end of a load, and the bundle that is in force after it. */
 export interface Load {
   readonly ok: boolean
   readonly atSeconds: number
   readonly bundle?: LoadedBundle | undefined
 }
 
-/** What metrics need of a bundle. */
+/** The parts of a bundle that metrics read. */
 export interface LoadedBundle {
   readonly revision: string
   readonly tools: ReadonlyMap<string, { readonly risk: Risk }>
@@ -38,8 +38,8 @@ export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: L
 }
 
 /**
- * Names of the bundle before go, so that renaming never uses up the room; those of this one exist at 0 when there is room for them all. Where there
- * is none nothing is done for each of them: a load of ten thousand rules must not hold up decisions.
+ * Drops names of the last bundle, so that renaming never uses up the room. Names of this bundle exist at 0 when there
+ * is room for all of them. Without room, no loop runs over them: a load of ten thousand rules must not delay decisions.
  */
 function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   instruments.forget('tools', (name) => tools.has(name))
@@ -52,7 +52,7 @@ function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   )
 }
 
-/** Of more rules than there is room for, the list is not even made: their counts begin anew. */
+/** With more rules than there is room for, counts begin anew, and no list of rules is made. */
 function expectRules(instruments: Instruments, bundle: LoadedBundle): void {
   const room = mostSeries(METRICS.ruleMatches)
   if (bundle.ruleCount > room) return instruments.forget('rules', () => false)

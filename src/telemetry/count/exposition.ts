@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
 
 /**
- * The two texts of `/metrics`. prom-client 15 writes one of them for each registry, and renames counters for good when it writes OpenMetrics:
- * so each format has a registry of its own, which knows each metric by the name that it has there.
+ * The two texts of `/metrics`. A registry of prom-client 15 writes one format, and renames counters for good when it
+ * writes OpenMetrics. So each format has a registry, which knows each metric by its name in that format.
  */
 export type Format = 'openmetrics' | 'text'
 
@@ -44,7 +44,7 @@ export function createExposition(
   }
 }
 
-/** The same metric; a counter without `_total`, which prom-client adds to its samples. It reads and counts what the first does. */
+/** The same metric, for a counter without `_total`: prom-client adds that to its samples. Both share their values. */
 function openMetricsOf(metric: Metric): Metric {
   if (!(metric instanceof Counter)) return metric
   return Object.create(metric, { name: { value: nameOf(metric).replace(/_total$/, '') } }) as Metric
@@ -54,8 +54,8 @@ function openMetricsOf(metric: Metric): Metric {
 const nameOf = (metric: Metric): string => (metric as Metric & { readonly name: string }).name
 
 /**
- * What a scraper wants (RFC 9110 section 12.5.1): OpenMetrics when it names that type, in a version that is ours, and does not like text better;
- * else the classic text, also for whoever says nothing.
+ * The format that a scraper prefers (RFC 9110 section 12.5.1): OpenMetrics when it names that type in our version, and
+ * does not prefer text. Otherwise the classic text, also without an `Accept` header.
  */
 export function formatFor(accept = ''): Format {
   const offers = accept.split(',').map(offerOf)

@@ -4,7 +4,7 @@ import { FREEZE_KINDS } from '../../domain/freeze.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
 
-/** What is read at a scrape, and not counted. */
+/** Values that each scrape reads. */
 export interface Readings {
   /** Is this a registered tool? All others fold into `_other`. */
   knowsTool(name: string): boolean
@@ -15,12 +15,12 @@ export interface Readings {
   /** Since when a record waits for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
-  /** Bytes that the store still has room for, undefined where nobody knows; and how far its clock is behind what it has seen, ms. */
+  /** Bytes of room in the store, undefined when unknown; and how far its clock is behind the latest time it saw, ms. */
   storeHealth(): Promise<{ readonly roomBytes?: number; readonly behindMs?: number }>
   census(): Promise<Census>
 }
 
-/** What is open at the moment. */
+/** Requests, connections, polls and streams that are open now. */
 export interface Traffic {
   readonly requests: number
   readonly connections: number
@@ -34,10 +34,10 @@ export interface Traffic {
 
 type OfKinds = Readonly<Record<RequestKind, number>>
 
-/** A store that hangs must not cost the scrape: what needs it keeps its last value then, and what comes late is shown by the next scrape. */
+/** Longest wait for the store. Then its gauges keep their last value; the next scrape shows a late answer. */
 const WAIT_MS = 2_000
 
-/** Takes what is read at each scrape. Readings that were shown before stay until newer ones are there. */
+/** Reads the gauges at each scrape. A reading stays until a newer one arrives. */
 export function createReader(instruments: Instruments, readings: Readings): () => Promise<void> {
   const showQueue = createQueueReader(instruments)
   let counted: { readonly at: number; readonly census?: Census } = { at: readings.now() }
@@ -56,7 +56,7 @@ export function createReader(instruments: Instruments, readings: Readings): () =
   }
 }
 
-/** What was refused is counted at its place, and the difference to the last scrape is added here. */
+/** Admission counts its refusals. Each scrape adds the difference since the last one. */
 function createQueueReader(instruments: Instruments): (traffic: Traffic) => void {
   let before: OfKinds = { propose: 0, follow: 0, people: 0 }
   return ({ underWay, waiting, refused }) => {

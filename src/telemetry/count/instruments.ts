@@ -9,8 +9,8 @@ import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../me
 export type Exemplar = Readonly<Record<string, string>>
 
 /**
- * The metrics of the table, counted by prom-client. Nothing here throws, and no metric ever has more series than the table says: what comes over
- * that is counted under `_other`, and in `countersign_metrics_folded_total`.
+ * The metrics of the table, counted by prom-client. Nothing here throws. No metric has more series than the table
+ * allows: further label sets count under `_other`, and in `countersign_metrics_folded_total`.
  */
 export interface Instruments {
   count<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>, exemplar?: Exemplar): void
@@ -33,7 +33,7 @@ export interface Instruments {
 }
 
 export interface InstrumentOptions {
-  /** Told, once for each metric, that it has as many series as it may have. */
+  /** Called once for each metric that has as many series as it may have. */
   readonly onFull: (metric: string) => void
   /** Is this a registered tool? All others fold into `_other`. */
   readonly knowsTool: (name: string) => boolean
@@ -118,7 +118,7 @@ function createCounting({ kind, name, help, labels: sets, buckets = [] }: Metric
     return { metric, add, onStart: (labels) => add(labels, 0) }
   }
   const metric = new Histogram({ ...shared, buckets: [...buckets] })
-  // a span that begins by another gateway's clock may come out below 0, and a sum never goes down
+  // a span between the clocks of two gateways may be below 0, and a sum must never fall
   const add: Counting['add'] = (labels, value, exemplarLabels) =>
     metric.observe({ labels, value: Math.max(0, value), ...defined({ exemplarLabels }) })
   return { metric, add, onStart: (labels) => metric.zero(labels) }

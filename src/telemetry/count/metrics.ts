@@ -17,7 +17,7 @@ import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
 import { traceOf } from '../tracing/trace.ts'
 
-/** What the adapters tell; nothing of it ever throws, or is more than counting. */
+/** Counters for the adapters. They only count, and never throw. */
 export interface Metrics {
   /** Counts one observation of a verb. */
   readonly observe: (observation: Observation) => void
@@ -33,7 +33,7 @@ export interface Metrics {
   readonly observeTimer: (ok: boolean) => void
   /** A route that there is: its series exist before its first request. */
   readonly expectRoute: (route: { readonly method: string; readonly route: string }) => void
-  /** Reads what is read at a scrape, and writes everything out. */
+  /** Reads the gauges, and writes all metrics. */
   readonly scrape: (format: Format) => Promise<Exposition>
   /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: ReadonlyMap<string, number>
@@ -45,7 +45,7 @@ export interface HttpRequest {
   readonly route: string
   readonly status: number
   readonly seconds: number
-  /** What was answered when it was a refusal. */
+  /** The error code of a refusal. */
   readonly problem?: ErrorCode | undefined
   readonly traceparent?: string | undefined
 }
@@ -59,7 +59,7 @@ export interface Tried {
 
 export interface MetricSources extends Readings {
   readonly version: string
-  /** Told once of each metric that has as many series as it may have. */
+  /** Called once for each metric that has as many series as it may have. */
   readonly onFull: (metric: string) => void
 }
 
@@ -90,7 +90,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   }
 }
 
-/** Of a record, in seconds since 1970; 0 for none. */
+/** The time of a record, in seconds since 1970; 0 without a record. */
 const timeOf = (record: EvidenceRecord | undefined): number =>
   record === undefined ? 0 : Date.parse(record.at) / 1000
 
@@ -138,7 +138,7 @@ function countRequest(instruments: Instruments, request: HttpRequest): void {
   if (problem !== undefined) instruments.count('problems', { code: problem })
 }
 
-/** What pages somebody stands at 0 from the start. */
+/** Statuses that alerts watch exist at 0 from the start. */
 const EXPECTED_STATUSES = ['200', '500', '503']
 
 function expectRoute(instruments: Instruments, known: { method: string; route: string }): void {

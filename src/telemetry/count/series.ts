@@ -4,7 +4,7 @@ import { closedSeries, mostSeries } from '../../metrics/table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** The series of one metric. Every label set passes here before it counts, so that there are never more than the table allows. */
+/** The series of one metric, never more than the table allows: every label set passes here before it counts. */
 export interface Series {
   /** The labels to count under; undefined when the table has no place for them. */
   admit(labels: Labels): Labels | undefined
@@ -18,7 +18,7 @@ export interface Series {
 export interface SeriesHooks {
   /** Asked when a tool has no series yet: an unknown tool counts as `_other`, and is no fold for want of room. */
   readonly knowsTool: (name: string) => boolean
-  /** Called when there is no room: the count goes to `_other`, or is lost. */
+  /** Called when there is no room: the count is added to `_other`, or is lost. */
   readonly onFold: () => void
   readonly onStart: (labels: Labels) => void
   readonly onEnd: (labels: Labels) => void

@@ -9,8 +9,8 @@ export interface StoreCall {
 }
 
 /**
- * The same store; each call is told of when it has ended. Not `commit`: the verbs tell of it themselves, because one promise more for each decision is
- * what costs most here. Nor `watch`: how long it takes says nothing.
+ * The same store, which reports each call when it has ended. The verbs report `commit` themselves: one more promise
+ * for each decision would cost most. The duration of `watch` has no meaning.
  */
 export function observeStore(store: Store, observe: (call: StoreCall) => void): Store {
   const told = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {

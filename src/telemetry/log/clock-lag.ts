@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Observation } from '../../gateway/core/deps.ts'
 import { seldom } from './throttle.ts'
 
-/** What the log says of commits that are late by what their tenant has seen: of each tenant once a minute, whatever asks for them. */
+/** Logs commits that are refused because the store's clock is behind: once a minute for each tenant. */
 export function behindNotes(
   log: Pick<Logger, 'error'>,
   now?: () => number,

@@ -12,16 +12,17 @@ const LAST_LINES_MS = 1_000
 const LAST_TRIES_MS = 10
 
 /**
- * Lines on their way to a file descriptor, written beside the event loop, in order. What cannot be written, because the disk is full, the terminal is gone
- * or nobody holds the other end of a pipe, is kept and tried again: nothing that goes wrong here is anybody else's trouble.
+ * Writes lines to a file descriptor in order, without blocking the event loop. It keeps lines that cannot be written
+ * and tries again: the disk may be full, the terminal closed, or the pipe without a reader. Callers see no error.
  *
- * Events: `drop` for each line for which there was no room, `drain` when everything is written, `fault` with the error when writing begins to fail.
+ * Events: `drop` for each line without room, `drain` when every line is written, `fault` with the error when writing
+ * begins to fail.
  */
 export class LogOutput extends EventEmitter {
   readonly #fd: number
   readonly #most: number
   #chunks: string[] = []
-  /** Of the first chunk, what is still to be written. */
+  /** The rest of the first chunk. */
   #rest: Uint8Array | undefined
   #waiting = 0
   /** When the write that is under way began. */
@@ -30,7 +31,7 @@ export class LogOutput extends EventEmitter {
   #pause: NodeJS.Timeout | undefined
   #failing = false
 
-  /** @param most characters that wait; what comes beyond them is dropped */
+  /** @param most characters that wait; further lines are dropped */
   constructor(fd: number, most: number) {
     super()
     this.#fd = fd
@@ -52,15 +53,15 @@ export class LogOutput extends EventEmitter {
     if (this.#since === undefined && this.#pause === undefined) this.#send()
   }
 
-  /** Whether a write has been under way for so long that the end of the process would wait for it for ever. */
+  /** Tells whether a write has taken so long that the process would never end. */
   isStuck(): boolean {
     return this.#since !== undefined && performance.now() - this.#since > STUCK_MS
   }
 
-  /** Writes what waits, at the end of a process. What nobody takes within a second is lost. */
+  /** Writes the waiting lines, at the end of a process. Lines without a reader for a second are lost. */
   flush(): void {
     clearTimeout(this.#pause)
-    // the system has what is under way
+    // the system already has the chunk that is being written
     const isBetween = this.#since === undefined
     const waiting = this.#chunks.splice(isBetween ? 0 : 1)
     const rest = isBetween ? this.#rest : undefined
@@ -101,7 +102,7 @@ export class LogOutput extends EventEmitter {
   }
 }
 
-/** How many bytes were taken: all of them, too, when nobody ever will. */
+/** The number of bytes that were taken; all of them when the descriptor will never take any. */
 function writtenNow(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes)

@@ -29,7 +29,7 @@ const REDACTED = [
   '*.payload',
 ]
 
-/** Characters that wait while nobody reads the log. What comes beyond them is dropped and counted: a gateway without memory decides nothing. */
+/** Most characters that wait for a reader of the log. Further lines are dropped and counted, to save memory. */
 const MOST_WAITING = 16 * 1024 * 1024
 
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
@@ -46,9 +46,9 @@ export function createLog(level: string, destination: DestinationStream = standa
 }
 
 /**
- * What waits at the end of the process is still written. One that is stuck in a write cannot end by itself, whatever its exit code was to be.
+ * Writes the waiting lines at the end of the process. A process that is stuck in a write is killed.
  *
- * @param onFault is told when the log cannot be written any more, once until it can
+ * @param onFault is called once when the log cannot be written, and again after the next recovery
  */
 export function standardOutput(onFault: (error: Error) => void = () => undefined): LogOutput {
   const output = new LogOutput(1, MOST_WAITING)
@@ -67,7 +67,7 @@ function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
     if (dropped === 0) return
     const lines = dropped
     dropped = 0
-    log.warn({ lines }, 'nobody read the log for a while: lines are missing here')
+    log.warn({ lines }, 'the log had no reader for a while: lines are missing here')
   })
 }
 

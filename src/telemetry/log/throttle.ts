@@ -1,11 +1,11 @@
-/** What fails in the same way is said once in this time, ms. */
+/** The same failure is logged once in this time, ms. */
 const AGAIN_MS = 60_000
-/** Ways that are told apart. */
+/** Most failures that are distinguished. */
 const MOST_WAYS = 100
 
 /**
- * For what is tried again within a second, and may fail for days: `say` is told each way of failing once a minute at the most, and how often it was not told
- * since. Metrics count every failure.
+ * For work that is tried again within a second, and may fail for days. `say` gets each failure at most once a minute,
+ * with the number of times that it was left out since. Metrics count every failure.
  */
 export function seldom(
   say: (error: unknown, untold: number) => void,

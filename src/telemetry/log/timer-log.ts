@@ -2,13 +2,16 @@ import type { Logger } from 'pino'
 import { GatewayError } from '../../contract/errors.ts'
 import { seldom } from './throttle.ts'
 
-/** What the log says of the rounds of the timer. */
+/** Logs rounds of the timer. */
 export interface TimerNotes {
   onError(error: unknown): void
   onDone(): void
 }
 
-/** Every round is counted. A store that is away is said once, and once more when it is back: the timer asks it twice a second, and what else is wrong is not said each time either. */
+/**
+ * Counts every round. The log has one line when the store is unreachable, and one when it answers again. Other failures
+ * are throttled, too: the timer runs twice a second.
+ */
 export function timerNotes(log: Pick<Logger, 'info' | 'error'>, observe: (ok: boolean) => void): TimerNotes {
   let away = false
   const sayFailed = seldom((error, untold) =>

@@ -10,10 +10,10 @@ import type { Logger } from 'pino'
 import { createTracing, type Tracing } from './tracing.ts'
 
 /*
- * The SDK of OpenTelemetry and its exporter. Nobody imports this file but by `import()`, when an endpoint is set.
+ * The SDK of OpenTelemetry and its exporter. This file is loaded by `import()` alone, when an endpoint is set.
  */
 const PATH = 'v1/traces'
-/** What is not sent yet; beyond it spans are dropped, never requests. */
+/** Most spans that wait to be sent. Further spans are dropped, never requests. */
 const MOST_WAITING = 4_096
 const SEND_EVERY_MS = 1_000
 const SEND_MS = 5_000
@@ -26,7 +26,7 @@ export interface OtlpOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** Spans go to the collector in batches beside everything else. Headers, such as credentials, come from OTEL_EXPORTER_OTLP_HEADERS. */
+/** Sends spans to the collector in batches. OTEL_EXPORTER_OTLP_HEADERS holds headers, such as credentials. */
 export function startOtlp({ endpoint, version, log }: OtlpOptions): Tracing {
   const url = new URL(PATH, endpoint.endsWith('/') ? endpoint : `${endpoint}/`).href
   const exporter = saying(new OTLPTraceExporter({ url, timeoutMillis: SEND_MS }), log)

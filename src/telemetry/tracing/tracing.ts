@@ -19,12 +19,12 @@ import {
   traceIdOf,
 } from '../../gateway/core/trace-context.ts'
 
-/** The pieces of work that stand in traces; few, because each costs as much as a part of a decision. */
+/** The pieces of work that traces show; few, because each costs as much as a part of a decision. */
 export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote' | 'deliver'
 
 export interface Tracing {
   begin(work: Work, received: TraceContext | undefined): Span
-  /** Sends what waits, for a moment at the most. */
+  /** Sends the waiting spans, within a moment. */
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export function createTracing(tracer: Tracer, close: () => Promise<void>): Traci
 /** Polls find nothing most of the time: those are not recorded. */
 const ONLY_WHEN_NOTED: ReadonlySet<Work> = new Set(['collect', 'revise'])
 
-/** What is to be recorded is put together first: whose trace it belongs to is known only when the thread has been read. */
+/** A span that collects its attributes first: its trace is known only when the thread has been read. */
 class WorkSpan implements Span {
   readonly received: TraceContext | undefined
   readonly #tracer: Tracer
@@ -133,7 +133,7 @@ function spanContextOf(context: TraceContext | undefined): SpanContext | undefin
   return isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
-/** What a record says of the work that made it: names and ids. What was proposed, and what rules read of it, is evidence only. */
+/** Notes names and ids of a record on the span of its work. Payloads, and values that rules read, are evidence only. */
 export function noteEvidence(span: Span, record: EvidenceRecord): void {
   const { tenant, actor, task_id, thread_id, revision, tool } = record
   const { type, details } = record
