@@ -54,11 +54,6 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'show what another bundle would decide otherwise',
     load: () => import('./cli/author/diff.ts').then((it) => ({ run: it.diff, usage: it.DIFF_USAGE })),
   },
-  compile: {
-    summary: 'print the rules as json-rules-engine JSON',
-    load: () =>
-      import('./cli/author/compile.ts').then((it) => ({ run: it.compile, usage: it.COMPILE_USAGE })),
-  },
   schema: {
     summary: 'write JSON Schemas for the editor, made from the contracts',
     load: () => import('./cli/author/schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),

@@ -38,7 +38,6 @@ export const sidebar = [
       page('Review API', '/review-api'),
       page('Command line', '/reference/cli'),
       page('Policy language', '/policy-language'),
-      page('Portable rules', '/portable-rules'),
       page('Diagnostics', '/diagnostics'),
       page('Settings', '/operations#settings'),
       page('Metrics', '/metrics'),

@@ -370,7 +370,7 @@ describe('a file that cannot be written', () => {
 })
 
 describe('standard output that nobody reads', () => {
-  it.each([[['check', STARTER]], [['check', '--format', 'json', STARTER]], [['compile', '--json', STARTER]]])(
+  it.each([[['check', STARTER]], [['check', '--format', 'json', STARTER]], [['test', STARTER]]])(
     '%j ends as it would have, without a word',
     async (args) => {
       const child = spawn(process.execPath, [MAIN, ...args], {

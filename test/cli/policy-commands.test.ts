@@ -389,7 +389,6 @@ describe('the command line', () => {
   it.each([
     ['check', 'policies', 'broken'],
     ['test', 'policies', 'broken'],
-    ['compile', '--json', 'policies', 'broken'],
     ['fmt', '--check', 'policies', 'broken'],
     ['lock', 'policies', 'broken'],
     ['schema', '--out', 'unwritten', 'policies', 'broken'],

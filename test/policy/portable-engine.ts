@@ -11,11 +11,11 @@ import {
 } from '../../src/domain/decision.ts'
 import { applyFunction, SEVERAL_UNREADABLE, type FunctionName } from '../../src/policy/language/functions.ts'
 import { MISSING, UNREADABLE } from '../../src/policy/language/reading.ts'
-import type { PortableBundle, PortableTool } from '../../src/policy/evaluate/portable.ts'
+import type { PortableBundle, PortableTool } from './portable.ts'
 
 /**
- * Runs portable rules on plain json-rules-engine, written from docs/portable-rules.md: the oracle of the differential test. It shares the
- * four functions (`domain(...)` and the like) with the product, and nothing else that judges.
+ * Runs portable rules on plain json-rules-engine: the oracle of the differential test. It shares the functions (`domain(...)` and the like)
+ * with the product, and nothing else that judges.
  */
 export interface PortableOutcome {
   readonly verdict: Verdict

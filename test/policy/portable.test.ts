@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
@@ -8,11 +7,7 @@ import { defined } from '../../src/contract/defined.ts'
 import { printDiagnostics } from '../../src/policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
 import { prepareBundle, type PreparedBundle } from '../../src/policy/bundle/load.ts'
-import {
-  portableBundle,
-  type PortableBundle,
-  type PortableCondition,
-} from '../../src/policy/evaluate/portable.ts'
+import { portableBundle, type PortableBundle, type PortableCondition } from './portable.ts'
 import { NO_HISTORY, type Call, type Outcome, type ToolContract } from '../../src/policy/evaluate/snapshot.ts'
 import { createClock } from '../../src/policy/language/time.ts'
 import { portableRunner } from './portable-engine.ts'
@@ -33,7 +28,7 @@ function sound(prepared: PreparedBundle): Sound {
 const prepare = async (files: Files): Promise<Sound> =>
   sound(await prepareBundle(Object.entries(files).map(([path, text]) => ({ path, text }))))
 
-/** The fact `call` as docs/portable-rules.md describes it. */
+/** The fact `call` of the portable rules. */
 function factOf(one: Call, tool: ToolContract, at: (at: number) => object = clock): JsonObject {
   const { payload, agent, tenant, workflow, label, subject, history = NO_HISTORY } = one
   const fact = {
@@ -137,14 +132,6 @@ describe('portable rules', () => {
     )
     expect(jsonpath).not.toHaveBeenCalled()
     vi.restoreAllMocks()
-  })
-
-  it('are what the documentation shows', async () => {
-    const docs = readFileSync(new URL('../../docs/portable-rules.md', import.meta.url), 'utf8')
-    const block = (language: string): string =>
-      new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(docs)?.[1] ?? ''
-    const { ir } = await prepare(bundle({ 'rules/pay.yaml': block('yaml') }))
-    expect(portableBundle(ir).tools[0]?.rules).toEqual(JSON.parse(block('json')))
   })
 
   it('say nothing of a file that does not apply to the tool, and repeat one that applies to several', async () => {

@@ -15,7 +15,6 @@ import {
 } from 'yaml'
 import { MAX_YAML_DEPTH } from '../language/bounds.ts'
 import type { Doc, DocEntry } from './doc.ts'
-import { parsePlain } from './plain.ts'
 import { warnOfLookAlikes } from './look-alikes.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { scanTokens } from './scan.ts'
@@ -44,13 +43,12 @@ export const PARSE_OPTIONS = {
  * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
-  const doc = parsePlain(source.text) ?? parseWithLibrary(source, findings)
+  const doc = readDocument(source, findings)
   if (doc) warnOfLookAlikes(doc, source, findings)
   return doc
 }
 
-/** What the plain reader leaves: everything that is not plain, and all that is wrong. */
-export function parseWithLibrary(source: Source, findings: Findings): Doc | undefined {
+function readDocument(source: Source, findings: Findings): Doc | undefined {
   const lexemes = scanTokens(source, findings)
   const tokens = lexemes && parseTokens({ source, findings }, lexemes)
   const document = tokens && composeDocument(tokens, source.text.length)

@@ -187,11 +187,6 @@ const SPACES: Readonly<Record<string, string>> = {
   '\u3000': 'an ideographic space',
 }
 
-/** What only the scan tells, though a plain reader would take it. */
-export function needsScan(text: string): boolean {
-  return /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/.test(text) || text.search(CONFLICT) >= 0
-}
-
 function checkDocuments(scan: Scan, type: string): void {
   if (type === 'doc-start') {
     if (scan.content || scan.ended || ++scan.documents > 1)

@@ -1,14 +1,19 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import type { ReviewRequirement } from '../../domain/decision.ts'
-import { createConditionCompiler, NOTHING, type ConditionNode, type LeafNode } from './conditions.ts'
-import { fieldText } from '../language/fields.ts'
-import type { BundleIr, FieldIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
-import type { ToolContract } from './snapshot.ts'
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
+import type { ReviewRequirement } from '../../src/domain/decision.ts'
+import {
+  createConditionCompiler,
+  NOTHING,
+  type ConditionNode,
+  type LeafNode,
+} from '../../src/policy/evaluate/conditions.ts'
+import { fieldText } from '../../src/policy/language/fields.ts'
+import type { BundleIr, FieldIr, RuleFileIr, RuleIr, ToolIr } from '../../src/policy/language/rule.ts'
+import type { ToolContract } from '../../src/policy/evaluate/snapshot.ts'
 
 /**
- * The rules of a bundle as plain json-rules-engine JSON (docs/portable-rules.md): what another engine, or an auditor, can run. Four operators,
- * one constant fact `call`, no `path`, no built-in operator. A condition of ours has three answers and one of the engine's has two, so each
- * operator says which of the three it wants: `and` and `or` over such halves equal the three-valued ones, and `not` swaps the halves.
+ * The rules of a bundle as plain json-rules-engine JSON: the input of the oracle (portable-engine.ts). It has four operators and one constant
+ * fact, `call`. A condition of ours has three answers, and one of the engine has two. So each operator says which of the three it wants. `all`
+ * and `any` over such halves equal the three-valued ones, and `not` swaps the halves.
  */
 export interface PortableBundle {
   readonly format: typeof PORTABLE_FORMAT
