@@ -1,9 +1,10 @@
-/** Characters of deliveries that are written at the same time: each takes about seven bytes until it is written. */
+/** Characters of deliveries written at the same time: each takes about seven bytes until it is written. */
 const MOST = 8 * 1024 * 1024
 
 export interface ByteSemaphore {
   /**
-   * Waits for room, first come first served. Returns what gives the room back. A size above the whole room gets it alone.
+   * Waits for room, first come first served. Returns the function that gives the room back.
+   * A size above the whole room gets it alone.
    *
    * @param size in characters
    */

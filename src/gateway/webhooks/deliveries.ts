@@ -15,16 +15,19 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 const PAGE = 25
 const SCAN = 1_000
-/** Deliveries that are read in one turn of the event loop: each may hold a whole payload. */
+/** Deliveries read in one turn of the event loop: each may hold a whole payload. */
 const CHUNK = 8
 /**
- * Deliveries that are asked for again in one commit: of thousands each by itself, whoever asks would not hear the end of it. And characters of what they send: more
- * than a few payloads hold up whatever else is committed, and a commit takes 16 Mi.
+ * Bounds of one commit that redelivers: deliveries, and the characters of their bodies. Larger commits delay other
+ * commits, and a commit takes 16 Mi.
  */
 const TOGETHER = 50
 const UNITS_TOGETHER = 1024 * 1024
 
-/** Deliveries of a destination, newest first. @throws GatewayError `not_found`, `invalid_request` for a cursor that is not ours */
+/**
+ * Lists the deliveries of a destination, newest first.
+ * @throws GatewayError `not_found`, `invalid_request` for a cursor that the gateway did not issue
+ */
 export async function listDeliveries(
   deps: Deps,
   { tenant, id }: { readonly tenant: string; readonly id: string },
@@ -55,7 +58,7 @@ export async function listDeliveries(
   return { ...answer(), next_cursor: encodeCursor(after) }
 }
 
-/** One delivery again, whatever became of it. @throws GatewayError `not_found` */
+/** Redelivers one delivery, in any state. @throws GatewayError `not_found` */
 export async function redeliver(
   deps: Deps,
   acting: Acting & { readonly id: string },
@@ -68,7 +71,7 @@ export async function redeliver(
   deps.enqueued(tenant)
 }
 
-/** All that were enqueued in a span of time: those that were given up, unless another state is named. */
+/** Redelivers all deliveries enqueued in a period: those in `state`, by default the given-up ones. */
 export async function redeliverRange(
   deps: Deps,
   acting: Acting & { readonly id: string },
@@ -89,21 +92,21 @@ export async function redeliverRange(
       const isWanted = record !== undefined && record !== 'broken' && record.state === state
       return isWanted ? [{ member, units: record.body.length }] : []
     })
-    // the timer may forget one meanwhile
+    // the timer may delete a delivery in the meantime
     for (const part of partsOf(wanted)) {
       count += await again(deps, acting, part)
       await nextTurn()
     }
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
-    // also where none of them was asked for
+    // also where no delivery was redelivered
     await nextTurn()
   }
   deps.enqueued(tenant)
   return count
 }
 
-/** As many as one commit may take, and one at the least. */
+/** The deliveries that fit into one commit: at least one. */
 function partsOf(wanted: readonly { readonly member: string; readonly units: number }[]): string[][] {
   const parts: string[][] = []
   let room = 0
@@ -118,7 +121,7 @@ function partsOf(wanted: readonly { readonly member: string; readonly units: num
   return parts
 }
 
-/** In one commit. Answers how many of them there are. */
+/** Redelivers in one commit. Returns the number of deliveries. */
 async function again(
   deps: Deps,
   acting: Acting & { readonly id: string },
@@ -155,7 +158,7 @@ function waitingAgain(delivery: string, record: DeliveryRecord, now: number): Wr
   return [
     put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
     { op: 'index', index: INDEX.outbox(kept.destination), member: delivery, to: now },
-    // the timer forgets what is settled; what waits is not
+    // the timer deletes settled deliveries, and no waiting ones
     neverPurge('delivery', delivery),
   ]
 }

@@ -12,17 +12,17 @@ import { type Plan, transact } from '../core/transact.ts'
 /** How one attempt of a delivery ended. */
 export interface AttemptResult {
   readonly outcome: 'success' | 'failure' | 'gone'
-  /** The status, or why there was none. */
+  /** The status, or the reason why no status arrived. */
   readonly answer: string
-  /** The receiver asked to be left alone so long, ms. */
+  /** The pause that the receiver asked for, ms. */
   readonly wishedMs?: number
 }
 
-/** What has come to its end is remembered this long. */
+/** Retention of settled deliveries. */
 const DELIVERED_RETENTION_MS = 24 * 3_600_000
 const DEAD_RETENTION_MS = 7 * 24 * 3_600_000
 
-/** What is to be sent; undefined when there is nothing to do any more, and then it is off the list. */
+/** Returns the delivery to send. Removes a settled one from the outbox and returns undefined. */
 export async function deliveryToMake(
   deps: Deps,
   tenant: string,
@@ -144,7 +144,7 @@ async function destinationAfter(
   }
 }
 
-/** What the timer does with a delivery that has come to its end, when its time is over. */
+/** The plan that deletes a settled delivery when its retention ends. */
 export async function forgetDelivery(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
   const record = await read(deps.store, tenant, 'delivery', id)
   const entry = neverPurge('delivery', id)
@@ -160,7 +160,7 @@ export async function forgetDelivery(deps: Deps, tenant: string, id: string): Pr
 
 const FORGOTTEN_TOGETHER = 200
 
-/** Forgets the deliveries of a destination that was deleted, so many at a time; the timer comes back while there are more. */
+/** Deletes the deliveries of a deleted destination, a batch at a time. The timer repeats it while more are left. */
 export async function forgetDestination(
   deps: Deps,
   tenant: string,

@@ -21,9 +21,12 @@ import { INDEX, put, read, SYSTEM, unchanged, type Versioned } from '../core/rec
 import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
-/** Destinations of webhooks and what an administrator does with them (docs/webhooks.md). Each act is evidence in the tenant's records. */
+/**
+ * Destinations of webhooks, and what administrators change about them (docs/webhooks.md). Each change is evidence in
+ * the tenant's records.
+ */
 
-/** Makes a secret from random bytes: how it looks is the business of signatures. */
+/** Makes a secret from random bytes. Its form belongs to signatures. */
 export type ComposeSecret = (bytes: Uint8Array) => string
 
 const SECRET_BYTES = 32
@@ -33,7 +36,11 @@ export interface Acting extends Administrator {
   readonly tenant: string
 }
 
-/** @throws GatewayError `invalid_request`, `not_found` (no such tenant: nobody would ever be told), `not_ready`, `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
+/**
+ * Creates a destination. The caller has checked its URL.
+ * @throws GatewayError `invalid_request`, `not_found` (no such tenant), `not_ready`, `too_many_webhooks`,
+ *   `store_unavailable`, `outcome_unknown`
+ */
 export async function createDestination(
   deps: Deps,
   acting: Acting,
@@ -80,14 +87,14 @@ export async function createDestination(
   return answer
 }
 
-/** Nobody wants to read in a chat what was allowed, unless they say so. */
+/** The events of a chat whose destination names no events. */
 const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
 
 function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
   if (!isChat(format)) return events === undefined ? {} : { events }
   if (payload === 'full') {
     const errors = [{ pointer: '/payload', message: 'no payload is sent to a chat' }]
-    throw new GatewayError('invalid_request', 'a chat is told names only', { errors })
+    throw new GatewayError('invalid_request', 'a chat gets names only', { errors })
   }
   return { events: events ?? OF_PEOPLE, format }
 }
@@ -116,7 +123,7 @@ export async function destinations(deps: Deps, tenant: string): Promise<readonly
   return record?.value.destinations ?? []
 }
 
-/** A new secret; the old one signs beside it for a while. @throws GatewayError `not_found` */
+/** Issues a new secret. The old one also signs until the overlap ends. @throws GatewayError `not_found` */
 export async function rotateSecret(
   deps: Deps,
   acting: Acting & { readonly id: string },
@@ -137,7 +144,7 @@ export async function rotateSecret(
   return answer
 }
 
-/** What is to be delivered waits. Who said goodbye stays gone, and is told nothing more. @throws GatewayError `not_found` */
+/** Pauses deliveries: they wait. A destination that answered 410 stays gone. @throws GatewayError `not_found` */
 export async function pauseDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   await changeOne(deps, acting, (one) => ({
     answer: undefined,
@@ -147,7 +154,7 @@ export async function pauseDestination(deps: Deps, acting: Acting & { readonly i
   }))
 }
 
-/** What waited is delivered; what failed for long is forgiven. @throws GatewayError `not_found` */
+/** Resumes deliveries, and resets the destination's health. @throws GatewayError `not_found` */
 export async function resumeDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   await changeOne(deps, acting, (one) => ({
     answer: undefined,
@@ -161,7 +168,7 @@ function resumed({ paused: _paused, failing_since: _failing, ...working }: Desti
   return working
 }
 
-/** What waits for it is forgotten with it. @throws GatewayError `not_found` */
+/** Deletes a destination with its waiting deliveries. @throws GatewayError `not_found` */
 export async function deleteDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   await change(deps, acting, (list) => {
     const kept = list.filter((one) => one.id !== acting.id)
@@ -177,7 +184,7 @@ export async function deleteDestination(deps: Deps, acting: Acting & { readonly 
 
 export const noSuchWebhook = (): GatewayError => new GatewayError('not_found', 'no such webhook')
 
-/** The tenant that an id names; undefined for what is none of ours. */
+/** The tenant in an id of a webhook; undefined for an id that the gateway did not issue. */
 export function tenantOfWebhook(id: string): string | undefined {
   return WEBHOOK_ID.exec(id)?.[1]
 }
@@ -208,7 +215,7 @@ interface Changed<T> {
   readonly answer: T
   readonly list: readonly Destination[]
   readonly event: Happened<ChangeType>
-  /** More to write with it. */
+  /** Further writes of the same commit. */
   readonly writes?: readonly Write[]
 }
 
@@ -253,7 +260,7 @@ function changeOne<T>(
   })
 }
 
-/** The part of a plan that replaces the list; from then on nobody uses the old one. */
+/** The part of a plan that replaces the list. It drops the cached list once durable. */
 export function replaceDestinations(
   deps: Deps,
   tenant: string,

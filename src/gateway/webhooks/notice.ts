@@ -5,16 +5,16 @@ import { groupsBy } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { type TraceContext, traceOf } from '../core/trace-context.ts'
 
-/** Something that happened, before anybody is told. */
+/** An event for webhooks, before the outbox makes deliveries of it. */
 export interface Notice {
   readonly body: Omit<WebhookBody, 'id' | 'timestamp' | 'payload'>
   /** ms since 1970. */
   readonly at: number
-  /** What was proposed, where the thread's record does not have it yet. */
+  /** The payload, where the thread's record does not have it yet. */
   readonly payload?: JsonObject
-  /** What the delivery refers to. */
+  /** The trace that the delivery links to. */
   readonly trace?: TraceContext | undefined
-  /** People know of an equal call that waits: one message in a chat is enough. Programs are told of each. */
+  /** An equal call waits already: chats get no second message, programs get every event. */
   readonly repeat?: true
 }
 

@@ -14,13 +14,13 @@ import { shownHeading } from '../review/heading.ts'
 import type { Notice } from './notice.ts'
 
 /*
- * The outbox (docs/webhooks.md): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
- * not happen. The list of destinations is kept in memory and guarded by every such commit: who was just registered misses nothing.
+ * The outbox (docs/webhooks.md): the commit of an event also writes its deliveries. No event is lost or invented.
+ * The list of destinations is cached, and every such commit guards it: a new destination misses no event.
  */
 
 export const DESTINATIONS = 'all'
 
-/** Characters that all destinations of one commit are told together; with more it waits for room. */
+/** Characters of the deliveries of one commit. A larger commit waits for room. */
 const LARGE = 128 * 1024
 
 async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
@@ -35,13 +35,16 @@ async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinat
 export interface Enqueued {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
-  /** It is large: gives back the room that it takes until the commit is over. */
+  /** Gives back the room of a large commit, when the commit has ended. */
   readonly leave?: () => void
 }
 
 const NOTHING: Enqueued = { guards: [], writes: [] }
 
-/** The part of a commit that tells the tenant's destinations of what it does. No promise where nobody has to be asked: most calls are allowed. */
+/**
+ * The part of a commit that enqueues deliveries for the tenant's destinations. Returns no promise where the list is
+ * cached and empty: most calls are allowed.
+ */
 export function enqueue(
   deps: Deps,
   tenant: string,
@@ -68,7 +71,7 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
   }
 }
 
-/** A thread keeps its heading; what the policy of today calls sensitive in it stays here. */
+/** A thread keeps its heading. The notice masks the values that the policy in force calls sensitive. */
 function asShown(deps: Deps, notice: Notice): Notice {
   const { tool_name, heading } = notice.body
   if (tool_name === undefined || heading === undefined) return notice
@@ -76,7 +79,7 @@ function asShown(deps: Deps, notice: Notice): Notice {
   return { ...notice, body: { ...notice.body, heading: shown } }
 }
 
-/** @param between so much text takes longer than others should wait */
+/** @param between awaited after each delivery: large texts must not block the event loop */
 async function written(
   deps: Deps,
   tenant: string,
@@ -96,7 +99,7 @@ const guardsOf = (known: KnownDestinations): Guard[] => [
   unchanged('destinations', DESTINATIONS, known.record),
 ]
 
-/** One delivery that one destination is sent, whatever it wants to be told of. */
+/** Enqueues one delivery for one destination, whichever events it subscribes to. */
 export async function enqueueOne(
   deps: Deps,
   tenant: string,
@@ -110,10 +113,10 @@ export async function enqueueOne(
   }
 }
 
-/** What a notice reads, but for what each delivery has of its own: made once, for a payload may be large. */
+/** The common text of a notice's deliveries, made once: a payload may be large. */
 interface Texts {
   readonly thin: string
-  /** Empty where nobody is told in full. */
+  /** Empty where no destination gets the payload. */
   readonly full: string
 }
 
@@ -190,7 +193,7 @@ function deliveryWrites({ id, record }: NewDelivery): Write[] {
   ]
 }
 
-/** What was proposed, its sensitive values hidden; those of a thread as the console hides them. */
+/** The payload with masked values; of a thread, masked as in the console. */
 async function payloadOf(deps: Deps, tenant: string, notice: Notice): Promise<JsonObject | undefined> {
   const { thread_id, tool_name } = notice.body
   const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))
