@@ -6,16 +6,16 @@ import type { Harness } from './harness.ts'
 
 /** A call that a harness is about to make. */
 export interface HeldCall {
-  /** Of the session, as the gateway names tasks. */
+  /** The task of the session, named as the gateway names tasks. */
   readonly task: string
   readonly tool: string
   readonly input: JsonObject
 }
 
 /**
- * By the gateway's own strict scan: what people approve must be what the harness runs.
+ * Reads a call with the gateway's strict scan, because the harness must run exactly the call that reviewers approve.
  *
- * @throws NotExecuted for whatever is not plainly a call
+ * @throws NotExecuted for any other input
  */
 export async function readCall(bytes: Uint8Array, { name, event }: Harness): Promise<HeldCall> {
   const said = parsed(bytes)
@@ -43,7 +43,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 
 const PLAIN = /^[A-Za-z0-9._-]+$/
 
-/** Whatever a session is named, its task fits, and no two sessions have the same: a plain name has no colon. */
+/** The task of a session: short enough for the gateway, and different for each session. A plain name has no colon. */
 async function taskOf(harness: string, session: string): Promise<string> {
   const plain = `${harness}:${session}`
   if (PLAIN.test(session) && plain.length <= LIMITS.TASK_ID_CHARS) return plain

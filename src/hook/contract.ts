@@ -4,15 +4,15 @@ import type { HarnessName } from './harness.ts'
 
 export interface Asked {
   readonly harness: HarnessName
-  /** As the harness names it. */
+  /** The harness's name of the tool. */
   readonly tool: string
   readonly prefix: string
   readonly signal: AbortSignal
 }
 
 /**
- * The gateway's name of a tool: of the contract that was made from that tool of that MCP server, else of the one that has the name the harness gives it, and
- * is not for another tool.
+ * The gateway's name of a tool. A contract that was imported from this tool of this MCP server comes first.
+ * Otherwise it is the contract with the harness's name, unless that one was imported from another tool.
  *
  * @throws NotExecuted
  */
@@ -45,7 +45,7 @@ const parted = (server: string, name: string): string[] => [
   `mcp__${plain(server)}__${plain(name)}`,
 ]
 
-/** What a harness calls the tool of an MCP server: as it is, and with `_` for characters that its model does not take. */
+/** Names that a harness gives an MCP server's tool: unchanged, and with `_` for characters that its model refuses. */
 const SPELLED: Readonly<Record<HarnessName, (server: string, name: string) => string[]>> = {
   'claude-code': parted,
   codex: parted,

@@ -1,18 +1,21 @@
 import type { JsonObject } from '../contract/json.ts'
 
 /**
- * What a harness, a program that runs a coding agent, says to a hook and takes for an answer. The same in all of them: exit code 2 with a reason on standard error
- * blocks the tool, and the model reads the reason; exit code 0 without output says nothing; every other code, and a hook that takes too long, lets the tool run.
+ * A program that runs a coding agent: its input to a hook, and the answers that it accepts. All harnesses share this:
+ *
+ * - Exit code 2 with a reason on standard error blocks the tool, and the model reads the reason.
+ * - Exit code 0 without output decides nothing.
+ * - Any other code, or a hook that takes too long, lets the tool run.
  */
 export interface Harness {
   readonly name: HarnessName
-  /** Comes before a tool runs. */
+  /** The event before a tool runs. */
   readonly event: string
-  /** On standard output, with exit code 0: run it without asking anybody else. Undefined where there is no such answer. */
+  /** The answer on standard output, with exit code 0, that runs the tool without a further question. */
   readonly grant: JsonObject | undefined
-  /** What the shell does when the hook did not end well, whatever became of it: missing, killed, or silent. */
+  /** The shell command for a hook that failed: it is missing, was killed, or wrote nothing. */
   readonly otherwise: string
-  /** What its settings must hold. */
+  /** The settings that the harness needs. */
   readonly settings: (command: string, timeoutSeconds: number) => JsonObject
 }
 
@@ -21,7 +24,7 @@ export type HarnessName = 'claude-code' | 'codex' | 'gemini'
 /** Exit code 2 without a word on standard error is no block in Codex, and none in Gemini CLI. */
 const WITH_A_WORD = "{ echo 'countersign: the tool did not run' >&2; exit 2; }"
 
-/** code.claude.com/docs/en/hooks: PreToolUse. `onFailure` is of version 2.1.295; those before leave alone what they do not know. */
+/** code.claude.com/docs/en/hooks: PreToolUse. Version 2.1.295 added `onFailure`; earlier versions ignore it. */
 const CLAUDE_CODE: Harness = {
   name: 'claude-code',
   event: 'PreToolUse',
@@ -41,7 +44,8 @@ const CLAUDE_CODE: Harness = {
 }
 
 /**
- * developers.openai.com/codex/hooks: PreToolUse, and codex-rs/hooks of 0.169.0. It has no answer that spares its user the question: an allow is taken for a fault.
+ * developers.openai.com/codex/hooks: PreToolUse, and codex-rs/hooks of 0.169.0. Codex treats an allow as a fault, so
+ * its user always answers the question.
  */
 const CODEX: Harness = {
   name: 'codex',
@@ -53,7 +57,7 @@ const CODEX: Harness = {
   }),
 }
 
-/** geminicli.com/docs/hooks/reference: BeforeTool. It comes when the CLI's own confirmation is over: there is nothing left to grant. */
+/** geminicli.com/docs/hooks/reference: BeforeTool. It follows the CLI's own confirmation, so a grant has no effect. */
 const GEMINI: Harness = {
   name: 'gemini',
   event: 'BeforeTool',

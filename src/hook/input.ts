@@ -1,8 +1,8 @@
 import { NotExecuted } from '@countersign/sdk'
 
 /**
- * All that a harness says. What is beyond the bound is read and forgotten, not left: a harness that cannot write takes that for a fault of its hook, and may run
- * the tool.
+ * Reads the whole input of a hook. Bytes beyond the bound are read and dropped: a harness that cannot write blames its
+ * hook, and may run the tool.
  *
  * @throws NotExecuted for more than `mostBytes`, and when the signal aborts before the end
  */

@@ -13,7 +13,7 @@ export interface PermitParts {
   readonly gate: Gate
   readonly callIds: CallIds
   readonly harness: HarnessName
-  /** The gateway's name of a tool is the harness's with this in front. */
+  /** The text that the gateway's name of a tool has before the harness's name. */
   readonly prefix: string
   /** Longest time to hold a call for people, ms. */
   readonly maxWaitMs: number
@@ -21,7 +21,7 @@ export interface PermitParts {
 }
 
 /**
- * Resolves when the call may run now, once. A call that nobody decided in time goes on where it was when the same comes again.
+ * Resolves when the call may run now, once. An equal call continues the review of one that timed out undecided.
  *
  * @throws NotExecuted in every other case
  */

@@ -15,9 +15,9 @@ export interface OidcSettings {
   /** Separated by spaces. */
   readonly scopes: string
   readonly label?: string
-  /** Claims that are asked of the userinfo endpoint when the ID token has them not. */
+  /** Claims to read from the userinfo endpoint when the ID token lacks them. */
   readonly claims: readonly string[]
-  /** It knows the issuer's origin as one that the operator has named. */
+  /** The outbound guard, which must know the issuer's origin as named by the operator. */
   readonly outbound: Pick<Outbound, 'fetch'>
   /** Longest time that one step may take in all, ms. */
   readonly deadlineMs?: number
@@ -26,14 +26,15 @@ export interface OidcSettings {
 type Configured = { readonly library: typeof OpenId; readonly config: OpenId.Configuration }
 
 const DEADLINE_MS = 10_000
-/** One request ends before the step does, so that whoever comes next asks anew. */
+/** A request ends before its step does, so that the next sign-in makes a new one. */
 const REQUEST_SHARE = 0.9
-/** What the provider says about itself is asked again after so long. */
+/** The age at which the provider's metadata is read again. */
 const DISCOVERY_MS = 60 * 60_000
 
 /**
- * OpenID Connect: authorization code flow with PKCE. openid-client checks issuer (RFC 9207, too), audience, nonce, state and times; we make it
- * check the signature of the ID token as well. The provider is asked for the first time when somebody signs in, and again when that failed.
+ * OpenID Connect: authorization code flow with PKCE. openid-client checks issuer (also by RFC 9207), audience, nonce,
+ * state and times. We make it check the signature of the ID token as well. The first sign-in reads the provider's
+ * metadata; after a failure the next one reads it again.
  */
 export function openIdProvider(settings: OidcSettings): IdentityProvider {
   const deadlineMs = settings.deadlineMs ?? DEADLINE_MS
@@ -50,11 +51,11 @@ export function openIdProvider(settings: OidcSettings): IdentityProvider {
 
 interface Asked {
   get(): Promise<Configured>
-  /** Whether `get` asks nobody anew. */
+  /** Whether `get` answers without a request. */
   isKnown(): boolean
 }
 
-/** The answer of `ask`, kept for an hour; those who ask at once share it, and a failure is not kept. */
+/** The answer of `ask`, kept for an hour. Concurrent callers share one request, and a failure is not kept. */
 function asked(ask: () => Promise<Configured>): Asked {
   let answer: Promise<Configured> | undefined
   let at = 0
@@ -86,14 +87,15 @@ async function discover(settings: OidcSettings, deadlineMs: number): Promise<Con
       ],
     })
     .catch((cause: unknown) => {
-      throw new SignInError('provider', `what \`${issuer}\` says about itself is of no use`, cause)
+      throw new SignInError('provider', `the metadata of \`${issuer}\` cannot be used`, cause)
     })
   return { library, config }
 }
 
 /**
- * Everything goes through the guard, which knows the issuer as what the operator has named; what the issuer names on other hosts is judged like every other
- * address: its word alone opens nothing inside the network. An issuer without TLS can only be on this machine, for development.
+ * Sends every request through the outbound guard, which knows the issuer as named by the operator. It judges hosts that
+ * the issuer names like any other address, so an issuer cannot open the internal network. An issuer without TLS runs
+ * on this machine only, for development.
  */
 function fetchFor({ issuer, outbound }: OidcSettings, deadlineMs: number): OpenId.CustomFetch {
   const { origin, protocol } = new URL(issuer)
@@ -106,7 +108,7 @@ function fetchFor({ issuer, outbound }: OidcSettings, deadlineMs: number): OpenI
   }
 }
 
-/** In the way the provider takes: by a header, which is the default of the standard, else in the body. */
+/** Authenticates the client as the provider supports it: by a header, the standard's default, or in the body. */
 function authenticationOf(library: typeof OpenId, secret: string | undefined): OpenId.ClientAuth {
   if (secret === undefined) return library.None()
   const [basic, post] = [library.ClientSecretBasic(secret), library.ClientSecretPost(secret)]
@@ -149,11 +151,11 @@ async function redeem(
   const claims = tokens.claims()
   if (claims === undefined) throw new SignInError('invalid', 'the provider sent no ID token')
   const { iss: issuer, sub: subject, azp: party = settings.clientId } = claims
-  // the library looks at it only where the token has several audiences
+  // the library checks it only for a token with several audiences
   if (party !== settings.clientId)
     throw new SignInError('invalid', 'the ID token was made out to another client')
   if (!subject.isWellFormed()) throw new SignInError('invalid', 'the subject of the ID token is no text')
-  // of a path, the claim that it begins with
+  // for a path, the claim at its beginning
   const has = (name: string): boolean => name in claims || (name.split('.')[0] ?? '') in claims
   const complete = settings.claims.every(has)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
@@ -161,7 +163,7 @@ async function redeem(
   return { issuer, subject, claims: together(claims, more) }
 }
 
-/** The ID token comes first. That an address was verified is said of the address beside it, and of no other. */
+/** Joins claims; the ID token wins. `email_verified` counts only for the address beside it. */
 function together(first: Identity['claims'], more: Identity['claims']): Identity['claims'] {
   const { email_verified: atFirst, ...claims } = first
   const { email_verified: later, ...others } = more
@@ -171,7 +173,7 @@ function together(first: Identity['claims'], more: Identity['claims']): Identity
   return { ...others, ...claims, ...(verified !== undefined && { email_verified: verified }) }
 }
 
-/** A provider that hangs holds up nobody but the one who waits for it. @throws SignInError */
+/** Ends a step at its deadline, so that a provider that hangs delays only this sign-in. @throws SignInError */
 async function inTime<T>(deadlineMs: number, work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -188,7 +190,7 @@ async function inTime<T>(deadlineMs: number, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** Failures that say nothing about the person: the connection, the configuration, an answer that is none. Of others the checks say no. */
+/** Failures of the provider: connection, configuration, unreadable answer. Any other failure rejects the person. */
 const OF_THE_PROVIDER: readonly (string | undefined)[] = [
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -209,7 +211,7 @@ function asSignInError(error: unknown): SignInError {
 
 interface OAuthError extends Error {
   readonly code?: string
-  /** The provider's own word (RFC 6749 sections 4.1.2.1 and 5.2). */
+  /** The provider's error code (RFC 6749 sections 4.1.2.1 and 5.2). */
   readonly error?: string
 }
 

@@ -37,6 +37,18 @@ describe('fold', () => {
     expect(fold(lines).rest).toBe('412 more lines')
     expect(fold('a'.repeat(20_000))).toEqual({ shown: 'a'.repeat(1_200), rest: '18,800 more characters' })
     expect(fold('👍'.repeat(5_000)).shown.isWellFormed()).toBe(true)
+    // the longest text that a contract may permit, in its worst shapes
+    const size = 190 * 1024
+    const worst = ['a', '\n', 'a\n', '👍', '\u0301', '\u202e', '\0', '"', '\\'].map((one) =>
+      one.repeat(size).slice(0, size),
+    )
+    for (const text of worst) {
+      const { shown, rest } = fold(text)
+      expect(shown.length).toBeLessThanOrEqual(1_200)
+      expect(text.startsWith(shown)).toBe(true)
+      expect(rest).toMatch(/^[1-9][\d,]* more (?:lines|characters)$/)
+      expect(canonicalText(treeOf({ text }, []))).toBe(canonicalJson({ text }))
+    }
     expect(fold('short\ntext')).toEqual({ shown: 'short\ntext' })
     fc.assert(
       fc.property(fc.string({ maxLength: 4_000, unit: fc.constantFrom('a', '\n', '👍') }), (text) => {
