@@ -124,14 +124,12 @@ describe('texts', () => {
   })
 })
 
-describe('npm run prose', () => {
-  it('samples the same sentences for the same seed', () => {
+describe('prose/sample.mjs', () => {
+  it('draws the same sentences for the same seed', () => {
     const run = (seed: string): string =>
-      execFileSync(
-        process.execPath,
-        ['prose/lint.mjs', 'docs/contributing', '--sample', '3', '--seed', seed],
-        { cwd: root },
-      )
+      execFileSync(process.execPath, ['prose/sample.mjs', seed, 'docs/contributing', '--count', '3'], {
+        cwd: root,
+      })
     expect(run('7').split('\n')).toHaveLength(7)
     expect(run('7')).toBe(run('7'))
     expect(run('7')).not.toBe(run('8'))

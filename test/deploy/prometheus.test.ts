@@ -174,17 +174,21 @@ describe('docs/runbooks', () => {
   it('README.md lists them', async () => {
     const rows = ALERTS.map(
       ({ alert, labels, annotations }) =>
-        `| [${alert}](${alert}.md) | ${labels?.['severity']} | ${annotations?.['summary']} |`,
+        `| [${alert}](${alert}.md) | \`${labels?.['severity']}\` | ${annotations?.['summary']} |`,
     )
     const text = `# Runbooks
 
-One page for each alert of deploy/prometheus/: what it means, where to look first, likely causes, what to do, what not to do. \`page\`: somebody gets up. \`ticket\`: today.
+One page for each alert of deploy/prometheus/. Each says what the alert means, where to look first, likely causes,
+what to do, and what to avoid. \`page\` wakes the engineer on duty; \`ticket\` is work for today.
 
-Whatever fires: an agent that gets no answer does not execute. Trouble here stops agents and never lets them through, so there is time to look. First look at the board
-*Countersign / Overview*; the [boards](../../grafana/dashboards) are provisioned by [compose](../../deploy/README.md), or can be imported.
+An agent without an answer does not execute. A failure of Countersign stops agents and never lets a call through, so you
+have time to look. Look at the board *Countersign / Overview* first. [Compose](../../deploy/README.md) provisions the
+[boards](../../grafana/dashboards), or import them.
 
-Commands ask the gateway that \`COUNTERSIGN_URL\` names (\`http://127.0.0.1:8787\` unless said), with the admin key in \`COUNTERSIGN_ADMIN_KEY\`; \`review\` takes a reviewer's key in \`COUNTERSIGN_REVIEWER_KEY\`. \`check\`, \`doctor\` and \`store\` run on the host of the
-gateway, with its settings: [how, under systemd, compose and Kubernetes](../../deploy/README.md).
+Commands ask the gateway that \`COUNTERSIGN_URL\` names (default \`http://127.0.0.1:8787\`), with the admin key in
+\`COUNTERSIGN_ADMIN_KEY\`. \`review\` takes a reviewer's key in \`COUNTERSIGN_REVIEWER_KEY\`. \`check\`, \`doctor\` and
+\`store\` run on the host of the gateway, with its settings:
+[how, under systemd, compose and Kubernetes](../../deploy/README.md).
 
 | alert | | summary |
 |---|---|---|

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** Files that hold prose of ours. Data, generated files and the examples of the rules are left out. */
+const SCOPE = /\.(md|m?js|tsx?|py|ya?ml)$/
+const OUTSIDE =
+  /^(test\/data|test\/.*\/data|schemas|grafana\/dashboards|package-lock|\.ci|prose\/rules\.mjs|deploy\/.*\.json)/
+
+/** Files of the rooms that hold prose; the room `.` is the repository. */
+export function filesUnder(rooms) {
+  const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const isIn = (path) => rooms.some((room) => room === '.' || path === room || path.startsWith(`${room}/`))
+  return tracked.split('\n').filter((path) => SCOPE.test(path) && !OUTSIDE.test(path) && isIn(path))
+}
+
+/** Text of a file; a file that was deleted in the work tree has none. */
+export function read(path) {
+  try {
+    return readFileSync(join(root, path), 'utf8')
+  } catch {
+    return ''
+  }
+}
