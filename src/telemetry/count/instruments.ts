@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
-import { defined } from '../../contract/defined.ts'
 import type { OpenSet } from '../../metrics/labels.ts'
 import { closedCombinations, createSeries, type Labels, type Series, type SeriesHooks } from './series.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
@@ -114,12 +113,23 @@ function createCounting({ kind, name, help, labels: sets, buckets = [] }: Metric
   if (kind === 'counter') {
     const metric = new Counter(shared)
     const add: Counting['add'] = (labels, value, exemplarLabels) =>
-      metric.inc({ labels, value: Math.max(0, value), ...defined({ exemplarLabels }) })
+      metric.inc(countedOf(labels, value, exemplarLabels))
     return { metric, add, onStart: (labels) => add(labels, 0) }
   }
   const metric = new Histogram({ ...shared, buckets: [...buckets] })
-  // a span between the clocks of two gateways may be below 0, and a sum must never fall
   const add: Counting['add'] = (labels, value, exemplarLabels) =>
-    metric.observe({ labels, value: Math.max(0, value), ...defined({ exemplarLabels }) })
+    metric.observe(countedOf(labels, value, exemplarLabels))
   return { metric, add, onStart: (labels) => metric.zero(labels) }
+}
+
+interface Counted {
+  readonly labels: Labels
+  readonly value: number
+  readonly exemplarLabels?: Exemplar
+}
+
+/** Clamped: a span between the clocks of two gateways may be below 0, and a sum must never fall. */
+function countedOf(labels: Labels, given: number, exemplarLabels: Exemplar | undefined): Counted {
+  const value = Math.max(0, given)
+  return exemplarLabels === undefined ? { labels, value } : { labels, value, exemplarLabels }
 }

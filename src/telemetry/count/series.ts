@@ -31,7 +31,12 @@ export function createSeries(spec: MetricSpec, { knowsTool, onFold, onStart, onE
   // the series under `_other` always have room
   const room = open.length === 0 ? Infinity : mostSeries(spec) - closedSeries(spec)
   const isOrdinary = (labels: Labels): boolean => open.some((name) => labels[name] !== OTHER)
-  const keyOf = (labels: Labels): string => names.map((name) => labels[name]).join('\n')
+  // once for each count: joining an array costs three times as much
+  const keyOf = (labels: Labels): string => {
+    let key = ''
+    for (const name of names) key += `${labels[name]}\n`
+    return key
+  }
   const known = new Map<string, Labels>()
   let ordinary = 0
 
