@@ -12,7 +12,7 @@ import type { Waits } from './long-polls.ts'
 import type { StrangerBounds } from './wire/strangers.ts'
 import type { Admission } from './admission/admission.ts'
 
-/** What the routes need beside the verbs. */
+/** Parts that routes need beside the verbs. */
 export interface HttpDeps {
   readonly gateway: Deps
   readonly schemas: Schemas
@@ -25,7 +25,7 @@ export interface HttpDeps {
   /** Time between two signs of life on a stream, ms. */
   readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
-  /** What signs evidence. */
+  /** The signer of evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts
   /** Absent: nothing is recorded. */
@@ -39,7 +39,7 @@ export interface HttpDeps {
   readonly watcher: TrafficWatcher
 }
 
-/** Told what comes and goes. Nothing of it may throw. */
+/** Listeners to requests and connections. They must never throw. */
 export interface TrafficWatcher {
   /** A request was answered. */
   answered(request: HttpObservation): void
@@ -60,9 +60,9 @@ export interface HttpObservation {
   readonly traceparent?: string | undefined
 }
 
-/** What registering a webhook needs of those who send them. */
+/** Checks of the sender for the registration of a webhook. */
 export interface WebhookPorts {
-  /** Why a URL may not be called, in words; undefined when it may. */
+  /** The reason why a URL is refused; undefined when it is allowed. */
   refusalOf(url: string): string | undefined
   composeSecret(bytes: Uint8Array): string
 }

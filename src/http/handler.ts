@@ -1,4 +1,4 @@
-/** Types that hold the handlers to the operations of the contract: one for every entry, with its parameters, its body and its answers. */
+/** Types of handlers: one for every operation of the contract, with its parameters, body and answers. */
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type {
@@ -27,7 +27,7 @@ export type Call<O extends Operation> = HeadersOf<O> & {
   readonly caller: CallerOf<O['access']>
   readonly params: ParamsOf<O['path']>
   readonly query: O extends { readonly query: infer Name } ? ComponentOf<Name> : undefined
-  /** Of a lenient operation: whatever arrived, undefined when it is not strict JSON. */
+  /** The unchecked body of a lenient operation; undefined when it is not strict JSON. */
   readonly body: O extends { readonly lenient: true }
     ? unknown
     : O extends { readonly body: infer Name }
@@ -65,7 +65,7 @@ type BodyOf<A> = A extends Media
     ? null
     : Frozen<ComponentOf<A>>
 
-/** Verbs answer values that nobody changes. */
+/** Verbs return values that stay unchanged. */
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T
 
 const NO_HEADERS = {} as const

@@ -5,11 +5,11 @@ import { createShares } from './admission/shares.ts'
 /** One request that is being held, until it is released. */
 export type Held = Wait & { release(): void }
 
-/** Requests that are being held: each ends when its caller goes, a poll by its time at the latest, and all end when the gateway closes. */
+/** Requests on hold. Each ends with its connection, a poll also after its time, and all when the gateway closes. */
 export interface Waits {
   /**
-   * A poll of `sender` is held for so long, at the most. Undefined when so many are held, or so many of this sender, that another one is not: a preference is
-   * none of ours to keep (RFC 7240 section 2).
+   * Holds a poll of `sender` for at most this time. Undefined when too many are held, in all or for this sender: a
+   * server may ignore a preference (RFC 7240 section 2).
    */
   holdPoll(request: FastifyRequest, seconds: number, sender: string): Held | undefined
   holdStream(request: FastifyRequest): Held
@@ -19,7 +19,7 @@ export interface Waits {
   endAll(): void
 }
 
-/** An agent that is alone holds three quarters of them at the most (src/http/admission/shares.ts): there is room for the polls of others. */
+/** One agent holds at most three quarters of them (src/http/admission/shares.ts), which leaves room for others. */
 const MOST_POLLS = 10_000
 
 export function createWaits(): Waits {
@@ -27,7 +27,7 @@ export function createWaits(): Waits {
   const polls = createShares(MOST_POLLS)
   let ended = false
 
-  /** The caller waits by its own clock: that of the store may pass more slowly while it comes back to its server's. */
+  /** Uses the local clock, as the caller does: the store's clock may run more slowly while it catches up. */
   function hold(request: FastifyRequest, seconds: number | undefined, released: () => void): Held {
     const { socket } = request.raw
     const controller = new AbortController()

@@ -5,7 +5,7 @@ import { lineOf, REQUEST_HEADER } from './tracing.ts'
 /** Answers an error of one route; fastify awaits it. */
 export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-/** Everything that is thrown becomes one `application/problem+json` answer (RFC 9457). The cause goes to the log only. */
+/** Answers any error as `application/problem+json` (RFC 9457). Only the log holds the cause. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asGatewayError(error)
   const problem = problemOf(known)
@@ -34,7 +34,7 @@ function reasonOf(error: unknown): string {
   return cause === undefined ? message : `${message}: ${reasonOf(cause)}`
 }
 
-/** What Fastify refuses by itself, in our words. */
+/** Our texts for refusals of Fastify. */
 const FROM_FASTIFY: Record<string, [ErrorCode, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is larger than this gateway accepts'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json; charset=utf-8'],
@@ -57,12 +57,12 @@ export function asGatewayError(error: unknown): GatewayError {
 
 const RETRY_AFTER_SECONDS = 1
 
-/** Shows what came of an act that has taken effect. Whatever is in the way of that must not sound as if nothing had changed. */
+/** Shows the result of an act that has taken effect. An error here must not sound as if the act had failed. */
 export async function showAfter<T>(show: () => Promise<T>): Promise<T> {
   try {
     return await show()
   } catch (cause) {
-    const detail = 'it took effect, and what came of it cannot be shown now'
+    const detail = 'the request took effect, but its result cannot be shown now'
     throw new GatewayError('outcome_unknown', detail, { retryAfter: RETRY_AFTER_SECONDS, cause })
   }
 }

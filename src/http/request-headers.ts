@@ -6,7 +6,7 @@ import type { Place } from '../gateway/review/stream.ts'
 import { waitOf } from './wire/prefer.ts'
 import { countOf } from './wire/strict-json.ts'
 
-/** How the headers that an operation names are read. Each throws a GatewayError `invalid_request` for a value that it cannot take. */
+/** Readers of the headers that an operation names. An invalid value throws a GatewayError `invalid_request`. */
 export const REQUEST_HEADERS = {
   idempotencyKey: idempotencyKeyOf,
   wait: waitOf,

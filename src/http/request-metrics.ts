@@ -4,10 +4,10 @@ import type { ErrorCode } from '../contract/errors.ts'
 import type { Sight } from './admission/admission.ts'
 import type { HttpDeps, HttpObservation } from './deps.ts'
 
-/** What stands for requests that reach no route of ours. */
+/** The route of requests that match no route. */
 export const NO_ROUTE = 'none'
 
-/** What is open now. */
+/** Requests, connections and holds that are open now. */
 export interface Traffic extends Sight {
   readonly requests: number
   readonly connections: number
@@ -15,7 +15,7 @@ export interface Traffic extends Sight {
   readonly streams: number
 }
 
-/** Tells the watcher of every route and every request, and keeps count of what is open. */
+/** Reports every route and every request to the watcher, and counts open ones. */
 export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }: HttpDeps): void {
   let requests = 0
   let connections = 0

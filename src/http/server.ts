@@ -17,7 +17,7 @@ import { answerNotFound, answerProblem } from './problem.ts'
 import { watchTraffic } from './request-metrics.ts'
 import { boundStrangers } from './wire/strangers.ts'
 
-/** How long a client may take (ms), so that nobody holds a connection for nothing. */
+/** Time limits of clients, ms: idle connections end. */
 export const TIMEOUTS = {
   REQUEST_MS: 10_000,
   HEADERS_MS: 5_000,
@@ -29,8 +29,8 @@ export const TIMEOUTS = {
 
 const PATH_PART_CHARS = 256
 /**
- * Pages for people reckon by `Date` what is left until a deadline, which is a time of the store, and the doctor holds it against the clock of the machine: that may be
- * another.
+ * `Date` is the time of the store. The console computes the time left until a deadline from it, and the doctor compares
+ * it with the clock of the machine.
  */
 const FOR_PEOPLE = /^\/(?:api\/(?:review|admin)\/|readyz$)/
 
@@ -73,7 +73,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   drainWhileClosing(app, () => http.waits.endAll())
   watchTraffic(app, http)
   boundStrangers(app, http.strangers)
-  // before its body: what leads nowhere is asked by anybody, and takes nobody's place for long
+  // before its body: anyone can ask for an unknown path, and should hold a place only briefly
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) void answerNotFound(request, reply)
     else done()
@@ -94,7 +94,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   return app
 }
 
-/** What stands in each answer, and what is refused before anybody looks at it. */
+/** Adds headers to each answer, and refuses requests whose target or framing is invalid. */
 function beginAnswers(
   app: FastifyInstance,
   http: HttpDeps,
@@ -109,7 +109,7 @@ function beginAnswers(
   })
 }
 
-/** Unique for each instance and start, and never one that somebody else chose. */
+/** Ids that are unique for each instance and start. A client never chooses one. */
 function requestIds(): () => string {
   const instance = randomBytes(6).toString('base64url')
   let count = 0

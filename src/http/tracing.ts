@@ -24,7 +24,7 @@ interface TraceHooks {
   readonly onSend: onSendHookHandler[]
 }
 
-/** The span of an operation. An unauthenticated request makes none: anybody can send one. */
+/** The span of an operation. An unauthenticated request has no span: anyone can send one. */
 export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): TraceHooks {
   if (beginSpan === undefined || work === undefined) return { onRequest: [], onSend: [] }
   const begin: onRequestHookHandler = (request, _, done) => {
@@ -35,8 +35,8 @@ export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): 
 }
 
 /**
- * The work is over when its answer is there; the span includes the sending, where the caller is still connected. A caller who is gone finishes no response, so that
- * there is no other moment for both: a call whose caller did not wait is the one that somebody looks for.
+ * Ends the span with the answer, and includes the sending while the caller is connected. A response to a disconnected
+ * caller never finishes, so the span must not wait for it: operators look for exactly these calls.
  */
 const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
   const end = (): void => {
@@ -53,7 +53,7 @@ const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
 export const workingFor = ({ origin }: FastifyRequest, gateway: Deps): Deps =>
   origin === undefined ? gateway : { ...gateway, origin }
 
-/** What every log line of a request carries. */
+/** Fields of every log line of a request. */
 export function lineOf({ id, origin }: FastifyRequest): {
   readonly request: string
   readonly trace_id?: string
@@ -62,7 +62,7 @@ export function lineOf({ id, origin }: FastifyRequest): {
   return { request: id, ...(traceId === undefined ? {} : { trace_id: traceId }) }
 }
 
-/** W3C Trace Context version 00; anything else is dropped, and so is a tracestate that is none. */
+/** W3C Trace Context version 00; another version and an invalid tracestate are dropped. */
 function traceContextOf({ headers }: FastifyRequest): TraceContext | undefined {
   const { traceparent } = headers
   if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return undefined
@@ -78,7 +78,7 @@ function isTraceparent(text: string): boolean {
 declare module 'fastify' {
   interface FastifyRequest {
     origin?: Origin
-    /** What the request was refused with. */
+    /** The error that refused the request. */
     refusal?: GatewayError
   }
 }

@@ -14,7 +14,7 @@ const MAX_ERRORS = 20
 export interface Schemas {
   /** Bytes of the OpenAPI document, as served. */
   readonly document: string
-  /** The value as the component of this name. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
+  /** The value as this component. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
   parse<Name extends ComponentName>(name: Name, value: unknown, prefix?: string): Components[Name]
   /** As `parse`, but a value that does not fit is undefined. */
   fits<Name extends ComponentName>(name: Name, value: unknown): Components[Name] | undefined

@@ -15,7 +15,7 @@ import { authenticateAgent, deadKeyFirst, decideTogether } from './agent.ts'
 import { isAttended, reviewerOf } from './auth.ts'
 import { requireSameOrigin } from './same-origin.ts'
 
-/** What stands before a handler: it lets in whom the operation names. */
+/** Hooks before a handler, which admit the callers that the operation names. */
 export interface AccessHooks {
   readonly onRequest: (onRequestHookHandler | onRequestAsyncHookHandler)[]
   readonly preHandler: preHandlerHookHandler[]

@@ -7,7 +7,7 @@ import { bearerOf, isAttended, requireAdmin, reviewerOf, sessionOf } from './aut
 import type { Administrator } from '../../gateway/auth/administrator.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
 
-/** What an administrator may touch: everything with the admin key, the own tenant as a reviewer with the admin role. */
+/** Tenants of an administrator: all with the admin key, the own tenant for a reviewer with the admin role. */
 export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
 
 interface TenantAdmin {
@@ -30,7 +30,11 @@ export function requireTenant(right: AdminRight, tenant: string): void {
     throw new GatewayError('not_found', 'no such tenant')
 }
 
-/** `entryOf` says which reviewers are let in. @throws GatewayError `unauthenticated`, `not_permitted`, `foreign_origin`, `not_ready` */
+/**
+ * The right of the caller; `entryOf` admits reviewers.
+ *
+ * @throws GatewayError `unauthenticated`, `not_permitted`, `foreign_origin`, `not_ready`
+ */
 export async function rightOf(
   request: FastifyRequest,
   http: HttpDeps,
@@ -53,7 +57,7 @@ function isReviewer(request: FastifyRequest): boolean {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of an administrator, found before the body is read. */
+    /** The right of an administrator, found before the body is read. */
     adminRight?: AdminRight
   }
 }

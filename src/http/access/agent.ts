@@ -6,7 +6,7 @@ import type { HttpDeps } from '../deps.ts'
 import { answerProblem, asGatewayError, type ErrorHandler } from '../problem.ts'
 import { bearerOf } from './auth.ts'
 
-/** A known agent passes at once: a hook that waits makes Node buffer the body, which costs more than the whole check. */
+/** Admits a known agent at once: a hook that waits makes Node buffer the body, which costs more than the check. */
 export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
   const admit = (request: FastifyRequest, caller: Caller): void => {
     const standing = standingOf(http.gateway, caller)
@@ -33,8 +33,8 @@ export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
 }
 
 /**
- * Requests that were read in one turn of the event loop are all parsed first and decided after. A processor that goes back
- * and forth between the two for each request spends most of its time on fetching the code of the other.
+ * Requests of one turn of the event loop are all parsed first and decided after. A processor that alternates between
+ * the two spends most of its time on fetching the code of the other.
  */
 export const decideTogether: preHandlerHookHandler = (_, __, done) => {
   setImmediate(done)

@@ -14,7 +14,7 @@ import { PAGE_SECRET } from '../../contract/page-secret.ts'
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
 const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i
 
-/** The bearer credential, or undefined when the header is missing, malformed or stands twice. */
+/** The bearer credential, or undefined when the header is missing, malformed or present twice. */
 export function bearerOf(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers
   if (authorization === undefined || countOf(request, 'authorization') !== 1) return undefined
@@ -22,8 +22,8 @@ export function bearerOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The session in the cookie, when no bearer credential stands in the request: a program that brings a key means it.
- * `Basic` is for a proxy on the way, and none of ours.
+ * The session in the cookie, when the request has no bearer credential: a program that sends a key means it.
+ * `Basic` is for a proxy on the way.
  */
 export function sessionOf(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers
@@ -31,7 +31,11 @@ export function sessionOf(request: FastifyRequest): string | undefined {
   return forProxy && countOf(request, 'authorization') <= 1 ? cookieOf(request, SESSION_COOKIE) : undefined
 }
 
-/** The reviewer who calls, by key or by session; an attended request keeps the session open. @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable` */
+/**
+ * The reviewer who calls, by key or by session; an attended request keeps the session open.
+ *
+ * @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable`
+ */
 export async function reviewerOf(
   request: FastifyRequest,
   http: HttpDeps,
@@ -40,7 +44,7 @@ export async function reviewerOf(
   const session = sessionOf(request)
   if (session === undefined) {
     const caller = await identify(http.gateway, 'reviewer', bearerOf(request))
-    // whoever has left is refused before anything is said about the request; verbs ask again, because its body takes its time
+    // refuses a reviewer who has left before it judges the request; verbs ask again, because a body takes time
     reviewerEntry(http.gateway.policies.current(), caller)
     return caller
   }
@@ -49,7 +53,7 @@ export async function reviewerOf(
   return identifySession(http.gateway, proof, attended)
 }
 
-/** Undefined when it is missing or stands twice. */
+/** Undefined when it is missing or present twice. */
 function pageSecretOf(request: FastifyRequest): string | undefined {
   const secret = request.headers[PAGE_SECRET]
   return typeof secret === 'string' && countOf(request, PAGE_SECRET) === 1 ? secret : undefined

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { countOf } from '../wire/strict-json.ts'
 
-/** Where people reach this gateway. Never taken from a request: whoever writes one chooses its Host. */
+/** The address of this gateway for people. It never comes from a request: a client chooses its Host. */
 export interface Site {
   /** The origin of our pages, without a slash at the end, such as `https://countersign.example`. */
   readonly url: string
@@ -12,7 +12,7 @@ export interface Site {
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 const ANY_ADDRESS = ['0.0.0.0', '::', '[::]']
 
-/** `host` and `port` are those of the listener; `publicUrl` is what the operator says, and then nothing else counts. */
+/** The site of the listener at `host` and `port`; the operator's `publicUrl` takes precedence. */
 export function siteOf(publicUrl: string | undefined, host: string, port: number): Site {
   if (publicUrl !== undefined) return { url: new URL(publicUrl).origin }
   // the zone of a link-local address (`fe80::1%eth0`) is this machine's own name for a network: no URL has one
@@ -32,16 +32,15 @@ export function keepsCookies({ url }: Site): boolean {
   return protocol === 'https:' || isLoopback(hostname)
 }
 
-/** Where a one-time link leads. The token stands in the fragment, which browsers send to nobody. */
+/** The URL of a one-time link. The token is in the fragment, which browsers never send. */
 export const linkUrl = (site: Site, token: string): string => `${site.url}/console/#/sign-in/${token}`
 
 /** The page of the console that shows a thread. */
 export const threadUrl = (site: Site, thread: string): string => `${site.url}/console/#/thread/${thread}`
 
 /**
- * Where a page is to be opened in place of `localhost`: its name is shared by every server that somebody tries out on
- * this machine, and their pages are sent the cookies of that name. Undefined when it is there already, or reached by
- * another name or port.
+ * The address for a page that was opened at `localhost`. Every server on this machine shares that name, and receives
+ * its cookies. Undefined for a page that is there already, or at another name or port.
  */
 export function rightPlace({ url }: Site, host = ''): string | undefined {
   const ours = new URL(url)
@@ -54,9 +53,9 @@ export function rightPlace({ url }: Site, host = ''): string | undefined {
 const SAFE = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * A request that a cookie vouches for, or that sets one, must come from our own pages: cookies come along whoever asks.
- * What changes something must say that it does (Origin, and Sec-Fetch-Site where the browser sends it); a read is refused when
- * the browser says that a foreign page makes it, unless a person goes there.
+ * Refuses a request of a foreign page that relies on a cookie or sets one: browsers attach cookies to requests of every
+ * page. A write must prove its origin (Origin, and Sec-Fetch-Site where the browser sends it). A read is refused when
+ * the browser reports a foreign page, except for navigation by a person.
  *
  * @throws GatewayError `foreign_origin`
  */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** `__Host-`: only this host can have set it, over a secure connection, for all paths (RFC 6265bis section 4.1.3.2). */
 export const SESSION_COOKIE = '__Host-countersign'
 
-/** The value of a cookie, or undefined when it is missing or stands twice: then somebody else may have set one of them. */
+/** The value of a cookie; undefined when it is missing or present twice: another site may have set one of them. */
 export function cookieOf(request: FastifyRequest, name: string): string | undefined {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const values = pairs.filter((pair) => pair.startsWith(`${name}=`))

@@ -5,14 +5,17 @@ import type { TrafficWatcher } from '../deps.ts'
 import { NO_ROUTE } from '../request-metrics.ts'
 import { ifSlow } from './slow-client.ts'
 
-/** What Node's parser refuses never reaches a route: it is answered on the socket, behind the answers that are under way there, and the connection ends. */
+/**
+ * Answers requests that Node's parser refuses, which reach no route. The answer is sent on the socket after those under
+ * way, and the connection ends.
+ */
 export interface Malformed {
   /** A request was read. */
   readonly note: (request: IncomingMessage, response: ServerResponse) => void
   readonly answer: (error: Error & { code?: string }, socket: Socket) => void
 }
 
-/** The last request of a connection, its answer, and the one before: answers go out in that order, so nothing else has to be waited for. */
+/** The last request of a connection, its answer, and the answer before. Answers are sent in that order. */
 interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -26,7 +29,7 @@ export function answerMalformed(watcher: TrafficWatcher, patienceMs: number): Ma
   const answer = answerOnce(watcher, { asked, refused })
   return {
     note: (request, response) => {
-      // the answer alone: whoever never stops asking must not leave a chain of requests behind
+      // only the answer: a client that keeps sending would build a chain of requests
       const before = asked.get(request.socket)?.response
       asked.set(request.socket, { request, response, before })
     },
@@ -58,7 +61,7 @@ function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malform
       if (broken?.response.headersSent === true) socket.end()
       else if (socket.writable) send(watcher, error, socket)
     }
-    // it may have taken effect: whoever asked for it must get to know. One that is written may still be about to end the connection
+    // the request before may have taken effect: its answer is sent first, and may end the connection
     if (answered?.destroyed === false) answered.once('close', refuse)
     else refuse()
   }

@@ -7,16 +7,17 @@ interface Turn {
   readonly response: ServerResponse
 }
 
-/** A connection: whether a request on it is being served, and those that came meanwhile. */
+/** A connection: whether it serves a request, and the requests that wait. */
 interface Line {
   busy: boolean
   readonly behind: Turn[]
 }
 
 /**
- * One request of a connection after the other: only safe ones may be served at the same time (RFC 9112 section 9.3.2). Node hands out all of them at once.
- * So what is asked behind an answer that ends the connection is never looked at (section 9.6): nobody would get to know what came of it. And every answer that is
- * under way stands at the head of its connection, where Node tells it when the caller is gone: behind another it would never `close`, and keep its place for good.
+ * Serves the requests of a connection one after the other. Only safe requests may run at the same time (RFC 9112
+ * section 9.3.2), and Node emits all of them at once. A request behind an answer that ends the connection is never
+ * served (section 9.6), because its caller could not learn the result. The answer under way is always the first of its
+ * connection, where Node emits `close` when the caller leaves. Behind another it would keep its place for good.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Line>()
@@ -43,7 +44,7 @@ export function oneAtATime(serve: RequestListener): RequestListener {
   }
 }
 
-/** Node 20 and 22 say it only of the one whose turn it was, Node 24 of all of them; and nobody must hear it twice. */
+/** Emits `close` once: Node 20 and 22 emit it only for the first answer, Node 24 for all of them. */
 function closeUnsent(response: ServerResponse): void {
   if (response.socket !== null) return
   let closed = false

@@ -6,7 +6,7 @@ const ELEMENT = /(?:"(?:[^"\\]|\\[^])*(?:"|$)|[^,"])+/g
 const IS_WAIT = /^wait(?=[\s=;]|$)/i
 const WAIT = /^wait\s*=\s*(?:"(\d{1,15})"|(\d{1,15}))\s*(?:;|$)/i
 
-/** Seconds of `Prefer: wait=N` (RFC 7240 section 4.3), the first one, capped; a preference that cannot be read is ignored, as that standard says. */
+/** Seconds of the first `Prefer: wait=N` (RFC 7240 section 4.3), capped; an invalid preference is ignored. */
 export function waitOf(request: FastifyRequest): number {
   const prefer = request.headers['prefer']
   const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')

@@ -8,16 +8,16 @@ import { oneAtATime } from './pipelining.ts'
 
 /** How long each part of closing may take, ms. */
 export const DRAINING = {
-  /** Answers end their connections, while new ones are still taken: whoever is in the middle of something gets to know. */
+  /** Time in which answers end their connections, while new connections are still accepted. */
   LINGER_MS: 250,
-  /** From then on what still arrives is refused. */
+  /** Time after which arriving requests are refused. */
   REFUSE_AFTER_MS: 1_000,
   /** How often idle connections are ended after the listener is closed, and when all others are. */
   REAP_EVERY_MS: 50,
   DRAIN_MS: 8_000,
 } as const
 
-/** The server whose listener asks for admission first: what is refused, or waits, has not got to Fastify. */
+/** A server that asks admission first: refused and waiting requests have not reached Fastify. */
 export function admittingServer(admission: Admission, malformed: Malformed) {
   return (handle: RequestListener, options: FastifyServerOptions): Server => {
     const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
@@ -28,9 +28,9 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
       malformed.note(request, response)
       inTurn(request, response)
     })
-    // Node would drop what comes after so many headers, in silence; their bytes are limited anyway
+    // Node would silently drop headers above a number; their bytes are limited anyway
     server.maxHeadersCount = 0
-    // or Node would answer what it does not expect by itself, without a word
+    // or Node would answer an unknown expectation by itself, without a body
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_, socket) => refuseTunnel(socket as Socket, malformed))
     server.keepAliveTimeout = keepAliveTimeout
@@ -42,7 +42,7 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
   }
 }
 
-/** Node looks at the clock before it reads. A request that came while the event loop was late is read in this turn, and served. */
+/** Ends an idle socket. Node checks the clock before it reads: a request that came while the loop was late counts. */
 function endUnlessHeard(socket: Socket): void {
   const { bytesRead } = socket
   setImmediate(() => {
@@ -66,9 +66,9 @@ interface Options {
 }
 
 /**
- * Closing without a failed request. First every answer says that its connection ends with it, and the listener stays open: a client that has just sent
- * something on a kept connection, or is about to, is served. Then the listener closes, what is under way ends, and connections on which nobody
- * has said anything meanwhile are ended.
+ * Closes without a failed request. First, every answer ends its connection and the listener stays open, which serves
+ * clients that have just sent a request on a kept connection. Then the listener closes, requests under way end, and
+ * idle connections are ended.
  */
 export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): void {
   let closingSince: number | undefined
@@ -80,7 +80,7 @@ export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): v
   app.addHook('preClose', (done) => {
     closingSince = performance.now()
     endWaits()
-    // neither keeps a process that has no connection: one that could not listen never closes
+    // these timers keep no process alive: a server that failed to listen stays without a `close`
     const last = setTimeout(() => app.server.closeAllConnections(), DRAINING.DRAIN_MS).unref()
     let reaper: NodeJS.Timeout | undefined
     app.server.once('close', () => {

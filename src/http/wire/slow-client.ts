@@ -11,9 +11,10 @@ export interface Suspect {
 }
 
 /**
- * Calls `blame` when the client itself was slow. Node goes by the clock, and looks at it before it reads: it would answer 408 to a request that
- * came whole while the event loop was late, and to one whose body this server has not read yet. So a client is slow when a turn of the loop
- * has brought nothing more. A connection on which nothing was ever sent ends without an answer: its client could take it for that of its first request.
+ * Calls `blame` when the client itself was slow. Node checks the clock before it reads. It would answer 408 to a
+ * request that arrived while the event loop was late, or whose body this server has not read yet. So a client is slow
+ * when a turn of the loop has read no more bytes. A connection without any request ends without an answer: its client
+ * could take it for the answer to its first request.
  */
 export function ifSlow(suspect: Suspect, blame: () => void): void {
   const { socket, last, patienceMs } = suspect

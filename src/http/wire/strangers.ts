@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
 /**
- * Connections on which no caller has proved who calls, counted by address. Above the bound the oldest one without a request is ended, and where
- * each has one, the new connection is answered 429. A caller whose credential was accepted is counted no longer.
+ * Connections without an accepted credential, counted by address. Above the bound, the oldest connection without a
+ * request is ended. When each has a request, the new connection is answered 429.
  */
 export interface StrangerBounds {
   /** Connections of one IPv4 address, or of one IPv6 network of 64 bits. */
@@ -95,7 +95,7 @@ function refuse(socket: Socket): void {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** An IPv4 address as it is, whatever family the socket has; of an IPv6 address its first 64 bits, which one site has for itself. */
+/** An IPv4 address, also on an IPv6 socket; the first 64 bits of an IPv6 address, which one site owns. */
 export function networkOf(address: string): string {
   const v4 = MAPPED.exec(address)?.[1]
   if (v4 !== undefined || !address.includes(':')) return v4 ?? address

@@ -23,8 +23,8 @@ export function acceptStrictJson(app: FastifyInstance): void {
 }
 
 /**
- * For the one route that answers 200 whatever the body: what is not strict JSON arrives as undefined. A payload that was accepted at its caps comes back
- * here with more around it, so there is room for that.
+ * For the route that answers 200 to any body: a body that is not strict JSON arrives as undefined. There is room for a
+ * payload of the largest size with the members around it.
  */
 export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   app.removeAllContentTypeParsers()
@@ -35,10 +35,10 @@ export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   })
 }
 
-/** Reading a body takes a few ms for 256 KiB, and so does what follows. */
+/** Reading and judging a body of 256 KiB each take a few ms. */
 const LARGE_BYTES = 32 * 1024
 
-/** What follows a large body has a turn of the event loop to itself, so that nobody waits for both. */
+/** Gives the work after a large body a turn of the event loop, so that no other request waits for both. */
 function afterATurn({ length }: Buffer, follow: () => void): void {
   if (length > LARGE_BYTES) setImmediate(follow)
   else follow()
@@ -66,7 +66,7 @@ function checkMediaType(request: FastifyRequest): void {
   }
 }
 
-/** How often a header stands in the request: Node keeps only the first of some. */
+/** The number of times that a header occurs in the request: Node keeps only the first of some. */
 export function countOf({ raw }: { readonly raw: IncomingMessage }, header: string): number {
   const { rawHeaders } = raw
   let count = 0

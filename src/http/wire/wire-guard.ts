@@ -46,7 +46,7 @@ function unlikeTarget(target: string): string | undefined {
     return 'the target of the request must be a path that begins with `/`, without host and fragment'
   return isEscaped(target)
     ? undefined
-    : 'an escape in the target of the request is none: write `%`, two hexadecimal digits, and UTF-8'
+    : 'the target of the request has an invalid escape: write `%`, two hexadecimal digits, and UTF-8'
 }
 
 function isEscaped(target: string): boolean {
@@ -65,8 +65,8 @@ const ODD_SEGMENT = /\/(?:\.{0,2}\/|\.{1,2}$)/
 const ENDING_IN_SLASH: ReadonlySet<string> = new Set(['/', '/console/'])
 
 /**
- * Whether the path is written in the one way that names a route. Two names of one thing are what a proxy, a log or a rule misses, so every
- * other spelling leads nowhere, for everybody.
+ * Tells whether the path has the one spelling that names a route. A proxy, a log or a rule may miss a second spelling,
+ * so every other one is 404.
  */
 function isPlain(target: string): boolean {
   const [path = ''] = target.split('?', 1)
@@ -77,7 +77,7 @@ function isPlain(target: string): boolean {
 /** A `token` of RFC 9110 section 5.6.2. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Parsers before llhttp 9 (Node 20.19.0 and 20.19.1) take `Content-Length : 5` for some other header, where a proxy may have read the body. */
+/** Parsers before llhttp 9 (Node 20.19.0 and 20.19.1) misread `Content-Length : 5`, which a proxy may accept. */
 function unlikeNames({ rawHeaders }: IncomingMessage): string | undefined {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (!NAME.test(rawHeaders[i] as string)) return 'the name of a header has characters that no name has'
@@ -96,7 +96,7 @@ function unlikeHost(request: IncomingMessage): string | undefined {
     : 'the Host header must be a name or an address, and a port'
 }
 
-/** A coding below `chunked` would leave us with something else than the body, and a chunked HTTP/1.0 is faulty (RFC 9112 section 6.1). */
+/** A coding below `chunked` would hide the body, and chunked HTTP/1.0 is faulty (RFC 9112 section 6.1). */
 function unlikeFraming(request: IncomingMessage): string | undefined {
   const coding = request.headers['transfer-encoding']
   if (coding === undefined) return undefined
