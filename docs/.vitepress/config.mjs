@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { defineConfig } from 'vitepress'
+import { portable } from '../../src/playground/portable.mjs'
 import { diagram } from './mermaid.mjs'
 import { anchorOf, files, resolveLink, rewritten, root } from './pages.mjs'
 import { sidebar } from './sidebar.mjs'
@@ -36,7 +37,13 @@ export default defineConfig({
   cleanUrls: false,
   metaChunk: true,
   // the index of the search is one file
-  vite: { build: { chunkSizeWarningLimit: 4000 } },
+  vite: {
+    // that of the root is the console's
+    configFile: false,
+    build: { chunkSizeWarningLimit: 4000 },
+    plugins: [portable()],
+    worker: { format: 'es', plugins: () => [portable()] },
+  },
   markdown: {
     anchor: { slugify: anchorOf },
     config: (markdown) => {
@@ -50,6 +57,7 @@ export default defineConfig({
       { text: 'Tutorials', link: '/tutorials/first-call' },
       { text: 'How-to', link: '/how-to/' },
       { text: 'Reference', link: '/reference/' },
+      { text: 'Playground', link: '/playground' },
       { text: 'Explanation', link: '/explanation/how-proofs-work' },
       {
         text: version,

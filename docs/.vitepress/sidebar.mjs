@@ -20,6 +20,7 @@ export const sidebar = [
       page('Guard a Python agent', '/python/'),
       page('Guard a coding agent', '/hooks'),
       page('Write policies', '/cookbook'),
+      page('Playground', '/playground'),
       page('Test and change policies', '/author-tools'),
       page('Review calls', '/reviewing'),
       page('Sign in', '/signing-in'),

@@ -1,4 +1,13 @@
 import DefaultTheme from 'vitepress/theme'
+import { defineAsyncComponent } from 'vue'
 import './style.css'
 
-export default DefaultTheme
+/** @type {import('vitepress').Theme} */
+export default {
+  extends: DefaultTheme,
+  enhanceApp({ app }) {
+    // loaded on its page alone
+    const load = async () => (await import('./playground/playground.mjs')).Playground
+    app.component('Playground', defineAsyncComponent(load))
+  },
+}

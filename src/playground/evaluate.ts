@@ -1,0 +1,111 @@
+/*
+ * The evaluator of the playground: a bundle and a request, both as texts, become findings, a verdict and its explanation.
+ * It runs in a worker of a browser, and imports policy, contract and domain only. Start reading at `evaluate`.
+ */
+import { parse } from 'yaml'
+import type { JsonObject } from '../contract/json.ts'
+import { parseRequest } from '../contract/strict-json.ts'
+import { prepareBundle } from '../policy/bundle/load.ts'
+import type { BundleText } from '../policy/check/check.ts'
+import type { CompiledSnapshot } from '../policy/evaluate/compile.ts'
+import {
+  callOfRequest,
+  type ExplainRequest,
+  strangersIn,
+  usedOf,
+} from '../policy/evaluate/explain-request.ts'
+import { explainOutcome, printExplanation } from '../policy/evaluate/explain.ts'
+import type { Explanation } from '../policy/evaluate/explanation.ts'
+import { callUnder } from '../policy/language/limits.ts'
+import type { Diagnostic } from '../policy/report/diagnostics.ts'
+
+export interface Evaluated {
+  /** Errors first, as `countersign check` lists them. */
+  readonly diagnostics: readonly Diagnostic[]
+  /** Absent when the files do not check: no test ran. */
+  readonly tests?: readonly TestResult[]
+  readonly decision?: Decision
+  /** Why there is no decision. */
+  readonly problem?: string
+}
+
+export interface TestResult {
+  readonly name: string
+  /** Empty when it passed. */
+  readonly problems: readonly string[]
+}
+
+export interface Decision {
+  readonly verdict: 'allow' | 'review' | 'reject'
+  /** What `countersign explain` prints. */
+  readonly text: string
+}
+
+/**
+ * Checks the bundle, runs its tests, and explains the decision about the request.
+ *
+ * @param request the JSON of a request to explain (docs/author-tools.md)
+ * @param now ms since 1970, for rules with a time
+ */
+export async function evaluate(
+  files: readonly BundleText[],
+  request: string,
+  now: number,
+): Promise<Evaluated> {
+  const prepared = await prepareBundle(files, { now })
+  const tests = prepared.results?.map(({ case: { name }, problems }) => ({ name, problems }))
+  const diagnostics = prepared.ok ? prepared.ir.head.diagnostics : prepared.diagnostics
+  const found = { diagnostics, ...(tests && { tests }) }
+  if (!prepared.ok) return { ...found, problem: 'the bundle does not load' }
+  try {
+    const explanation = await explain(prepared.snapshot, requestOf(request), now)
+    const decision = { verdict: explanation.outcome.verdict, text: printExplanation(explanation) }
+    return { ...found, decision }
+  } catch (error) {
+    return { ...found, problem: (error as Error).message }
+  }
+}
+
+/** The first call that a test of the bundle describes, as a request; undefined when there is none. */
+export function exampleRequest(files: readonly BundleText[]): string | undefined {
+  for (const { path, text } of files) {
+    if (!path.startsWith('rules/')) continue
+    const { tool, tests } = (parse(text, { logLevel: 'silent' }) ?? {}) as { tool?: unknown; tests?: unknown }
+    const cases = Array.isArray(tests) ? (tests as readonly { tool?: unknown; payload?: unknown }[]) : []
+    for (const { tool: own = tool, payload } of cases)
+      if (typeof own === 'string' && typeof payload === 'object')
+        return JSON.stringify({ tool_name: own, payload }, null, 2)
+  }
+  return undefined
+}
+
+function requestOf(text: string): ExplainRequest {
+  const value = parseRequest(new TextEncoder().encode(text), { longTextsIn: 'payload' })
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TypeError('a request is a JSON object')
+  const { tool_name, payload = {} } = value as JsonObject
+  if (typeof tool_name !== 'string') throw new TypeError('`tool_name` is missing: it names the tool')
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
+    throw new TypeError('`payload` must be a JSON object')
+  return value as unknown as ExplainRequest
+}
+
+async function explain(
+  snapshot: CompiledSnapshot,
+  request: ExplainRequest,
+  now: number,
+): Promise<Explanation> {
+  const call = callOfRequest(request, now)
+  if (call === undefined) throw new TypeError('`time` must be a date and time as RFC 3339 has it')
+  if (request.agent !== undefined && !snapshot.mayUse(snapshot.agentOf(call.tenant, call.agent), call.tool))
+    return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
+  const [error] = snapshot.checkPayload(call.tool, call.payload)
+  if (error !== undefined)
+    throw new TypeError(
+      `the payload does not fit the contract: ${error.pointer || 'payload'} ${error.message}`,
+    )
+  const [stranger] = strangersIn(request, snapshot)
+  if (stranger !== undefined)
+    throw new TypeError(`\`used\` names \`${stranger}\`, which is no limit of the tool`)
+  return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
+}
