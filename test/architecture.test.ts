@@ -53,6 +53,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   mcp: ['contract', 'system', '@countersign/sdk'],
   hook: ['contract', 'system', '@countersign/sdk'],
   console: ['contract', 'domain'],
+  playground: ['contract', 'domain', 'policy'],
   settings: [
     'contract',
     'domain',

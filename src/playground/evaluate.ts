@@ -1,6 +1,7 @@
-/*
- * The evaluator of the playground: a bundle and a request, both as texts, become findings, a verdict and its explanation.
- * It runs in a worker of a browser, and imports policy, contract and domain only. Start reading at `evaluate`.
+/**
+ * Holds: the playground: a bundle and a request, both as texts, become findings, a verdict and its explanation.
+ * Imports: contract, domain, policy.
+ * Start: evaluate.ts, then worker.ts, which runs it in a browser.
  */
 import { parse } from 'yaml'
 import type { JsonObject } from '../contract/json.ts'

@@ -27,10 +27,11 @@ export const hash = (_: 'sha256', data: string | Uint8Array, encoding: Encoding 
   digestIn(encoding, bytesOf(data))
 
 /** `node:crypto`, for SHA-256 alone. */
-export function createHash(_: 'sha256'): {
+export function createHash(algorithm: 'sha256'): {
   update(data: string | Uint8Array): ReturnType<typeof createHash>
   digest(encoding: Encoding): string
 } {
+  if (algorithm !== 'sha256') throw new TypeError(`no hash ${String(algorithm)} in a browser`)
   let all: Uint8Array = new Uint8Array()
   const hasher = {
     update: (data: string | Uint8Array) => {

@@ -66,6 +66,16 @@ const verdictOf = (page: Page): ReturnType<Page['locator']> => page.locator('.re
 const callOf = (page: Page): ReturnType<Page['locator']> => page.locator('#playground-request')
 
 describe('the playground', () => {
+  it('knows every recipe that the cookbook links to', async () => {
+    const cookbook = readFileSync(join(root, 'docs/cookbook.md'), 'utf8')
+    const linked = [...cookbook.matchAll(/playground\.md#recipe=([\w-]+)/g)].map(([, name]) => name)
+    const page = await open('')
+    const known = await page.getByLabel('Recipe').locator('option').allTextContents()
+    expect(linked.length).toBeGreaterThan(10)
+    expect(linked.filter((name) => !known.includes(name ?? ''))).toEqual([])
+    await page.close()
+  })
+
   it('opens a recipe by link, and decides anew with each change of the call', async () => {
     const page = await open('#recipe=spending-limit')
     await page.getByText('Tests (4 of 4 passed)').waitFor()

@@ -1,5 +1,6 @@
 /*
- * A playground as the fragment of a link: `#recipe=NAME`, or `#bundle=` with files and request, deflated. A browser sends a fragment to no server.
+ * A playground as the fragment of a link: `#recipe=NAME`, or `#bundle=` with files and request, deflated.
+ * A browser sends a fragment to no server.
  */
 const base64url = (bytes) =>
   btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''))
