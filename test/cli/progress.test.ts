@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { counted, withProgress } from '../../src/cli/terminal/progress.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
 /** A terminal of 40 columns that keeps what is written to it, and a clock that the test moves. */
 function terminal(isTTY: boolean) {
@@ -67,4 +72,19 @@ describe('withProgress', () => {
 
 it('counts with separators', () => {
   expect(counted(1234567)).toBe('1,234,567')
+})
+
+describe.runIf(process.platform === 'linux')('a command that takes its time', () => {
+  const starter = fileURLToPath(new URL('../../policies', import.meta.url))
+  const command = `'${process.execPath}' '${MAIN}' diff '${starter}' '${starter}'`
+
+  it('shows its progress on a terminal', async () => {
+    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'])
+    expect(stdout).toContain('Comparing the bundles ...')
+  })
+
+  it('prints the result alone where there is none', async () => {
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command])
+    expect(stdout + stderr).not.toContain('Comparing')
+  })
 })

@@ -10,6 +10,7 @@ import { linesOf, LongLine } from '../../system/lines.ts'
 import { exported } from '../operate/evidence-files.ts'
 import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { loadTwo, sayBeside } from './compare-bundles.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { jsonOf, onOneLine, visible } from '../terminal/visible-text.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
@@ -65,7 +66,8 @@ async function refuseUnreadable(file: string): Promise<void> {
 /** Line by line: an export may be larger than memory. */
 async function replayed(file: string, before: CompiledSnapshot, after: CompiledSnapshot): Promise<Backtest> {
   try {
-    return await replay(readExport(linesOf(exported(file), LONGEST_LINE_BYTES)), before, after)
+    const records = readExport(linesOf(exported(file), LONGEST_LINE_BYTES))
+    return await withProgress('Replaying the evidence', () => replay(records, before, after))
   } catch (error) {
     if (error instanceof ExportError || error instanceof LongLine)
       throw usage(`\`${file}\`: ${error.message}`)

@@ -6,6 +6,7 @@ import { loosens, changes } from '../../policy/diff/gate.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { loadTwo, sayBeside } from './compare-bundles.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes] [--format text|json|markdown]
@@ -33,7 +34,7 @@ export async function diff(args: readonly string[]): Promise<void> {
   const fails = values['fail-on'] === undefined ? undefined : choose(GATES, values['fail-on'], '--fail-on')
   const bundles = await loadTwo(before, after, sayBeside(values.format))
   if (bundles === undefined) return
-  const found = await diffBundles(...bundles)
+  const found = await withProgress('Comparing the bundles', () => diffBundles(...bundles))
   console.log(print(found))
   if (fails?.(found) === true) process.exitCode = EXIT.changed
 }

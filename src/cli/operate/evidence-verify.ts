@@ -2,6 +2,7 @@ import { type Proofs, verifyEvidence } from '../../evidence/verify.ts'
 import { parseDuration } from '../../policy/language/text.ts'
 import { exported, keptText } from './evidence-files.ts'
 import { EXIT, usage } from '../terminal/failure.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { verdictText } from '../author/print-verdict.ts'
 import { jsonOf } from '../terminal/visible-text.ts'
 
@@ -18,12 +19,13 @@ export interface VerifyOptions {
 export async function verifyExport(file: string, options: VerifyOptions): Promise<void> {
   const now = Date.now()
   const { checkpoint, receipt, within, json } = options
-  const verdict = await verifyEvidence(exported(file), {
+  const proofs = {
     notes: checkpoint.map(keptText),
     verifierKeys: options.key.map((file) => keptText(file).trim()),
     receipts: receipt,
     ...(within === undefined ? {} : freshWithin(durationOf(within), now)),
-  })
+  }
+  const verdict = await withProgress('Verifying the export', () => verifyEvidence(exported(file), proofs))
   const brought = { checkpoints: checkpoint.length, receipts: receipt.length, within, now }
   console.log(json ? jsonOf(verdict) : verdictText(verdict, brought))
   if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck

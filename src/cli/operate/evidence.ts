@@ -5,6 +5,7 @@ import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
 import { CliFailure, refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
 import { writeOut } from '../terminal/output.ts'
+import { counted, type Tell, withProgress } from '../terminal/progress.ts'
 import { escaped, jsonOf } from '../terminal/visible-text.ts'
 
 export const EVIDENCE_USAGE = `countersign evidence <command>
@@ -76,14 +77,20 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   const from = wholeNumber(values.after, '--after')
-  for (let after = from; ;) {
-    const query = { tenant, after: String(after), limit: String(PAGE) }
-    const lines = await copyOut(await api.exportEvidence({ query }))
-    if (lines === 0 && after === from)
-      console.error(`there is no evidence of \`${tenant}\` after record ${after}: nothing was exported`)
-    if (lines < PAGE) return
-    after += lines
+  const copyAll = async (tell: Tell): Promise<number> => {
+    for (let after = from; ;) {
+      const query = { tenant, after: String(after), limit: String(PAGE) }
+      const lines = await copyOut(await api.exportEvidence({ query }))
+      after += lines
+      if (lines < PAGE) return after - from
+      tell(`${counted(after - from)} records`)
+    }
   }
+  // records on the same terminal are progress enough
+  const isSeen = process.stdout.isTTY
+  const records = await (isSeen ? copyAll(() => undefined) : withProgress('Exporting the evidence', copyAll))
+  if (records === 0)
+    console.error(`there is no evidence of \`${tenant}\` after record ${from}: nothing was exported`)
 }
 
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
@@ -143,13 +150,13 @@ const LINE_END = 0x0a
 /** Writes what comes, as it comes, and counts the lines. */
 async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
   let lines = 0
-  async function* counted(): AsyncGenerator<Uint8Array> {
+  async function* linesCounted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of stream) {
       for (const byte of chunk) if (byte === LINE_END) lines++
       yield chunk
     }
   }
-  await writeOut(process.stdout.isTTY ? forTheEye(counted()) : counted())
+  await writeOut(process.stdout.isTTY ? forTheEye(linesCounted()) : linesCounted())
   return lines
 }
 

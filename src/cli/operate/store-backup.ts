@@ -10,6 +10,7 @@ import type { StoreArchive } from '../../store/archive.ts'
 import { breakable } from '../terminal/cancellable.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { writeOut } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { orExplain } from './store-failure.ts'
 
 const STANDARD = '-'
@@ -20,7 +21,9 @@ export async function exportStore(config: Config, file: string): Promise<void> {
   if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
   const { totals } = await orExplain('export the store', () =>
     breakable('the export', (signal) =>
-      fromArchive(config, (archive) => writeFileWhole(file, (sink) => writeBackup(archive, sink), signal)),
+      withProgress('Exporting the store', () =>
+        fromArchive(config, (archive) => writeFileWhole(file, (sink) => writeBackup(archive, sink), signal)),
+      ),
     ),
   )
   console.log(`wrote ${file}: ${counted(totals)}`)
@@ -57,9 +60,9 @@ export async function restoreStore(config: Config, file: string, options: Restor
     breakable('the restore', async (signal) => {
       const read = (): Readable =>
         addAbortSignal(signal, file === STANDARD ? process.stdin : createReadStream(file))
-      if (file !== STANDARD) await verifyBackup(read())
+      if (file !== STANDARD) await withProgress('Reading the backup', () => verifyBackup(read()))
       const restore = await openRestore(config, options)
-      return restoreBackup(read(), restore, signal)
+      return withProgress('Restoring the store', () => restoreBackup(read(), restore, signal))
     }),
   )
   console.log(`restored into ${config.store.shown}, read back and compared: ${counted(totals)}`)

@@ -2,6 +2,7 @@ import { openArchive } from '../../app/store.ts'
 import { type Config } from '../../settings/config.ts'
 import { type CheckReport, checkStore } from '../../gateway/integrity/store.ts'
 import { EXIT } from '../terminal/failure.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { orExplain } from './store-failure.ts'
 import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
 
@@ -10,7 +11,7 @@ export async function checkStoreOf(config: Config, format: 'text' | 'json'): Pro
   const report = await orExplain('check the store', async () => {
     const archive = await openArchive(config)
     try {
-      return await checkStore(archive)
+      return await withProgress('Checking the store', () => checkStore(archive))
     } finally {
       await archive.close()
     }
