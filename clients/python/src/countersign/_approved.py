@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _running: ContextVar[Run] = ContextVar("countersign_running")
 
 
 @contextmanager
-def running(approved: JsonObject) -> Iterator[Run]:
+def running(approved: JsonObject) -> Generator[Run, None, None]:
     """While it is open, the function of `checked` may run with these arguments."""
     run = Run(approved)
     token = _running.set(run)
@@ -66,7 +66,7 @@ def checked(function: Callable[..., Any], context: type | tuple[type, ...]) -> C
 
 
 @contextmanager
-def _kept_error() -> Iterator[Run]:
+def _kept_error() -> Generator[Run, None, None]:
     run = _running.get()
     try:
         yield run

@@ -68,7 +68,7 @@ def _proposal_only(core: Core, progress: Progress, options: Options, keep_payloa
 
 
 def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
-    """The contracts of these tools, of all where none is named. Follows `more` of each answer until all have arrived."""
+    """The contracts of these tools, or of all tools. Follows `more` of each answer until all have arrived."""
     patience = Patience(core.clock)
     contracts: list[JsonObject] = []
     page, left = list(names[:_NAMES_AT_ONCE]), list(names[_NAMES_AT_ONCE:])
