@@ -3,18 +3,18 @@ import type { DumpEntry, EventEntry, Fault, LimitEntry, MemberEntry, RecordEntry
 import { STORE_LIMITS } from './store.ts'
 
 /*
- * The laws of store.ts that can be checked on data at rest, over the stream of one partition: no memory grows with it. `check` reports what is
- * found; `export` and `restore` refuse it, because what the port would not have taken cannot be promised to come back.
+ * Checks the laws of store.ts on stored data, over the stream of one partition and in constant memory. `check` reports
+ * each fault. `export` and `restore` refuse it, because a store would not take such data back.
  */
 export interface LawCheck {
   take(entry: DumpEntry): Fault[]
-  /** What is only known at the end. */
+  /** The faults that only the end of the stream shows. */
   end(): Fault[]
 }
 
 /**
- * A window holds 24 buckets and the partial one. When a limit's window is made shorter, a bucket of before may be counted at a moment that is
- * still to come (src/domain/limit-window.ts), so a few more are in order.
+ * The most buckets of a window: 24, the partial one, and a few spare ones. After a limit's window becomes shorter, a
+ * bucket of the longer window may lie in the future (src/domain/limit-window.ts).
  */
 const MOST_BUCKETS = 24 + 1 + 7
 const WIDEST_BUCKET_MS = Math.ceil(STORE_LIMITS.windowMs / 24)
@@ -65,7 +65,7 @@ export function createLawCheck(): LawCheck {
   }
 }
 
-/** What an entry is called in a sentence. */
+/** Names an entry in a sentence. */
 export function nameOf(entry: DumpEntry): string {
   switch (entry.kind) {
     case 'event':
@@ -82,7 +82,7 @@ export function nameOf(entry: DumpEntry): string {
   }
 }
 
-/** Names may hold any characters; a terminal should not get them as they are. */
+/** Escapes the characters of a name that a terminal would interpret. */
 export function shown(text: string): string {
   return `\`${JSON.stringify(text).slice(1, -1)}\``
 }

@@ -1,37 +1,49 @@
 import type { IndexEntry, StoredEvent, StoredRecord } from './store.ts'
 
 /*
- * The second, small port of a store: everything that is in it, as a stream. `countersign store export`, `restore` and `check` stand on it
- * and on nothing else, so each of them works on every adapter, and a backup of one is brought back on another.
+ * The second, small port of a store: its whole content, as a stream. `countersign store export`, `restore` and `check`
+ * use only this port. So each of them works on every adapter, and a backup of one adapter restores into another.
  *
- * What a partition yields, in this order, whatever the adapter: its head, then events by number, index entries by (index, score, member),
- * limits by name, records by (type, id). Text is ordered by code unit. So the same content is the same stream.
+ * A partition yields, on every adapter, in this order:
+ * - its head
+ * - events by number
+ * - index entries by (index, score, member)
+ * - limits by name
+ * - records by (type, id)
+ *
+ * Text is ordered by code unit. So equal contents yield equal streams.
  */
 export interface StoreArchive {
   /** The store's clock, ms since 1970. */
   now(): number
-  /** The latest time that the store has seen, ms since 1970: a store that takes its place must not be before it (S12). */
+  /** The latest time that the store has seen, ms since 1970. A store that replaces it must not be earlier (S12). */
   time(): Promise<number>
-  /** Names of all partitions, in order. Who takes them before the first dump misses nothing that a dumped partition speaks of. */
+  /**
+   * Names of all partitions, in order. Take them before the first dump, so that no partition that a dump mentions is
+   * missed.
+   */
   partitions(): Promise<string[]>
   /**
-   * Everything in the partition at one moment. Memory does not grow with it.
+   * Everything in the partition at one moment, in constant memory.
    *
-   * @throws StoreMoved at the end, when the partition was changed meanwhile: what was yielded is to be thrown away
+   * @throws StoreMoved at the end, when the partition changed during the dump: discard all entries
    */
   dump(partition: string): AsyncIterable<DumpEntry>
   close(): Promise<void>
 }
 
-/** An empty store that is being filled: nobody can open it before `publish`. What was loaded can be read back by the methods of an archive. */
+/**
+ * An empty store while a restore fills it. No gateway can open it before `publish`. The archive methods read back the
+ * loaded entries.
+ */
 export interface StoreRestore extends StoreArchive {
-  /** Takes an entry as it was dumped; a partition's events come in order. */
+  /** Loads an entry of a dump. A partition's events must arrive in order. */
   load(partition: string, entry: StoredEntry): Promise<void>
-  /** Ends the loading: heads, the time of the store, and another epoch than any before (S19). */
+  /** Ends the loading: writes the heads, the time of the store, and a new epoch (S19). */
   settle(time: number): Promise<void>
-  /** From now on it is an ordinary store. Closes it. */
+  /** Makes it an ordinary store, and closes it. */
   publish(): Promise<void>
-  /** Leaves the place as empty as it was. Closes it. */
+  /** Empties the place again, and closes it. */
   abandon(): Promise<void>
 }
 
@@ -40,7 +52,7 @@ export type StoredEntry = EventEntry | MemberEntry | LimitEntry | RecordEntry
 
 export interface HeadEntry {
   readonly kind: 'head'
-  /** Number of the last event that was given out, 0 when none was. */
+  /** Number of the last event, 0 without events. */
   readonly last: number
 }
 
@@ -53,12 +65,12 @@ export interface MemberEntry extends IndexEntry {
   readonly index: string
 }
 
-/** What was charged to a limit (src/domain/limit-window.ts). */
+/** The charges of a limit (src/domain/limit-window.ts). */
 export interface LimitEntry {
   readonly kind: 'limit'
   readonly limit: string
   readonly width: number
-  /** Number and amount, by number. */
+  /** Pairs of bucket number and amount, ordered by number. */
   readonly buckets: readonly (readonly [number, number])[]
 }
 
@@ -68,27 +80,31 @@ export interface RecordEntry extends StoredRecord {
   readonly id: string
 }
 
-/** Something that is there and can be no entry: only the adapter can see it. */
+/** Stored data that cannot be an entry. Only the adapter can see it. */
 export interface FaultEntry extends Fault {
   readonly kind: 'fault'
 }
 
 export interface Fault {
-  /** The law that it breaks, as numbered in store.ts. */
+  /** The law that is broken, as numbered in store.ts. */
   readonly law: string
-  /** What, in one sentence. */
+  /** One sentence that describes the fault. */
   readonly what: string
 }
 
-/** Others write to the partition: it was never still for as long as reading it took. */
+/** The partition changed during every attempt to read it. */
 export class StoreMoved extends Error {
   override readonly name = 'StoreMoved'
 }
 
-/** A partition that changes all the while is read so often. */
+/** Attempts to read a partition that keeps changing. */
 const TRIES = 5
 
-/** Reads a partition, and again when it was changed meanwhile. @throws StoreMoved when it was never still */
+/**
+ * Reads a partition, again after each change.
+ *
+ * @throws StoreMoved when it changed during every attempt
+ */
 export async function untilStill<T>(read: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -99,7 +115,7 @@ export async function untilStill<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The place of a restore is not empty, or that of an archive is. */
+/** The place of a restore is not empty, or the place of an archive is. */
 export class WrongPlace extends Error {
   override readonly name = 'WrongPlace'
 }

@@ -2,8 +2,8 @@ import { STORE_LIMITS } from './store.ts'
 import type { Claim, Commit, Guard, RangeBounds, Write } from './store.ts'
 
 /*
- * Arguments are checked before anything is queued, so that one bad call can never hurt another (S16). Every check throws
- * a TypeError (wrong kind) or a RangeError (too long, too large) that names the argument.
+ * Checks arguments before anything is queued, so that a bad call cannot hurt another (S16). Every check throws a
+ * TypeError (wrong kind) or a RangeError (too long, too large) that names the argument.
  */
 
 export function checkPartition(partition: string): void {

@@ -2,15 +2,15 @@ import type { Clock } from './clock.ts'
 import { behindText, type CommitResult, type StoreHealth, StoreUnavailable } from './store.ts'
 
 /**
- * Partitions that have seen a later time than it is: the clock of their server was set back, or another server took over whose clock is behind. Their commits are late
- * until it has caught up, while all else goes on.
+ * Partitions that have seen a later time than the store's clock shows. Their server's clock was set back, or a server
+ * with a slower clock took over. Their commits are late until the clock catches up; all other partitions work.
  */
 export interface Behind {
-  /** What became of a commit. */
+  /** Records the result of a commit. */
   committed(partition: string, result: CommitResult): void
-  /** Nothing is given out that could not be written down. @throws StoreUnavailable */
+  /** Refuses to lease entries whose completion could not be written. @throws StoreUnavailable */
   refuse(partition: string, seen: number): never
-  /** How far the clock is behind the latest of what they have seen; nothing where that is over everywhere. */
+  /** How far the clock is behind the latest time of these partitions; empty when no partition is ahead. */
   health(): Pick<StoreHealth, 'behindMs'>
 }
 

@@ -1,11 +1,11 @@
-/** Where time comes from; injectable for tests. Both in ms; `monotonic` counts from anywhere but never jumps. */
+/** Sources of time; injectable for tests. Both in ms. `monotonic` starts anywhere but never jumps. */
 export interface ClockSources {
   wall(): number
   monotonic(): number
 }
 
 export interface Clock {
-  /** Whole ms since 1970. Never goes backwards (S12). */
+  /** Whole ms since 1970; never decreases (S12). */
   now(): number
 }
 
@@ -15,9 +15,10 @@ export const systemClock: ClockSources = {
 }
 
 /**
- * A clock that starts at the later of the wall clock and `floor` (the last time a former process persisted) and then runs on
- * the monotonic clock. When the wall clock jumps forward it follows, because expiring early is the safe side; when the wall clock
- * is set back it goes on as if nothing had happened, so nothing lives longer than it was granted (S12).
+ * Creates a clock that starts at the later of the wall clock and `floor`, the last time that a former process
+ * persisted. Then it follows the monotonic clock. When the wall clock jumps forward, this clock follows, because
+ * expiring early is the safe side. When the wall clock is set back, this clock continues unchanged, so nothing outlives
+ * its term (S12).
  */
 export function createClock(floor: number, sources: ClockSources = systemClock): Clock {
   let base = Math.max(sources.wall(), floor)
@@ -35,12 +36,13 @@ export function createClock(floor: number, sources: ClockSources = systemClock):
   }
 }
 
-/** How fast it runs while it is ahead. */
+/** Its pace while it is ahead. */
 const PACE_AHEAD = 0.5
 
 /**
- * A clock that follows the one of a server. While that is behind, because it was set or slewed back or another server took over, this one runs at half pace until they
- * are the same again: it never goes backwards (S12), nothing that waits hangs, and gateways that share a server do not stay apart for as long as they run.
+ * Creates a clock that follows a server's clock. While the server's clock is behind (set back, slewed, or another
+ * server took over), this clock runs at half pace. So it never runs backwards (S12), no wait hangs, and gateways that
+ * share a server converge.
  */
 export function createFollower(sources: ClockSources): Clock {
   let current = sources.wall()

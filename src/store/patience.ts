@@ -1,17 +1,17 @@
 /*
- * Whether a server or a disk says nothing, or we did not listen: a gateway that stood still for a moment (a pause of its machine, or of its own) finds the
- * answers behind the timers that are due by then.
+ * Distinguishes a silent server or disk from a pause of this process. After a pause (of the machine or the process),
+ * answers are queued behind the timers that are already due.
  */
 
-/** A pause of ours counts as no more than one of these parts. */
+/** The number of parts of a wait; a pause of this process counts as at most one part. */
 const PARTS = 4
 
-/** Rejects when `work` is not done in `ms` in which we listened; what it does later is of no interest then. */
+/** Rejects when `work` is not done within `ms` of listening. Its later outcome is ignored. */
 export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const silence = new Promise<never>((_, reject) => {
     const listen = (parts: number): void => {
-      // what has come until then is read first
+      // reads the answers that have arrived first
       if (parts === 0) setImmediate(() => reject(new Error(`no answer within ${ms} ms`)))
       else timer = setTimeout(() => listen(parts - 1), ms / PARTS)
     }
@@ -24,7 +24,7 @@ export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** Calls `act` after `ms`, when what has come until then was read. */
+/** Calls `act` after `ms`, once the answers that have arrived by then are read. */
 export function afterSilence(act: () => void, ms: number): NodeJS.Timeout {
   return setTimeout(() => setImmediate(act), ms)
 }

@@ -4,36 +4,47 @@
  * Start: store.ts, then embedded/store.ts or redis/store.ts.
  */
 /**
- * The store port: one mini-transaction, seven reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
+ * The store port: one mini-transaction, seven reads, one lease. Adapters hold no business rule; verbs in gateway/ hold
+ * no store detail.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
  *
- * S01 atomic      a commit applies all of its writes and events, or none of them.
- * S02 durable     when `commit` resolves with `ok: true`, its effects survive a crash at the stated `durability`.
- * S03 guards      all guards are checked before any write; a commit with a failing guard changes nothing and names every guard that failed.
- * S04 isolation   a reader sees all of a commit or none of it; partitions never see one another.
- * S05 order       `range` is ordered by score, then by member in code unit order; `reverse` is its exact mirror; `count` says how many there are.
- * S06 dense       events of a partition are numbered 1, 2, 3, ... without gap, in commit order; those of one commit are consecutive.
- * S07 lease       `claimDue` gives an item to one claimant at a time; it comes back when its lease ends; removing the entry ends it.
- * S08 fence       a commit that reaches the store after its deadline changes nothing (`late`).
- * S09 deadline    every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. A call without one has `STORE_LIMITS.callMs`.
- * S10 revision    a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
- * S11 watch       `watch` resolves after a later commit in the partition (one that wrote `record`, when that is named), or when its signal
- *                 aborts; it may miss, so callers re-read.
- * S12 time        `now()` is the store's clock in ms since 1970; it never goes backwards, not even over a restart.
- * S13 closed      after `close` every call fails with `StoreUnavailable`; only `now` and a second `close` still answer, `health` says not ready, and watchers wake.
- * S14 identity    a record and an event carry the id of the commit that wrote them. A guard that names it holds for what that commit wrote only: a revision
- *                 that was forgotten may be written again, and be another.
- * S15 member      a member is in an index at most once: adding it moves it and removing it ends it, whatever its score was.
- * S16 limits      an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError and changes nothing, its neighbours included.
- * S17 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
- * S18 limit       a commit with a limit guard applies only when what is charged to the limit in the window that ends with it, and the guard's
- *                 amount more, is `atMost` at the most: so commits that guard a limit and charge it never exceed it together. A window never
- *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional, and
- *                 shortens the limit's window only in a commit that guards it. `charged` is what a guard would find.
- * S20 room        `shortOfRoom` answers before `commit` refuses for want of room: between the two, commits are taken.
- * S19 epoch       the epoch of a partition changes whenever the store may have forgotten what it acknowledged: when a replica takes over, when a
- *                 server comes back that others may outrun, and with every restore. A commit with an epoch guard applies only in that epoch.
+ * S01 atomic: a commit applies all of its writes and events, or changes nothing.
+ * S02 durable: when `commit` resolves with `ok: true`, its effects survive a crash at the stated `durability`.
+ * S03 guards: the store checks all guards before any write. A commit with a failing guard changes nothing and names
+ *   every guard that failed.
+ * S04 isolation: a reader sees a whole commit or nothing of it. Partitions never see one another.
+ * S05 order: `range` is ordered by score, then by member in code unit order. `reverse` is its exact mirror. `count`
+ *   is its length.
+ * S06 dense: events of a partition are numbered 1, 2, 3, ... without gap, in commit order. Those of one commit are
+ *   consecutive.
+ * S07 lease: `claimDue` gives an item to one claimant at a time. It is due again when its lease ends. Removing the
+ *   entry ends the lease.
+ * S08 fence: a commit that reaches the store after its deadline changes nothing (`late`).
+ * S09 deadline: every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. Without a
+ *   deadline, a call has `STORE_LIMITS.callMs`.
+ * S10 revision: a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
+ * S11 watch: `watch` resolves after a later commit in the partition, or when its signal aborts. With `record`, that
+ *   commit wrote the record. It may miss a commit, so callers re-read.
+ * S12 time: `now()` is the store's clock in ms since 1970. It never runs backwards, not even over a restart.
+ * S13 closed: after `close` every call fails with `StoreUnavailable`, and watchers wake. Only `now` and a second
+ *   `close` still answer; `health` says not ready.
+ * S14 identity: a record and an event carry the id of the commit that wrote them. A guard that names the id holds for
+ *   that commit's write only, because a store that forgot a revision may write the same number again.
+ * S15 member: a member is in an index at most once. Adding moves it and removing ends it, whatever its score was.
+ * S16 limits: an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError. It changes nothing and
+ *   affects no other call.
+ * S17 mark: a mark indexes the commit's first event by its number, in the same commit. A commit without events has no
+ *   mark.
+ * S18 limit: a commit with a limit guard applies only when the charges in the window that ends with it, plus the
+ *   guard's amount, are at most `atMost`. So commits that guard and charge a limit never exceed it together. A window
+ *   counts at least its charges. It counts an older charge for at most a 24th of its length longer. A charge is
+ *   unconditional, and shortens the limit's window only in a commit that guards it. `charged` is the sum that a guard
+ *   would find.
+ * S20 room: `shortOfRoom` answers before `commit` refuses for want of room. Between the two, commits are taken.
+ * S19 epoch: the epoch of a partition changes whenever the store may have forgotten an acknowledged commit. That is
+ *   when a replica takes over, when a server returns that others may outrun, and with every restore. A commit with an
+ *   epoch guard applies only in that epoch.
  */
 export interface Store {
   readonly durability: Durability
@@ -41,56 +52,64 @@ export interface Store {
   now(): number
   get(partition: string, type: string, id: string): Promise<StoredRecord | undefined>
   range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]>
-  /** How many entries the index holds. */
+  /** The number of entries in the index. */
   count(partition: string, index: string): Promise<number>
-  /** What is charged to the limit in the window of `windowMs` that ends now (S18). */
+  /** The sum of the limit's charges in the window of `windowMs` that ends now (S18). */
   charged(partition: string, limit: string, windowMs: number): Promise<number>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
-  /** Opaque text (S19): what was promised in another epoch is not to be honoured. */
+  /** Opaque text (S19). A promise made in another epoch must not be honoured. */
   epoch(partition: string): Promise<string>
   /**
-   * Resolves when something was committed to `partition` after the call, or when `signal` aborts (S11). With `record`, only a commit
-   * that wrote that record counts: a thousand waiting callers are not woken by every other one's commit.
+   * Resolves after the next commit to `partition`, or when `signal` aborts (S11). With `record`, only a commit that
+   * wrote it counts, so that other commits do not wake a thousand waiting callers.
    */
   watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
   commit(partition: string, commit: Commit): Promise<CommitResult>
   /**
-   * Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07).
-   * They are returned with the score they had (when they fell due); their lease ends at `now + lease`.
+   * Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07). They are returned
+   * with the score they had (when they fell due); their lease ends at `now + lease`.
    *
-   * @throws StoreUnavailable also where the store's clock is so far behind what the partition has seen that nobody could say how the work ended
+   * @throws StoreUnavailable also when the store's clock is so far behind the partition that a claimant could not
+   * commit its result
    */
   claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
   health(): Promise<StoreHealth>
-  /** S20. One sentence while what is left is kept for work that has begun, and new work is to be refused; else undefined. Costs nothing. */
+  /**
+   * S20. One sentence while the remaining room is reserved for work that has begun; new work must be refused. Undefined
+   * otherwise. Costs nothing.
+   */
   shortOfRoom(): string | undefined
   close(): Promise<void>
 }
 
 /**
- * What every adapter accepts (S16). Lengths are in UTF-16 code units, as `string.length` counts them. Names and ids may hold
- * any characters at all; bodies, events and commit ids must be well-formed Unicode (no lone surrogates), else their bytes would change.
+ * Arguments that every adapter accepts (S16). Lengths are in UTF-16 code units, as `string.length` counts them. Names
+ * and ids may hold any characters. Bodies, events and commit ids must be well-formed Unicode (no lone surrogates), else
+ * their bytes would change.
  */
 export const STORE_LIMITS = {
   partitionLength: 64,
-  /** Of a record type or an index name. */
+  /** Length of a record type or an index name. */
   nameLength: 224,
-  /** Of a record id or an index member. */
+  /** Length of a record id or an index member. */
   idLength: 320,
-  /** Of a limit's window: 31 days. */
+  /** Length of a limit's window: 31 days. */
   windowMs: 31 * 24 * 3_600_000,
-  /** One line, 1 to 128 characters. */
+  /** Length of a commit id: one line, 1 to 128 characters. */
   commitIdLength: 128,
-  /** All bodies and events of one commit together. */
+  /** Length of all bodies and events of one commit together. */
   commitLength: 16 * 1024 * 1024,
-  /** Guards, writes and events of one commit together. */
+  /** Number of guards, writes and events of one commit together. */
   commitParts: 10_000,
-  /** For a call that has no deadline of its own. */
+  /** Time of a call that has no deadline of its own. */
   callMs: 5_000,
 } as const
 
-/** `fsync`: on disk before the answer. `replicated`: on enough replicas. `async`: may lose the last seconds in a power cut. */
+/**
+ * `fsync`: on disk before the answer. `replicated`: on enough replicas. `async`: may lose the last seconds in a power
+ * cut.
+ */
 export type Durability = 'fsync' | 'replicated' | 'async'
 
 export interface StoredRecord {
@@ -115,7 +134,7 @@ export interface RecordName {
   readonly id: string
 }
 
-/** Scores are inclusive. `after` continues behind an entry in the direction of travel. */
+/** Bounds of a range. Scores are inclusive. `after` continues behind an entry, in the direction of travel. */
 export interface RangeBounds {
   readonly min?: number
   readonly max?: number
@@ -147,7 +166,7 @@ export interface RecordGuard {
   readonly type: string
   readonly id: string
   readonly revision: number
-  /** Of the commit that must have written this revision (S14). */
+  /** The commit that must have written this revision (S14). */
   readonly commitId?: string
 }
 
@@ -166,7 +185,7 @@ export type Write =
   | { readonly op: 'index'; readonly index: string; readonly member: string; readonly to?: number }
   /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
-  /** Adds `amount` to the limit at the moment `at`, whatever its guard says; a negative one takes back what was charged then (S18). */
+  /** Adds `amount` to the limit at the moment `at`, unconditionally. A negative amount takes back that charge (S18). */
   | {
       readonly op: 'charge'
       readonly limit: string
@@ -179,7 +198,7 @@ export type CommitResult =
   | { readonly ok: true; readonly numbers: readonly number[] }
   /** `failed` are positions in `guards`, ascending (S03). */
   | { readonly ok: false; readonly reason: 'guard'; readonly failed: readonly number[] }
-  /** `behindMs` where it is late only by what the partition has seen: so far the store's clock is behind that. */
+  /** With `behindMs`, the commit is late only because the store's clock is this far behind the partition. */
   | { readonly ok: false; readonly reason: 'late'; readonly behindMs?: number }
 
 export interface Claim {
@@ -192,9 +211,12 @@ export interface StoreHealth {
   readonly ready: boolean
   /** One sentence for the operator when not ready. */
   readonly reason?: string
-  /** How far the store's clock is behind what some partition has seen, ms: commits to that are late until it has caught up. Absent where none is. */
+  /**
+   * How far the store's clock is behind the latest time of some partition, ms. Commits to that partition are late until
+   * the clock catches up. Absent when no partition is ahead.
+   */
   readonly behindMs?: number
-  /** Bytes that can still be written until writes are refused for want of room; absent where nobody knows. */
+  /** Bytes that can still be written before the store refuses writes for want of room. Absent when unknown. */
   readonly roomBytes?: number
 }
 
@@ -208,7 +230,7 @@ export class StoreIndeterminate extends Error {
   override readonly name = 'StoreIndeterminate'
 }
 
-/** For whoever looks for the reason. */
+/** Explains a late commit to the operator. */
 export function behindText(partition: string, behindMs: number): string {
   return `the store's clock is ${(behindMs / 1_000).toFixed(1)} s behind the last write of \`${partition}\`, whose commits come too late until it has caught up`
 }

@@ -36,9 +36,11 @@ export interface EmbeddedPlace {
 }
 
 /**
- * Opens the store in a directory for reading all of it. Changes nothing, and does not refuse evidence with gaps: that is for the reader to find.
+ * Opens the store in a directory to read all of it. It changes nothing. It accepts evidence with gaps, which the reader
+ * must find.
  *
- * @throws WrongPlace when there is no store; an Error of one sentence when another process has it open, or the file is damaged
+ * @throws WrongPlace when there is no store; an Error of one sentence when another process has it open, or the file is
+ * damaged
  */
 export async function openEmbeddedArchive({ path, clock }: EmbeddedPlace): Promise<StoreArchive> {
   const directory = resolve(path)
@@ -81,13 +83,13 @@ class EmbeddedArchive implements StoreArchive {
 }
 
 const BUILDING = 'restore.'
-/** Entries and code units of one transaction. */
+/** Limits of one transaction, in entries and in code units. */
 const BATCH_ENTRIES = 5_000
 const BATCH_UNITS = 2_000_000
 
 /**
- * Prepares a restore into a directory without a store. What is loaded lies in a directory of its own below it, on the same file system, until
- * one rename makes it the store: so a directory that is a mount point serves as well, and nobody ever sees half of it.
+ * Prepares a restore into a directory without a store. Loaded data is in a subdirectory on the same file system, until
+ * one rename makes it the store. So a mount point works as well, and no process ever sees half of it.
  *
  * @throws WrongPlace when there is a store already
  */
@@ -124,7 +126,7 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   readonly #lock: DirectoryLock
   readonly #directory: string
   readonly #building: string
-  /** Another store than any before: that is another epoch (S19). */
+  /** A new store id, and so a new epoch (S19). */
   readonly #storeId = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #waiting: [partition: string, entry: StoredEntry][] = []
@@ -154,7 +156,10 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
     writeMarker(this.#building, this.#storeId)
   }
 
-  /** The data file is a whole store by itself, so its rename is the moment. Nothing takes room any more: where one is full, that was said before. */
+  /**
+   * Publishes the store. The data file is a complete store, so its rename is the atomic moment. The rename needs no
+   * room; a full disk was reported earlier.
+   */
   async publish(): Promise<void> {
     await this.#db.close()
     this.#bring(`${DATA_FILE}-lock`, DATA_FILE)

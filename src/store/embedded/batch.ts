@@ -2,12 +2,12 @@ import { amountIn, charged, type LimitWindow, spanOf } from '../../domain/limit-
 import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from '../store.ts'
 
 /**
- * A flight is a group of commits that becomes durable by one disk transaction. It is planned in memory: what the disk holds,
- * overlaid with what the passengers before have changed. So commits run one after the other (S04), all guards of each are checked
- * before it changes anything (S03), and what reaches the disk is the outcome alone, written once per key.
+ * A flight is a group of commits that one disk transaction makes durable. It is planned in memory: the state on disk,
+ * overlaid with the changes of earlier passengers. So commits run one after the other (S04), and all guards of each are
+ * checked before it changes anything (S03). Only the outcome reaches the disk, written once per key.
  *
- * Planning on a snapshot is safe because one flight is in the air at a time and the disk transaction checks that nobody else
- * wrote in between (tables.ts, `writeFlight`).
+ * Planning on a snapshot is safe: one flight is in the air at a time, and the disk transaction checks that no other
+ * process wrote in between (tables.ts, `writeFlight`).
  */
 export interface Flight {
   readonly before: StateBefore
@@ -19,19 +19,19 @@ export interface Flight {
   /** Indexes with a changed member. */
   readonly indexes: Set<string>
   readonly events: EventWrite[]
-  /** The last number of each partition that got events. */
+  /** The last number of each partition that received events. */
   readonly numbers: Map<string, number>
   /** Partitions that were changed. */
   readonly partitions: Set<string>
 }
 
-/** What the disk holds before the flight. */
+/** The state on disk before the flight. */
 export interface StateBefore {
-  /** From here on reads see all that has landed. */
+  /** Makes later reads see every landed flight. */
   refresh(): void
-  /** The store's id: a restore makes another store (S19). */
+  /** The store's id: a restore creates another store (S19). */
   readonly epoch: string
-  /** Revision and writer of a record: 0 and nobody when absent. */
+  /** Revision and writer of a record; revision 0 and an empty writer when absent. */
   head(partition: string, type: string, id: string): RecordHead
   score(partition: string, index: string, member: string): number | undefined
   lastNumber(partition: string): number
@@ -42,7 +42,7 @@ export interface StateBefore {
 
 export interface RecordHead {
   readonly revision: number
-  /** Of the commit that wrote it. */
+  /** The commit that wrote it. */
   readonly commitId: string
 }
 
@@ -53,7 +53,7 @@ export interface RecordState {
   /** 0 when absent. */
   revision: number
   commitId: string
-  /** What to write; undefined for a deleted record. */
+  /** The value to write; undefined for a deleted record. */
   value: Buffer | undefined
   changed: boolean
 }
@@ -67,11 +67,11 @@ export interface MemberState {
   after: number | undefined
 }
 
-/** What was charged to a limit. */
+/** The charges of a limit. */
 export interface WindowState {
   readonly partition: string
   readonly limit: string
-  /** Undefined when nothing is in it. */
+  /** Undefined without charges. */
   window: LimitWindow | undefined
   changed: boolean
 }
@@ -88,7 +88,7 @@ export interface CommitTask {
   readonly commit: Commit
   readonly bodies: readonly Buffer[]
   readonly events: readonly Buffer[]
-  /** Of all bodies and events, in code units. */
+  /** Length of all bodies and events, in code units. */
   readonly length: number
 }
 
@@ -125,7 +125,7 @@ export function planCommit(flight: Flight, task: CommitTask): CommitResult {
   return { ok: true, numbers }
 }
 
-/** Undefined when the index was changed by this flight: then the claim must take the next one. */
+/** Undefined when this flight changed the index; the claim must then take the next flight. */
 export function planClaim(
   flight: Flight,
   partition: string,
@@ -159,7 +159,10 @@ function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean 
   return amountIn(window, guard.windowMs, flight.time) <= guard.atMost - guard.amount
 }
 
-/** `first` is the number of the commit's first event, undefined when it has none: then there is nothing to mark (S17). */
+/**
+ * Applies the writes. `first` is the number of the commit's first event. It is undefined without events; then no mark
+ * is written (S17).
+ */
 function applyWrites(
   flight: Flight,
   { partition, commit, bodies }: CommitTask,
@@ -182,8 +185,8 @@ function applyWrites(
 type Charge = Write & { readonly op: 'charge' }
 
 /**
- * Only a commit that guards the limit says how long its window is today. Others may be older than the policy in force (an approval that
- * ends, a thread that was opened before): they never make a window forget what a longer one still counts.
+ * Applies a charge. Only a commit that guards the limit knows its current window length. Other commits may be older
+ * than the policy in force (an approval that ends, an old thread). So they never shorten a window.
  */
 function asCharged(
   flight: Flight,
@@ -260,12 +263,12 @@ function windowState(flight: Flight, partition: string, limit: string): WindowSt
   return state
 }
 
-/** One string for three, unambiguous whatever they hold. */
+/** Joins three names into one string, unambiguously. */
 function nameOf(partition: string, kind: string, id: string): string {
   return `${partition.length},${kind.length},${partition}${kind}${id}`
 }
 
-/** One string for two. */
+/** Joins two names into one string, unambiguously. */
 export function indexName(partition: string, name: string): string {
   return `${partition.length},${partition}${name}`
 }

@@ -1,6 +1,4 @@
-/*
- * What the embedded store asks of its disk: that it is a local one, that it has room, and that what was opened is still there.
- */
+/* Requirements of the embedded store on its disk: it is local, has room, and still holds the open files. */
 
 /** The part of `fs.statfs` that is used; sizes in blocks of `bsize` bytes. */
 export interface FileSystemFacts {
@@ -14,7 +12,7 @@ export const DEFAULT_MIN_FREE_BYTES = 64 * 1024 * 1024
 const CHECK_EVERY_MS = 100
 const FULL_BELOW_BYTES = 1024 * 1024
 
-/** Memory maps and locks are not coherent between hosts on these. The numbers are Linux's (statfs(2)). */
+/** File systems on which memory maps and locks are not coherent between hosts. The numbers are Linux's (statfs(2)). */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -40,22 +38,27 @@ export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
     throw new Error(`the data directory is on ${name}: the embedded store needs a local disk`)
 }
 
-/** Where files are made: LMDB maps them, and what cannot be mapped for want of room ends the process without a word. @throws with one sentence */
+/**
+ * Refuses a disk that is too full to create the files. LMDB maps them, and a mapping without room kills the process
+ * silently.
+ *
+ * @throws Error of one sentence
+ */
 export function refuseFullDisk(path: string, statfs: Statfs): void {
   const reason = lowSpace(path, FULL_BELOW_BYTES, statfs)
   if (reason !== undefined) throw new Error(reason)
 }
 
 export interface DiskGuard {
-  /** One sentence while nothing can be written, else undefined. Looks at most every 100 ms. */
+  /** One sentence while writes are refused, else undefined. Checks at most every 100 ms. */
   refusal(): string | undefined
   /** One sentence while less is free than new work needs. */
   shortage(): string | undefined
-  /** True when next to nothing is left, whatever `minFreeBytes` says. */
+  /** True when the disk is practically full, whatever `minFreeBytes` says. */
   isFull(): boolean
-  /** Bytes that can be written until there is a refusal; undefined where the disk does not answer. */
+  /** Bytes that can be written before writes are refused; undefined when the disk does not answer. */
   roomBytes(): number | undefined
-  /** The disk itself has said that it is full. */
+  /** Records that a write failed because the disk is full. */
   reportFull(): void
 }
 
@@ -67,11 +70,11 @@ export interface DiskFloors {
 
 export interface DiskFacts {
   readonly statfs: Statfs
-  /** Why what is written would be found by nobody; undefined when it would. */
+  /** The reason that written data would be lost; undefined while there is no such reason. */
   readonly displaced: () => string | undefined
 }
 
-/** Refuses writes before the disk is full, or where they would be lost, and allows them by itself when that is over. */
+/** Refuses writes before the disk is full, or while they would be lost. Allows them again by itself afterwards. */
 export function createDiskGuard(
   path: string,
   { minFreeBytes, newWorkBytes = minFreeBytes }: DiskFloors,

@@ -4,7 +4,8 @@ import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, rea
 import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
- * Everything in a partition of an embedded store that nobody else has open (the lock): so reading it in pages is reading it at one moment.
+ * Everything in a partition of an embedded store. The lock keeps other processes out, so reading it in pages reads one
+ * moment.
  */
 
 type Tag = (typeof TAG)[keyof typeof TAG]
@@ -14,12 +15,12 @@ interface Entry {
   readonly version: number
 }
 
-/** A page is over when it holds so many entries or code units, whichever comes first. */
+/** Limits of a page, in entries and in code units. */
 const PAGE_ENTRIES = 1_000
 const PAGE_UNITS = 1_000_000
 const PARTITIONED = [TAG.event, TAG.entry, TAG.limit, TAG.member, TAG.number, TAG.record]
 
-/** Every partition that has anything, by name: from each, one looks for the first key behind it. */
+/** Every non-empty partition, by name. Each step seeks the first key behind the previous partition. */
 export function namesOfPartitions(db: Database): string[] {
   const names = new Set<string>()
   for (const tag of PARTITIONED) {
@@ -55,7 +56,7 @@ export async function* dumpPartition(db: Database, partition: string): AsyncGene
   yield* entriesOf(db, partition, TAG.record, readRecord)
 }
 
-/** An entry without its place in the table of members would never be moved or removed again (S15). */
+/** An entry without its row in the table of members, which could never be moved or removed (S15). */
 function* strayEntry(
   db: Database,
   partition: string,
@@ -69,7 +70,7 @@ function fault(law: string, what: string): DumpEntry {
   return { kind: 'fault', law, what }
 }
 
-/** Reads all entries of one kind a page at a time, so that others can run. */
+/** Reads all entries of one kind a page at a time, so that other tasks can run. */
 async function* entriesOf<T>(
   db: Database,
   partition: string,

@@ -15,8 +15,12 @@ import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
 
 /*
- * The files of a data directory: `store.mdb` (LMDB's data), `store.mdb-lock` (LMDB's readers), `store.json` (written once the store
- * exists, so that an emptied or removed data file is noticed and never taken for a new store), `lock.<n>.sock` (lock.ts).
+ * The files of a data directory:
+ * - `store.mdb`: LMDB's data.
+ * - `store.mdb-lock`: LMDB's readers.
+ * - `store.json`: written once the store exists. It reveals an emptied or removed data file, which must not pass for
+ *   a new store.
+ * - `lock.<n>.sock`: see lock.ts.
  */
 export const DATA_FILE = 'store.mdb'
 export const MARKER_FILE = 'store.json'
@@ -32,10 +36,16 @@ export interface Marker {
   readonly store: string
 }
 
-/** `absent`: no data yet. `short`: the file ends before the last page that LMDB has used; to be verified in full. */
+/**
+ * `absent`: no data yet. `short`: the file ends before the last page that LMDB has used, and needs full verification.
+ */
 export type DataFile = 'absent' | 'whole' | 'short'
 
-/** @throws with the name of the directory: what the system says of it is not always about a file that is known */
+/**
+ * Creates the directory.
+ *
+ * @throws Error with the name of the directory, because the system's error may name an unknown file
+ */
 export function prepareDirectory(directory: string): void {
   try {
     makeDirectory(directory, 0o700)
@@ -46,7 +56,7 @@ export function prepareDirectory(directory: string): void {
   }
 }
 
-/** Creates the data files for the owner's eyes only, and makes their names durable, which LMDB does not. */
+/** Creates the data files, readable by the owner only, and makes their names durable, which LMDB does not do. */
 export function createDataFiles(directory: string): void {
   for (const name of [DATA_FILE, `${DATA_FILE}-lock`]) {
     closeSync(openSync(join(directory, name), 'a', 0o600))
@@ -56,14 +66,14 @@ export function createDataFiles(directory: string): void {
   try {
     syncDirectory(dirname(directory))
   } catch (error) {
-    // a parent that may not be read, as /var/lib in some set-ups, was there before and is durable already
+    // an unreadable parent, such as /var/lib in some set-ups, existed before and is durable already
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
 
 /**
- * Root looks after the store of a service that has a user of its own: what root makes in that user's directory belongs to that user, or its gateway could
- * not open it at the next start. The name itself is handed over, and not what it may link to.
+ * Gives a file to the directory's owner. Root may maintain the store of a service that has its own user; a file of root
+ * would keep that user's gateway from opening the store. It changes the name itself, not the target of a link.
  */
 export function handOver(directory: string, name: string): void {
   if (process.geteuid?.() !== 0) return
@@ -72,7 +82,7 @@ export function handOver(directory: string, name: string): void {
   try {
     lchownSync(join(directory, name), uid, gid)
   } catch {
-    // not every root may give files away, as in a container without the capability: then it stays root's, as everything that such a root makes
+    // without the capability, as in some containers, root cannot change owners: the file stays root's
   }
 }
 
@@ -102,8 +112,9 @@ export function writeMarker(directory: string, store: string): void {
 }
 
 /**
- * Looks at the data file before LMDB maps it, because reading a mapped page behind the end of a file kills the process.
- * Throws when the header is damaged or the data of an existing store is gone.
+ * Inspects the data file before LMDB maps it, because reading a mapped page behind the end of a file kills the process.
+ *
+ * @throws Error when the header is damaged or the data of an existing store is missing
  */
 export function inspectDataFile(directory: string, exists: boolean): DataFile {
   const size = withFile(join(directory, DATA_FILE), (descriptor) => fstatSync(descriptor).size) ?? 0
@@ -116,8 +127,8 @@ export function inspectDataFile(directory: string, exists: boolean): DataFile {
 }
 
 /**
- * Watches over the data file that is open. A directory that was removed, or put back from a copy, leaves us with a file that has no name: what is
- * written there is synced, and gone with this process.
+ * Watches the open data file. When the directory is removed, or restored from a copy, the open file has no name left:
+ * its data is synced, and lost with this process.
  */
 export function watchDataFile(directory: string): () => string | undefined {
   const file = join(directory, DATA_FILE)
@@ -139,7 +150,7 @@ function identityOf(file: string): string | undefined {
   return facts && `${facts.dev} ${facts.ino}`
 }
 
-/** Fills a short file up with zeros, so that reading it is an error that can be reported. */
+/** Extends a short file with zeros, so that reading it is an error that can be reported. */
 export function extendDataFile(directory: string): void {
   const file = join(directory, DATA_FILE)
   const size = usedBytes(file)
@@ -148,7 +159,7 @@ export function extendDataFile(directory: string): void {
   closeSync(descriptor)
 }
 
-/** Bytes up to the last page that either meta record knows. */
+/** Bytes up to the last page that either meta record references. */
 function usedBytes(file: string): number {
   const first = readMeta(file, 0)
   const pageSize = first.readUInt32LE(META.pageSize)
@@ -187,7 +198,7 @@ function parseMarker(text: string): Marker {
     if (typeof marker.format === 'number' && typeof marker.store === 'string')
       return { format: marker.format, store: marker.store }
   } catch {
-    // the same message as for a marker without its fields
+    // same error as for a marker without its fields
   }
   throw new Error(`${MARKER_FILE} is damaged: restore it from a backup`)
 }

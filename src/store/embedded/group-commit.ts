@@ -8,8 +8,8 @@ import type { DiskGuard } from './disk.ts'
 import type { Claim, CommitResult, IndexEntry } from '../store.ts'
 
 /*
- * The group commit. Calls queue up while a flight is in the air; when it has landed, those that wait become the next one.
- * So one disk transaction serves as many callers as there are, and a single caller waits for nobody.
+ * The group commit. Calls queue up while a flight is in the air; when it has landed, they become the next one. So one
+ * disk transaction serves all waiting callers, and a single caller has no delay.
  */
 
 export interface ClaimTask {
@@ -21,9 +21,9 @@ export interface ClaimTask {
 export interface Runway {
   commit(task: CommitTask): Promise<CommitResult>
   claim(task: ClaimTask): Promise<IndexEntry[]>
-  /** Why nothing can be written now; undefined when it can. */
+  /** The reason that writes fail now, or undefined. */
   refusal(): string | undefined
-  /** Refuses what waits and resolves when the last flight has ended (S13). */
+  /** Refuses the queued calls, and resolves when the last flight has ended (S13). */
   close(): Promise<void>
 }
 
@@ -31,24 +31,27 @@ export interface RunwayPorts {
   readonly clock: Clock
   readonly disk: DiskGuard
   readonly before: StateBefore
-  /** Resolves when the flight is durable; `false` when somebody else wrote to the directory and so nothing was written. */
+  /**
+   * Resolves when the flight is durable; `false` when another process wrote to the directory and so nothing was
+   * written.
+   */
   write(flight: Flight): Promise<boolean>
-  /** True when a flight that failed has provably left nothing behind. */
+  /** True when a failed flight has provably left nothing behind. */
   leftNothing(): boolean
   landed(flight: Flight): void
 }
 
-/** A flight never takes more, so that planning it does not hold up the event loop for long. */
+/** The most calls of a flight, so that planning does not block the event loop for long. */
 const MAX_PASSENGERS = 512
 const MAX_FLIGHT_CHARACTERS = 8 * 1024 * 1024
 const MAX_WAITING = 100_000
-/** A flight that takes longer makes the store unready. */
+/** Time of a flight after which the store is unready. */
 const STUCK_MS = 5_000
 const HEARING_MS = 100
-/** Deadlines are looked at no later than this after the wall clock has jumped. */
+/** The longest delay until deadlines are checked after the wall clock has jumped. */
 const LONGEST_TIMER_MS = 1_000
 
-/** LMDB gives the system's error numbers. */
+/** Error numbers of the system, as LMDB reports them. */
 const { ENOSPC, EDQUOT, EIO } = constants.errno
 
 type Task = { readonly commit: CommitTask } | { readonly claim: ClaimTask }
@@ -68,7 +71,7 @@ interface Air {
   readonly passengers: readonly Passenger[]
   readonly since: number
   readonly ended: Promise<void>
-  /** Set when it was seen to take too long; `stuck` when it still did after a moment in which we listened. */
+  /** The timer of a slow flight; `stuck` when it was still in the air after a further moment of listening. */
   overdue?: NodeJS.Timeout
   stuck?: boolean
 }
@@ -83,7 +86,7 @@ class GroupCommit implements Runway {
   #air: Air | undefined
   #scheduled = false
   #closed = false
-  /** Set once: a disk that has failed to sync may have lost anything, so only a restart helps. */
+  /** Set once: a disk that failed to sync may have lost anything, so only a restart helps. */
   #failure: string | undefined
   #timer: NodeJS.Timeout | undefined
   #timerAt = Infinity
@@ -107,7 +110,7 @@ class GroupCommit implements Runway {
     return this.#ports.disk.refusal()
   }
 
-  /** Where this process stood still, the disk may have confirmed long ago: it is heard before it is blamed. */
+  /** True for a stuck flight. After a pause of this process, a confirmation may be queued, so it is read first. */
   #isStuck(): boolean {
     const air = this.#air
     if (air === undefined || performance.now() - air.since <= STUCK_MS) return false
@@ -132,7 +135,7 @@ class GroupCommit implements Runway {
     })
   }
 
-  /** After the callers that the last flight has answered had their turn, so that they can be on the next one. */
+  /** Schedules a flight after the callers of the last one had their turn, so that they can board it. */
   #schedule(): void {
     if (this.#scheduled || this.#air !== undefined || this.#waiting.length === 0) return
     this.#scheduled = true
@@ -162,7 +165,7 @@ class GroupCommit implements Runway {
     this.#schedule()
   }
 
-  /** Runs the waiting calls in order until the flight is full. Nothing is written yet. */
+  /** Runs the queued calls in order until the flight is full. Writes nothing yet. */
   #board(flight: Flight): Passenger[] {
     let boarded = 0
     let length = 0
@@ -197,8 +200,9 @@ class GroupCommit implements Runway {
   }
 
   /**
-   * After a failed sync the kernel may have dropped what it could not write, so no later sync can be believed (fsync-gate).
-   * A full disk is the exception: LMDB has dropped the transaction before its root was written, the next one writes its pages anew.
+   * Handles a failed flight. After a failed sync the kernel may have dropped unwritten pages, so no later sync can be
+   * believed (fsync-gate). A full disk is the exception: LMDB drops the transaction before its root is written, and the
+   * next one writes its pages anew.
    */
   async #crash(passengers: readonly Passenger[], error: unknown): Promise<void> {
     const cause = await failureCause(error)
@@ -215,7 +219,7 @@ class GroupCommit implements Runway {
     this.#schedule()
   }
 
-  /** LMDB says EIO when the last bytes of a disk took only a part of a write. */
+  /** True for a full disk. LMDB reports EIO when the last bytes of a disk take only a part of a write. */
   #isDiskFull({ code }: { code?: unknown }): boolean {
     return code === ENOSPC || code === EDQUOT || (code === EIO && this.#ports.disk.isFull())
   }
@@ -248,7 +252,7 @@ class GroupCommit implements Runway {
     this.#timer.unref()
   }
 
-  /** What waits beyond its deadline was not executed; what is in the air may be (S08, S09). */
+  /** Expires calls. A queued call past its deadline was not executed; a call in the air may be (S08, S09). */
   #expire(): void {
     this.#timerAt = Infinity
     const now = this.#ports.clock.now()
@@ -262,7 +266,7 @@ class GroupCommit implements Runway {
   }
 }
 
-/** Undefined: the call must wait for the next flight. */
+/** Plans one call. Undefined: it must wait for the next flight. */
 function plan(flight: Flight, { task }: Passenger): CommitResult | IndexEntry[] | undefined {
   if ('commit' in task) return planCommit(flight, task.commit)
   return planClaim(flight, task.claim.partition, task.claim.index, task.claim.claim)
@@ -282,7 +286,7 @@ function expireFlying(passenger: Passenger): void {
   })
 }
 
-/** True for a commit that was refused: it is part of a flight only because others before it are. */
+/** True for a refused commit, whose answer depends on earlier commits of the flight. */
 function changedNothing(outcome: Passenger['outcome']): boolean {
   return outcome !== undefined && 'ok' in outcome && !outcome.ok
 }
@@ -294,8 +298,8 @@ function settle(passenger: Passenger, answer: () => void): void {
 }
 
 /**
- * LMDB rejects a failed commit with an error whose `commitError` is a second promise that rejects with the cause. Nobody else
- * listens to that one: without this it would be an unhandled rejection and end the process.
+ * The cause of a failed commit. LMDB rejects with an error whose `commitError` is a second promise that rejects with
+ * the cause. No other code handles that promise; unhandled, its rejection would end the process.
  */
 export async function failureCause(error: unknown): Promise<Error & { code?: unknown }> {
   const { commitError: cause } = error as { commitError?: Promise<never> }
@@ -303,7 +307,7 @@ export async function failureCause(error: unknown): Promise<Error & { code?: unk
   return cause.catch((reason: Error) => reason)
 }
 
-/** A write that nobody else answers for: of a first stamp, of a restore. @throws Error with the cause, in a sentence */
+/** Awaits a write outside of flights: a first stamp, a restore. @throws Error of one sentence, with the cause */
 export async function orFailureCause<T>(write: Promise<T>): Promise<T> {
   try {
     return await write

@@ -70,24 +70,24 @@ export function entryKey(partition: string, index: string, score: number, member
   return scratch.subarray(0, writeText(writeScore(partition, index, score), member))
 }
 
-/** Before every entry of the index that has this score or a higher one. */
+/** The position before every entry of the index that has this score or a higher one. */
 export function scoreFloor(partition: string, index: string, score: number): Buffer {
   return scratch.subarray(0, writeScore(partition, index, score))
 }
 
-/** Behind every entry of the index that has this score or a lower one. */
+/** The position behind every entry of the index that has this score or a lower one. */
 export function scoreCeiling(partition: string, index: string, score: number): Buffer {
   const end = writeScore(partition, index, score)
   scratch[end] = AFTER_TEXT
   return scratch.subarray(0, end + 1)
 }
 
-/** Behind this key and before the next one. No key is a prefix of another one of its kind. */
+/** The position behind this key and before the next one. No key is a prefix of another one of its kind. */
 export function justBehind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.alloc(1)])
 }
 
-/** Before this key and behind the previous one: keys that end with a text end with 0. */
+/** The position before this key and behind the previous one. Keys that end with a text end with 0. */
 export function justBefore(key: Buffer): Buffer {
   return Buffer.from(key.subarray(0, key.length - 1))
 }
@@ -138,7 +138,7 @@ function readScore(key: Buffer, start: number): number {
   return bytes.readDoubleBE(0)
 }
 
-/** Positive doubles get the sign bit, negative ones are inverted: then they order as unsigned bytes. */
+/** Inverts negative doubles, and the sign bit of positive ones, so that they order as unsigned bytes. */
 function turnSign(bytes: Buffer, start: number): void {
   if (((bytes[start] as number) & 0x80) === 0) bytes[start] = (bytes[start] as number) | 0x80
   else for (let i = start; i < start + SCORE_BYTES; i++) bytes[i] = ~(bytes[i] as number)

@@ -28,11 +28,15 @@ import type { Flight, RecordHead } from './batch.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
 
 /*
- * The layout in LMDB: one database, binary keys (keys.ts). LMDB's version of an entry (a double in front of the value)
- * is the revision of a record, the score of a member, the last number of a partition, the count of flights of the stamp.
+ * The layout in LMDB: one database, binary keys (keys.ts). LMDB's version of an entry, a double before the value, is:
+ * - the revision of a record
+ * - the score of a member
+ * - the last number of a partition
+ * - the count of flights of the stamp
+ *
  * Values of records and events are `<commit id>\n<body>` in UTF-8.
  *
- * Reads are synchronous, see what the last flight left, and drain their iterator before they return.
+ * Reads are synchronous, see the state of the last flight, and drain their iterator before they return.
  */
 export type Database = RootDatabase<string, Buffer>
 
@@ -40,8 +44,9 @@ const EMPTY = Buffer.from([0x30])
 const NO_LIMIT = 9e15
 
 /**
- * `overlappingSync: false`: the file is synced before a commit is visible or acknowledged, and a failed commit leaves nothing behind.
- * `eventTurnBatching: false`: each flight is one explicit batch with one promise, so a failure is reported exactly once.
+ * `overlappingSync: false`: the file is synced before a commit is visible or acknowledged, and a failed commit leaves
+ * nothing behind. `eventTurnBatching: false`: each flight is one explicit batch with one promise, so a failure is
+ * reported exactly once.
  */
 export function openDatabase(file: string): Database {
   const db = open<string, Buffer>({
@@ -54,15 +59,15 @@ export function openDatabase(file: string): Database {
     keyEncoding: 'binary',
     useVersions: true,
   })
-  // LMDB makes it where it is missing, as beside a copy of the data file
+  // LMDB creates a missing lock file, for example beside a copy of the data file
   handOver(dirname(file), `${basename(file)}-lock`)
   return db
 }
 
 export interface Stamp {
-  /** Flights so far. */
+  /** Number of flights so far. */
   readonly flights: number
-  /** ms since 1970 of the last flight. */
+  /** Time of the last flight, ms since 1970. */
   readonly time: number
   readonly storeId: string
 }
@@ -87,7 +92,7 @@ export function readRecord(
   return { body, revision, commitId }
 }
 
-/** Without the body: most guards are of records that nobody reads here. */
+/** Reads a record without its body, because most guards need only the head. */
 export function readHead(db: Database, partition: string, type: string, id: string): RecordHead {
   const value = db.getBinaryFast(recordKey(partition, type, id))
   if (value === undefined) return { revision: 0, commitId: '' }
@@ -122,7 +127,7 @@ export function readRange(db: Database, partition: string, index: string, bounds
   return entries
 }
 
-/** Walks over all entries of the index: a million take an eighth of a second. */
+/** Counts all entries of the index; a million takes an eighth of a second. */
 export function countRange(db: Database, partition: string, index: string): number {
   const [start, end] = limits(partition, index, { limit: NO_LIMIT })
   return db.getKeysCount({ start, end })
@@ -146,7 +151,7 @@ export function readEventNumbers(db: Database, partition: string, after: number,
   return Array.from(db.getKeys({ start, end, limit }), readEventNumber)
 }
 
-/** The number of the last event that is there, 0 when there is none; to be compared with `readLastNumber`. */
+/** The number of the last stored event, 0 without events; to compare with `readLastNumber`. */
 export function readFinalEvent(db: Database, partition: string): number {
   const start = keep(eventKey(partition, NO_EVENT))
   const end = keep(eventKey(partition, 0))
@@ -160,8 +165,8 @@ export function readPartitions(db: Database): string[] {
 }
 
 /**
- * Writes a planned flight in one LMDB transaction on LMDB's own thread, if the stamp still is the one that the flight was planned on.
- * Resolves when it is on disk; `false` when another process wrote in between: then nothing was written. Rejects when it failed.
+ * Writes a planned flight in one LMDB transaction on LMDB's own thread, if its stamp is still the current one. Resolves
+ * when it is on disk; `false` when another process wrote in between, and nothing was written. Rejects when it failed.
  */
 export async function writeFlight(db: Database, flight: Flight, stamp: Stamp): Promise<boolean> {
   const flights = stamp.flights + 1
@@ -175,12 +180,12 @@ export async function writeFlight(db: Database, flight: Flight, stamp: Stamp): P
   })
 }
 
-/** The first stamp of a new store. `false` when there is one already. */
+/** Writes the first stamp of a new store. `false` when there is one already. */
 export function writeFirstStamp(db: Database, time: number, storeId: string): Promise<boolean> {
   return db.ifNoExists(keep(stampKey()), () => put(db, stampKey(), stampValue(time, storeId), 1))
 }
 
-/** One entry as it was dumped. To be called inside a batch. */
+/** Writes one entry of a dump. Call it inside a batch. */
 export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
   switch (entry.kind) {
     case 'event':
@@ -236,7 +241,10 @@ function writeWindows(db: Database, flight: Flight): void {
   }
 }
 
-/** Inside a batch LMDB answers with one shared promise that says nothing; the batch's own promise is the one that counts. */
+/**
+ * Puts a value inside a batch. There, LMDB answers with a shared promise without meaning; the batch's own promise
+ * counts.
+ */
 function put(db: Database, key: Buffer, value: Buffer, version: number): void {
   void db.put(key, value as unknown as string, version)
 }
@@ -248,10 +256,10 @@ function stampValue(time: number, storeId: string): Buffer {
 /** Greater than any event's number. */
 const NO_EVENT = 2 ** 48 - 1
 
-/** The first number behind this one; a number that no event can have is behind them all. */
+/** The number after this one; for the highest number, a number above all. */
 const behind = (after: number): number => Math.min(after + 1, NO_EVENT)
 
-/** The half-open interval [low, high) of keys; both are never keys themselves. */
+/** The half-open interval [low, high) of keys; both bounds are never keys themselves. */
 function limits(partition: string, index: string, bounds: RangeBounds): [low: Buffer, high: Buffer] {
   const { min = -Infinity, max = Infinity, after, reverse = false } = bounds
   let low = keep(scoreFloor(partition, index, Math.max(min, -Number.MAX_VALUE)))
@@ -272,7 +280,7 @@ function earlier(a: Buffer, b: Buffer): Buffer {
   return Buffer.compare(a, b) <= 0 ? a : b
 }
 
-/** What stands in front of the first line end, and behind it; nothing in front where there is none. */
+/** Splits at the first line end; the first part is empty when there is no line end. */
 export function split(value: string): [line: string, rest: string] {
   const end = value.indexOf('\n')
   return [value.slice(0, Math.max(end, 0)), value.slice(end + 1)]

@@ -6,14 +6,15 @@ import { basename, join } from 'node:path'
 import { handOver } from './files.ts'
 
 /*
- * One process per data directory. The lock is a Unix socket in the directory that its owner listens on, so the kernel
- * frees it when the owner dies, however it dies, and process ids (always 1 in a container) play no part.
+ * One process per data directory. The lock is a Unix socket in the directory on which its owner listens. So the kernel
+ * frees it when the owner dies, however it dies. Process ids (always 1 in a container) play no part.
  *
- * The socket of the n-th owner is called `lock.<n>.sock` and stays when the owner goes. Who finds the highest one dead takes the next
- * number by a hard link, which only one of many can do; then looks again, in case it was so slow that others came and went;
- * and removes the lower ones. So no socket of a living owner is ever moved or removed by another process.
+ * The socket of the n-th owner is called `lock.<n>.sock` and stays when the owner exits. A process that finds the
+ * highest one dead takes the next number by a hard link, which only one process can create. It then checks again, in
+ * case other owners have since come and left, and removes the lower ones. So no process ever moves or removes a living
+ * owner's socket.
  *
- * The lock gives a clear message at start; what protects the data is the stamp that every flight checks (tables.ts).
+ * The lock gives a clear message at start; the stamp that every flight checks (tables.ts) protects the data.
  */
 
 /** sockaddr_un has 108 bytes on Linux and 104 elsewhere, with a 0 at the end. */
@@ -26,13 +27,13 @@ export interface DirectoryLock {
   release(): Promise<void>
 }
 
-/** Rejects when a living process holds the directory. */
+/** Locks the directory. Rejects when a living process holds it. */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const place = openPlace(directory)
   const own = join(place.path, `lock.${randomUUID()}.sock`)
   const server = await listen(own).catch((cause: NodeJS.ErrnoException) => {
     place.close()
-    // a socket is what is made first: to whoever reads it, "listen" would be about a port
+    // the first file made is a socket, so the system's error would be about "listen", as of a port
     throw new Error(`the data directory ${directory} cannot be written: ${cause.code ?? cause.message}`, {
       cause,
     })
@@ -87,7 +88,7 @@ function ofAnotherUser(path: string): Error {
   )
 }
 
-/** False when the name is taken. */
+/** Links a file; false when the name is taken. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to)
@@ -99,9 +100,9 @@ function link(from: string, to: string): boolean {
 }
 
 /**
- * Anything but a clear "nobody listens" counts as alive.
+ * True unless the connection is clearly refused.
  *
- * @throws when it is a socket of somebody else, whom nobody but root may ask
+ * @throws Error for a socket of another user, which only root may connect to
  */
 function isAlive(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -131,7 +132,7 @@ function listen(path: string): Promise<Server> {
   })
 }
 
-/** The directory by a path that is short enough for a socket: on Linux its descriptor has one. */
+/** Opens the directory by a path that is short enough for a socket: on Linux its descriptor has one. */
 function openPlace(directory: string): { path: string; close(): void } {
   if (Buffer.byteLength(directory) + 1 + LONGEST_NAME <= LONGEST_SOCKET_PATH)
     return { path: directory, close: () => {} }

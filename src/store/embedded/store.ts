@@ -67,9 +67,9 @@ import type {
 export interface EmbeddedOptions {
   /** The data directory; created for the owner only when absent. */
   readonly path: string
-  /** Writes are refused while less is free on the disk. Default 64 MiB. */
+  /** Free bytes on the disk below which writes are refused. Default 64 MiB. */
   readonly minFreeBytes?: number
-  /** New work is to be refused while less is free. Default: `minFreeBytes`. */
+  /** Free bytes below which new work is to be refused. Default: `minFreeBytes`. */
   readonly newWorkBytes?: number
   readonly clock?: ClockSources
   readonly statfs?: Statfs
@@ -78,13 +78,13 @@ export interface EmbeddedOptions {
 /** A store in one directory on a local disk, for one process. */
 export interface EmbeddedStore extends Store {
   partitions(): Promise<string[]>
-  /** Reads the numbers of all events: how many there are. Rejects with the first gap (S06). */
+  /** Reads the numbers of all events, and returns their count. Rejects with the first gap (S06). */
   verifyDensity(partition: string): Promise<number>
 }
 
 /**
- * Opens or creates the store in a directory. Rejects with one clear sentence when the directory is in use by another process,
- * is on a network file system, or holds data that is damaged or incomplete.
+ * Opens or creates the store in a directory. Rejects with one clear sentence when another process uses the directory,
+ * it is on a network file system, or its data is damaged or incomplete.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const directory = resolve(options.path)
@@ -108,7 +108,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   }
 }
 
-/** LMDB names what it found in its own words only. */
+/** Explains an error of LMDB as damage, in one sentence. */
 function asDamage(error: unknown): unknown {
   const { message } = error as Error
   return /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC)\b/.test(message)
@@ -129,7 +129,10 @@ function openFiles(directory: string, statfs: Statfs): Database {
   return db
 }
 
-/** The stamp and the marker file name the same store, or the data file is not the one that belongs here. */
+/**
+ * Reads or writes the stamp. The stamp and the marker file must name the same store, else the data file is not the one
+ * that belongs here.
+ */
 async function readOrWriteStamp(db: Database, directory: string, sources?: ClockSources): Promise<Stamp> {
   const marker = readMarker(directory)
   if (readStamp(db) === undefined)
@@ -155,7 +158,7 @@ class Embedded implements EmbeddedStore {
   readonly #parts: Parts
   readonly #runway: Runway
   readonly #watchers = createWatchers()
-  /** Kept in memory between flights: nobody else writes, and `writeFlight` checks that. */
+  /** Last numbers, cached between flights: no other process writes, and `writeFlight` checks that. */
   readonly #lastNumbers = new Map<string, number>()
   #stamp: Stamp
   #closing: Promise<void> | undefined
@@ -226,7 +229,7 @@ class Embedded implements EmbeddedStore {
     })
   }
 
-  /** Not an async function: this is the hot path, and each layer of promises costs a microsecond. */
+  /** Commits. Not an async function: this is the hot path, and each layer of promises costs a microsecond. */
   commit(partition: string, commit: Commit): Promise<CommitResult> {
     try {
       return this.#runway.commit(encodeCommit(partition, commit, checkCommit(partition, commit)))
@@ -267,7 +270,7 @@ class Embedded implements EmbeddedStore {
     return this.#read((db) => countEvents(db, partition))
   }
 
-  /** Runs a read; what it throws becomes a rejection. */
+  /** Runs a read; its exceptions become rejections. */
   async #read<T>(run: (db: Database) => T | Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new StoreUnavailable('the store is closed')
     return run(this.#parts.db)
@@ -282,17 +285,17 @@ class Embedded implements EmbeddedStore {
     await this.#parts.lock.release()
   }
 
-  /** An empty flight: what `now` has said is not unsaid by the next process (S12). */
+  /** Writes an empty flight, so that the next process starts no earlier than `now` has returned (S12). */
   async #persistTime(): Promise<void> {
     const { db, clock } = this.#parts
     try {
       await writeFlight(db, createFlight(this.#before(), clock.now()), this.#stamp)
     } catch (error) {
-      await failureCause(error) // nothing was lost: the store is closing, and every commit has had its answer
+      await failureCause(error) // nothing was lost: the store is closing, and every commit has been answered
     }
   }
 
-  /** False also when LMDB cannot tell any more, as after a failure to write its root. */
+  /** False also when LMDB can no longer read it, as after a failure to write its root. */
   #stampIsUnchanged(): boolean {
     try {
       this.#parts.db.resetReadTxn()

@@ -1,13 +1,15 @@
 import { readEventNumbers, readFinalEvent, readLastNumber, readPartitions } from './lmdb.ts'
 import type { Database } from './lmdb.ts'
 
-/*
- * Evidence that evidence is complete: numbers 1, 2, 3, ... without a gap (S06), up to the number that was last given out.
- */
+/* Checks that evidence is complete: numbers 1, 2, 3, ... without a gap (S06), up to the last assigned number. */
 
 const PAGE = 10_000
 
-/** A look at both ends of every partition; cheap enough for every start. Throws when a partition does not fit. */
+/**
+ * Checks both ends of every partition; cheap enough for every start.
+ *
+ * @throws Error when a partition is incomplete
+ */
 export function checkEnds(db: Database): void {
   for (const partition of readPartitions(db)) {
     const last = readLastNumber(db, partition)
@@ -18,7 +20,7 @@ export function checkEnds(db: Database): void {
   }
 }
 
-/** Reads all numbers of a partition, a page at a time so that others can run. Rejects with the first gap. */
+/** Counts all events of a partition, a page at a time so that other tasks can run. Rejects with the first gap. */
 export async function countEvents(db: Database, partition: string): Promise<number> {
   const last = readLastNumber(db, partition)
   let count = 0
@@ -33,7 +35,11 @@ export async function countEvents(db: Database, partition: string): Promise<numb
   return count
 }
 
-/** Reads every entry there is. Throws when some are missing or hold nothing but zeros, as in a file that was cut off. */
+/**
+ * Reads every entry.
+ *
+ * @throws Error when some are missing or hold only zeros, as in a truncated file
+ */
 export function checkEverything(db: Database): void {
   const { entryCount } = db.getStats() as { entryCount: number }
   let count = 0

@@ -1,4 +1,4 @@
-/** Where Redis is, read from `COUNTERSIGN_STORE`. */
+/** The address of Redis, read from `COUNTERSIGN_STORE`. */
 export interface RedisAddress {
   readonly kind: 'single' | 'cluster' | 'sentinel'
   readonly tls: boolean
@@ -27,7 +27,11 @@ export function isRedisAddress(text: string): boolean {
   return SCHEME.test(text)
 }
 
-/** @throws RangeError that says what is wrong with the address, without its password */
+/**
+ * Parses the address.
+ *
+ * @throws RangeError that says what is wrong with the address, without its password
+ */
 export function parseRedisAddress(text: string): RedisAddress {
   const [, scheme, form, rest = ''] = SCHEME.exec(text) ?? []
   if (scheme === undefined) throw new RangeError(`expected ${REDIS_FORMS}`)
@@ -50,7 +54,9 @@ export function parseRedisAddress(text: string): RedisAddress {
   }
 }
 
-/** What is no host may be a password whose `@` was forgotten: it is counted, and not shown. */
+/**
+ * Parses a host. A text that is no host may be a password whose `@` is missing, so the error gives its position only.
+ */
 function parseHost(text: string, { number, port }: { number: number; port: number }): Host {
   const [, bracketed, plain, given] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]/?#]+))(?::(\d{1,5}))?$/.exec(text) ?? []
@@ -92,7 +98,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The address as it may be shown, whatever else is wrong with it. */
+/** The address without its password, safe to show even when it is malformed. */
 export function withoutPassword(text: string): string {
   const at = text.lastIndexOf('@')
   if (at < 0 || text.startsWith('file:')) return text

@@ -7,7 +7,8 @@ import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
 
 /**
- * Opens a store in Redis for reading all of it, beside the gateways that use it. Connections of its own, so that nobody waits behind it.
+ * Opens a store in Redis to read all of it, while gateways use it. It has its own connections, so that no gateway waits
+ * behind it.
  *
  * @throws UnsafeRedis, StoreUnavailable as the store does
  */
@@ -22,7 +23,7 @@ export async function openRedisArchive(options: RedisOptions): Promise<StoreArch
   return new RedisArchive(topology, options)
 }
 
-/** The slots or the role of a server changed while it was read: look anew and try again. */
+/** The slots or the role of a server changed during the read: refresh the topology and retry. */
 const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /
 
 export class RedisArchive implements StoreArchive {
@@ -51,7 +52,7 @@ export class RedisArchive implements StoreArchive {
     return time
   }
 
-  /** From all keys, not from the heads alone: a partition without its head would go unnoticed. */
+  /** Reads all keys, not only heads, to find partitions without a head. */
   async partitions(): Promise<string[]> {
     const names = new Set<string>()
     for (const connection of this.connections())
@@ -84,13 +85,17 @@ export class RedisArchive implements StoreArchive {
     return connected(this.#topology.peerOf(keysOf(partition).head))
   }
 
-  /** One for each primary. @throws StoreUnavailable */
+  /** One connection for each primary. @throws StoreUnavailable */
   protected connections(): Connection[] {
     return this.#topology.peers().map(connected)
   }
 }
 
-/** What goes wrong between us and the server becomes one sentence. @throws StoreUnavailable, and what this code throws itself */
+/**
+ * Turns a failure of the connection into one sentence.
+ *
+ * @throws StoreUnavailable, and errors of this code unchanged
+ */
 export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

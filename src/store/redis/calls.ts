@@ -6,13 +6,14 @@ import { afterSilence } from '../patience.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
 
 /*
- * Calls to Redis that end by their deadline (S09), whatever the server and the network do. node-redis bounds only the time until a
- * command is written; so each call races a timer of ours. Which of the two failures it is depends on one question: may the command have been
- * executed? An error reply that Redis gives before it runs a script says no. Silence says perhaps.
+ * Calls to Redis that end by their deadline (S09), whatever the server and the network do. node-redis bounds only the
+ * time until a command is written, so each call races a timer of ours. The kind of failure depends on one question: may
+ * the command have been executed? An error reply that Redis sends before it runs a script means no. Silence means
+ * perhaps.
  */
 export interface Calls {
   /**
-   * `reads` changes nothing, so its silence is `StoreUnavailable`.
+   * Runs a call. With `reads` it changes nothing, so silence is `StoreUnavailable`.
    *
    * @throws StoreUnavailable when it was not executed, StoreIndeterminate when it may have been
    */
@@ -20,10 +21,10 @@ export interface Calls {
 }
 
 export interface Call {
-  /** Any key of the partition: which server it goes to. */
+  /** Any key of the partition; it selects the server. */
   readonly key: string
   readonly args: readonly string[]
-  /** The script that `args` call by its hash: sent as text to a server that does not have it yet. */
+  /** The script that `args` call by its hash. It is sent as text to a server that does not have it yet. */
   readonly script?: Script
   /** ms from now. */
   readonly ms: number
@@ -36,14 +37,17 @@ export interface Answer {
   readonly peer: Peer
 }
 
-/** Given before a command runs: it changed nothing, and a moment later it may work. */
+/** Errors that Redis sends before a command runs: nothing changed, and a retry may succeed. */
 const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
-/** Given before a command runs, and likely to stay. */
+/** Errors that Redis sends before a command runs, and that are likely to persist. */
 const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
-/** What Redis adds to an error from inside a script: it ran, up to there. Newer servers give the same codes as before it runs. */
+/**
+ * The text that Redis adds to an error from inside a script, which ran up to there. Newer servers use the same codes
+ * before and inside.
+ */
 const FROM_INSIDE = / script: [0-9a-f]{40}/
 const PAUSE_MS = 25
-/** The server is not what we took it for. */
+/** The server has another role than expected. */
 const MOVED_ON = /^(READONLY|CLUSTERDOWN|MASTERDOWN) /
 
 export function createCalls(topology: Topology): Calls {
@@ -100,7 +104,7 @@ export function scriptArguments(script: Script, keys: readonly string[], args: r
   return ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
 }
 
-/** Only the next command may follow ASKING, so it must not need a second try. */
+/** Sends the script as text: only the next command may follow ASKING, so it must not need a second try. */
 function withSource(call: Call): Call {
   const { script, ...plain } = call
   return script === undefined ? call : { ...plain, args: sourceArguments(script, call.args) }
@@ -147,12 +151,12 @@ function silence({ reads }: Call): Error {
     : new StoreIndeterminate('the server did not answer in time')
 }
 
-/** Whether Redis gave an error of this kind before it ran anything. */
+/** True when Redis sent an error of this kind before it ran anything. */
 function isBefore(kind: RegExp, { message }: Error): boolean {
   return kind.test(message) && !FROM_INSIDE.test(message)
 }
 
-/** What node-redis says of its own state, for somebody who looks for a reason in the log. */
+/** The states of node-redis in words, for operators who read the log. */
 const SAID: Readonly<Record<string, string | undefined>> = {
   ClientOfflineError: 'there is no connection',
   ClientClosedError: 'there is no connection',
@@ -160,7 +164,7 @@ const SAID: Readonly<Record<string, string | undefined>> = {
   SocketClosedUnexpectedlyError: 'the connection was lost before the answer came',
 }
 
-/** What a failure means for the caller. */
+/** The store's error for a failure. */
 function meaningOf(error: Error, { reads }: Call): Error {
   const { name } = error.constructor
   const offline = /^(ClientOffline|ClientClosed)Error$/.test(name)
@@ -175,7 +179,7 @@ function movedOn(topology: Topology, key: string, error: Error): void {
   if (error.message.startsWith('READONLY')) topology.peerOf(key)?.renew('the server is no primary any more')
 }
 
-/** A server that was never spoken to gets a moment to connect. */
+/** Gives a server that was never connected a moment to connect. */
 async function soon(peer: Peer, end: number): Promise<void> {
   if (peer.connection() !== undefined) return
   await Promise.race([peer.tried, pause(Math.max(0, end - performance.now()))])

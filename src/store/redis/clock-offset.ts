@@ -1,12 +1,15 @@
 /**
- * A minute of heartbeats (peer.ts): however busy both sides are, the answer of one of them comes fast, and clocks that run do not drift apart by more than some
- * milliseconds meanwhile. A server whose clock was set back is believed after that.
+ * A minute of heartbeats (peer.ts). However busy both sides are, at least one answer among them arrives fast, and
+ * running clocks drift by a few milliseconds only. After that, a server whose clock was set back is believed.
  */
 export const OFFSET_SAMPLES = 240
 
-/** What a server's clock is ahead of ours, as well as its answers tell. */
+/** The difference of a server's clock to ours, estimated from its answers. */
 export interface Offset {
-  /** An answer that came just now: the server's time was read before that, so what is kept is never ahead of the server (S08, S12). */
+  /**
+   * Records an answer that arrived just now. The server read its time before that, so the estimate is never ahead of
+   * the server (S08, S12).
+   */
   heard(serverMs: number, ourMs: number): void
   /** ms; undefined before the first answer. */
   best(): number | undefined

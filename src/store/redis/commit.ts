@@ -1,7 +1,7 @@
 import { encodeMember, keysOf, lineOf, type PartitionKeys } from './keys.ts'
 import type { Commit, CommitResult, Guard, Write } from '../store.ts'
 
-/** A commit as the script of scripts.ts takes it, and its answer. */
+/** The arguments of the commit script in scripts.ts, and its answer. */
 export interface CommitArguments {
   readonly keys: readonly string[]
   readonly args: readonly string[]
@@ -9,14 +9,14 @@ export interface CommitArguments {
 
 export type CommitReply =
   | (CommitResult & { readonly ok: false })
-  /** `epoch` is empty unless it was asked for. */
+  /** `epoch` is empty unless `askEpoch` was set. */
   | { readonly ok: true; readonly numbers: readonly number[]; readonly epoch: string }
 
 /** Lua has no infinity that is written the same way everywhere. */
 const FOREVER = 1e300
 
 export interface CommitOptions {
-  /** The answer names the partition's epoch. */
+  /** Asks for the partition's epoch in the answer. */
   readonly askEpoch: boolean
   /** ms since 1970; the server's when absent. */
   readonly time?: number
@@ -36,7 +36,7 @@ export function commitArguments(partition: string, commit: Commit, options: Comm
     options.time === undefined ? '' : String(options.time),
   ]
   for (const guard of commit.guards) pushGuard(args, keys, guard)
-  // what a stream that is not as it should be refuses, is refused before anything is written
+  // the stream refuses a malformed event before anything is written
   for (const event of commit.events) args.push('e', event)
   for (const write of commit.writes) pushWrite(args, keys, commit, write)
   return { keys: keys.all, args }
@@ -59,7 +59,7 @@ export function readCommitReply(reply: unknown, { deadline, events }: Commit, no
   }
 }
 
-/** Keys by the position that the script knows them by, each once. */
+/** The keys by their position in the script, each once. */
 class KeyList {
   readonly names: PartitionKeys
   readonly all: string[]

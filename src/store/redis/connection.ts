@@ -14,13 +14,13 @@ import {
 import { within } from '../patience.ts'
 
 /*
- * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
- * calls in flight, and connected anew. Nothing is queued while there is no connection.
+ * One Redis server, kept connected. A server that stops answering is dropped after `SILENCE_MS`: all calls in flight
+ * end, and the gateway reconnects. Nothing is queued without a connection.
  */
 
-/** A connection of node-redis, as plainly as it is used here. */
+/** The part of a node-redis connection that is used here. */
 export interface Connection {
-  /** When something was last heard, by `performance.now()`; kept by those who send. */
+  /** Time of the last answer, by `performance.now()`; senders update it. */
   heardAt: number
   sendCommand(args: readonly string[]): Promise<unknown>
   sSubscribe(channel: string, listener: () => void): Promise<void>
@@ -41,19 +41,25 @@ export interface PeerOptions {
 
 export interface Peer {
   readonly host: Host
-  /** Undefined while it is not connected, does not answer, is not a primary or has unsafe settings: then `reason` says why. */
+  /**
+   * The connection. Undefined while the server is not connected, does not answer, is not a primary or has unsafe
+   * settings; then `reason` says why.
+   */
   connection(): Connection | undefined
-  /** A connection of its own for WAIT, which holds up whatever follows it. */
+  /** A separate connection for WAIT, which blocks every command behind it. */
   waiter(): Promise<Connection>
   subscribe(channel: string, listener: () => void): Promise<void>
   unsubscribe(channel: string): Promise<void>
   reason(): string | undefined
   facts(): ServerFacts | undefined
-  /** What the server's clock is ahead of `performance.now()`, ms: never more than it is. Undefined before the first answer. */
+  /**
+   * The lead of the server's clock over `performance.now()`, ms; never overestimated. Undefined before the first
+   * answer.
+   */
   clockOffset(): number | undefined
   /** Resolves when the first attempt to connect is over. */
   readonly tried: Promise<void>
-  /** Drops the connection and makes a new one: the server was demoted, or behaves oddly. */
+  /** Drops the connection and makes a new one, because the server was demoted or misbehaves. */
   renew(reason: string): void
   close(): void
 }
@@ -63,16 +69,16 @@ const HEARTBEAT_MS = 250
 export const SILENCE_MS = 1_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
-/** Settings may be changed while the server runs. */
+/** Interval at which settings are checked, because they may change while the server runs. */
 const PROBE_EVERY_MS = 10_000
-/** The slot of a key or channel went to another node, or is on its way. */
+/** The slot of a key or channel has moved to another node, or is moving. */
 export const ELSEWHERE = /^(MOVED|ASK) /
 
 export function createPeer(options: PeerOptions): Peer {
   return new RedisPeer(options)
 }
 
-/** One connection that does not reconnect by itself; `onEnd` is called once, when it is gone or did not come about. */
+/** Opens one connection that does not reconnect by itself. `onEnd` is called once, when it ends or fails to open. */
 export async function connect(
   options: Omit<PeerOptions, 'wanted' | 'onChange'>,
   onEnd: () => void,
@@ -83,7 +89,7 @@ export async function connect(
     socket: {
       host,
       port,
-      // ours is shorter, and counts no time in which we did not listen
+      // our limit is shorter, and excludes pauses of this process
       connectTimeout: 4 * CONNECT_MS,
       reconnectStrategy: false,
       ...(options.tls ? { tls: true as const } : {}),
@@ -138,7 +144,7 @@ class RedisPeer implements Peer {
   #probedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #unheard = 0
-  /** Set while no connection for messages is to be tried. */
+  /** The timer after which the connection for messages is tried again. */
   #listenTimer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -210,14 +216,14 @@ class RedisPeer implements Peer {
       this.#heartbeatLater()
       void this.#resubscribe()
     } catch (error) {
-      // dropped meanwhile: the next attempt is on its way
+      // dropped in the meantime: the next attempt has begun
       if (main !== this.#main) return
       const { host, port } = this.host
       this.#drop(`no connection to ${host}:${port}: ${(error as Error).message}`)
     }
   }
 
-  /** Ends all calls in flight; unless closed, tries again after a pause. */
+  /** Ends all calls in flight. Unless closed, reconnects after a pause. */
   #drop(reason: string): void {
     const [main, aside] = [this.#main, [this.#waiter, this.#subscriber]]
     this.#main = undefined
@@ -271,7 +277,7 @@ class RedisPeer implements Peer {
       if (main === this.#main) this.#heartbeatLater()
     } catch (error) {
       if (main !== this.#main) return
-      // a busy server answers what came before: as long as it does, it is not gone
+      // a busy server answers earlier commands first: while it does, it is alive
       if (performance.now() - main.heardAt < SILENCE_MS) this.#heartbeatLater()
       else this.#drop(`the server does not answer: ${(error as Error).message}`)
     }
@@ -302,7 +308,10 @@ class RedisPeer implements Peer {
     this.#unheard += 1
   }
 
-  /** After a new connection: whoever waits looks again, because messages were lost meanwhile. Without messages, commits and reads go on. */
+  /**
+   * Subscribes again after a new connection. Waiters look again, because messages were lost. Commits and reads work
+   * without messages.
+   */
   async #resubscribe(): Promise<void> {
     try {
       for (const [channel, listener] of this.#channels) {
@@ -327,13 +336,13 @@ class RedisPeer implements Peer {
   }
 }
 
-/** Doubles up to a second, and is drawn from its upper half: many gateways do not come back at once. */
+/** The pause before an attempt. It doubles up to a second; jitter spreads the reconnects of many gateways. */
 function pauseAfter(failures: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
   return longest * (0.5 + Math.random() / 2)
 }
 
-/** What only a primary that is new enough is asked; others are refused for that. */
+/** Asks a server for what only a recent primary can answer; other servers are refused before. */
 async function readForbidden(
   main: Connection,
   { role, version }: ServerFacts,
@@ -344,7 +353,7 @@ async function readForbidden(
   return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0', ...confirmed])) as string[]
 }
 
-/** Undefined when the user may not. */
+/** The settings, or undefined when the user may not read them. */
 async function readConfig(main: Connection): Promise<Record<string, string> | undefined> {
   try {
     const pairs = (await main.sendCommand(['CONFIG', 'GET', ...CONFIG_NAMES])) as string[]

@@ -13,13 +13,14 @@ import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
 /*
- * Everything in a partition that lies in Redis, at one moment: Redis itself says whether it was. Each commit writes the partition's head, so the head is
- * watched (WATCH) while the keys are listed and read, and so is every index that takes more than one call, because a claim moves entries
- * without a commit. A transaction of nothing then fails exactly when one of them was touched.
+ * Everything in a partition in Redis, at one moment, which Redis itself verifies. Each commit writes the partition's
+ * head, so the head is watched (WATCH) while the keys are listed and read. So is every index that takes more than one
+ * call, because a claim moves entries without a commit. An empty transaction then fails exactly when one of them
+ * changed.
  */
 
 const SCAN_COUNT = 2_000
-/** Entries of an index, and keys of indexes, in one round trip. */
+/** Entries of an index, or keys of indexes, in one round trip. */
 const INDEX_PAGE = 1_000
 const INDEX_KEYS = 100
 
@@ -42,7 +43,7 @@ export async function* dumpPartition(connection: Connection, partition: string):
   }
 }
 
-/** Keys by a pattern, as SCAN gives them: in no order, some twice. */
+/** Keys that match a pattern, as SCAN yields them: unordered, some twice. */
 export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): AsyncGenerator<string[]> {
   let cursor = '0'
   do {
@@ -62,7 +63,7 @@ export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): 
 
 const KINDS = ['events', 'index', 'limit', 'record', 'head'] as const
 
-/** The order of an archive: kind, then names. Keys that are not ours come first. */
+/** The order of an archive: kind, then names. Foreign keys are first. */
 function partsOf(key: string): readonly string[] {
   const name = readKey(key)
   if (name === undefined) return ['', key]
@@ -75,7 +76,7 @@ const FEWEST_UNITS = 300_000
 const MOST_UNITS = 1_000_000
 const MOST_AT_ONCE = 500
 
-/** How many to ask for in one round trip: a body may have twenty code units, or millions. */
+/** The number of values to request in one round trip, because a body may have twenty code units or millions. */
 class Pace {
   count = 16
 
@@ -90,7 +91,7 @@ interface Group {
   readonly keys: readonly string[]
 }
 
-/** Neighbours of one kind. */
+/** Groups adjacent keys of one kind. */
 function* grouped(keys: readonly string[], pace: Pace): Generator<Group> {
   let group: string[] = []
   let kind: Group['kind'] = 'unknown'
@@ -128,7 +129,7 @@ function fault(law: string, what: string): DumpEntry {
 
 const shown = (key: string): string => `\`${JSON.stringify(key).slice(1, -1)}\``
 
-/** Undefined for what is no string. */
+/** The values; undefined for a key that is no string. */
 async function readAll(connection: Connection, keys: readonly string[]): Promise<(string | undefined)[]> {
   const values = await connection.sendCommand(['MGET', ...keys])
   return (values as (string | null)[]).map((value) => value ?? undefined)
@@ -213,7 +214,7 @@ function readValue(key: string, value: string | undefined): DumpEntry {
   return { kind: 'limit', limit, width, buckets: buckets.sort(([a], [b]) => a - b) }
 }
 
-/** Undefined where the key holds another type than the command is for. */
+/** Undefined when the key has another type than the command expects. */
 async function unlessOfAnotherType<T>(answer: Promise<unknown>): Promise<T | undefined> {
   try {
     return (await answer) as T

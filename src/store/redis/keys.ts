@@ -1,40 +1,52 @@
 /*
- * Keys in Redis. All keys of a partition share one hash tag, so they lie on one node and one script may touch them together:
+ * Keys in Redis. All keys of a partition share one hash tag, so they are on one node and one script may use them
+ * together:
  *
- *   cs:{<partition>}:h                 hash: n last event number, t latest time in ms, g generation (a restore changes it), w barrier
- *   cs:{<partition>}:e                 stream of events; the id of an event is its number
- *   cs:{<partition>}:r:<type>:<id>     a record, a string: `<revision> <commit id>\n<body>`
- *   cs:{<partition>}:i:<index>         sorted set: an index
- *   cs:{<partition>}:l:<limit>         a limit's window, a string: `<width> <bucket> <amount> <bucket> <amount> ...` (S18)
+ *     cs:{<partition>}:h               hash: n last event number, t latest time in ms, g generation, w barrier
+ *     cs:{<partition>}:e               stream of events; the id of an event is its number
+ *     cs:{<partition>}:r:<type>:<id>   a record, a string: `<revision> <commit id>\n<body>`
+ *     cs:{<partition>}:i:<index>       sorted set: an index
+ *     cs:{<partition>}:l:<limit>       a limit's window, a string: `<width> <bucket> <amount> ...` (S18)
  *
- * and `cs:restoring` while a restore is not complete, `cs:format` in a store of a later version, and channels: cs:{<partition>}:w (every commit) and cs:{<partition>}:w:<type>:<id> (commits that wrote the record).
+ * A restore changes the generation. Other keys and channels:
  *
- * Names may hold any code units, lone surrogates included, and sorted sets compare bytes: so text is escaped to ASCII in a way
- * that keeps code unit order (S05).
+ * - `cs:restoring`, a key while a restore is incomplete.
+ * - `cs:format`, a key in a store of a later version.
+ * - `cs:{<partition>}:w`, the channel of every commit.
+ * - `cs:{<partition>}:w:<type>:<id>`, the channel of commits that wrote the record.
+ *
+ * Names may hold any code units, lone surrogates included, but sorted sets compare bytes. So text is escaped to ASCII,
+ * in code unit order (S05).
  */
 
 const PREFIX = 'cs:{'
 
-/** Everything that is ours. */
+/** The pattern of all keys of Countersign. */
 export const ALL_PATTERN = 'cs:*'
 
-/** There while a restore is not complete (restore.ts): nobody may open the store. Its value names the restore. */
+/**
+ * Exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its value names
+ * the restore.
+ */
 export const RESTORING_KEY = 'cs:restoring'
 
 /**
- * How the keys are laid out, when it is not as described here, which is format 1 and has no such key. A version that lays them out in another way sets it
- * first, so that this one reads and writes nothing there.
+ * The version of the key layout. Format 1, described here, has no such key. A version with another layout sets it
+ * first, so that this version neither reads nor writes there.
  */
 export const FORMAT_KEY = 'cs:format'
 export const FORMAT = '1'
 
-/** A unit that would be misread, or that is not below DEL, becomes DEL and four hex digits. Nothing below DEL sorts behind it. */
+/**
+ * The escape: an ambiguous unit, or one not below DEL, becomes DEL and four hex digits. No unit below DEL sorts behind
+ * it.
+ */
 const ESCAPE = '\x7f'
 const IN_MEMBER = /[\x7f-\uffff]/g
 const IN_NAME = /[\0-\x20{}:\x7f-\uffff]/g
 const ESCAPED = /\x7f([0-9a-f]{4})/g
 
-/** Keeps order: a < b in code units exactly when the results are in byte order. */
+/** Encodes a member and keeps the order: a < b in code units exactly when the results are in byte order. */
 export function encodeMember(text: string): string {
   return text.replace(IN_MEMBER, escapeUnit)
 }
@@ -43,7 +55,7 @@ export function decodeMember(text: string): string {
   return text.includes(ESCAPE) ? text.replace(ESCAPED, (_, hex: string) => unitOf(hex)) : text
 }
 
-/** For a part of a key: does not keep order, and holds no colon, brace or blank. */
+/** Encodes a part of a key, without colon, brace or blank; does not keep the order. */
 export function encodeName(text: string): string {
   return text.replace(IN_NAME, escapeUnit)
 }
@@ -58,7 +70,7 @@ function unitOf(hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16))
 }
 
-/** An empty hash tag would be none, so the empty partition is a lone escape. */
+/** The prefix of a partition's keys. Redis ignores an empty hash tag, so the empty partition is a lone escape. */
 function partitionPrefix(partition: string): string {
   return `${PREFIX}${partition === '' ? ESCAPE : encodeName(partition)}}:`
 }
@@ -103,12 +115,12 @@ export function lineOf(revision: number, commitId: string): string {
   return `${revision} ${commitId}\n`
 }
 
-/** For a scan: all keys of one partition. */
+/** The scan pattern for all keys of one partition. */
 export function partitionPattern(partition: string): string {
   return `${partitionPrefix(partition).replace(/[\\*?[\]^-]/g, '\\$&')}*`
 }
 
-/** For a scan over everything: the heads of all partitions. */
+/** The scan pattern for the heads of all partitions. */
 export const HEADS_PATTERN = `${PREFIX}*}:h`
 
 export type KeyName =
@@ -118,7 +130,7 @@ export type KeyName =
 
 const SHAPE = /^cs:\{([^{}:]+)\}:(?:(h)|(e)|r:([^:]*):([^:]*)|i:([^:]*)|l:([^:]*))$/
 
-/** Reads a key back; undefined for one that is not ours. */
+/** Parses a key; undefined for a foreign key. */
 export function readKey(key: string): KeyName | undefined {
   const match = SHAPE.exec(key)
   if (match === null) return undefined

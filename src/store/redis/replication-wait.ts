@@ -3,12 +3,15 @@ import { SCRIPTS } from './scripts.ts'
 import { within } from '../patience.ts'
 
 /*
- * Replicas confirm what was written (WAIT). A WAIT holds up its connection, so it has one of its own, and all commits that landed
- * while one was under way share the next. The barrier in front of it names the epoch: a server of another epoch does not have the
- * commit, whatever its replicas say (S19).
+ * Confirmations by replicas (WAIT). A WAIT blocks its connection, so it has a separate one. All commits that land
+ * during one WAIT share the next. The barrier before it names the epoch: a server of another epoch lacks the commit,
+ * whatever its replicas confirm (S19).
  */
 export interface Confirmations {
-  /** True when `replicas` of them have everything that the server had written before this call, in this epoch. Never rejects. */
+  /**
+   * True when `replicas` of them have everything that the server had written before this call, in this epoch. Never
+   * rejects.
+   */
   confirmed(peer: Peer, headKey: string, epoch: string): Promise<boolean>
 }
 
@@ -19,9 +22,9 @@ interface Passenger {
 }
 
 interface Confirmed {
-  /** The server's part of it. */
+  /** The server's part of the epoch. */
   readonly epoch: string
-  /** Heads that another node has by now. */
+  /** Heads that have moved to another node. */
   readonly elsewhere: ReadonlySet<string>
 }
 
@@ -46,8 +49,8 @@ export function createConfirmations(replicas: number, waitMs: number): Confirmat
   }
 
   /**
-   * One barrier is enough for all, at the first head that is still here: a slot that moved to another node holds up nobody else. Undefined
-   * when too few replicas confirmed.
+   * Writes one barrier for all waiters, at the first head that is still on this node, so that a moved slot delays no
+   * other. Undefined when too few replicas confirmed.
    */
   const barrier = async (peer: Peer, headKeys: ReadonlySet<string>): Promise<Confirmed | undefined> => {
     const connection = await peer.waiter()
@@ -67,7 +70,10 @@ export function createConfirmations(replicas: number, waitMs: number): Confirmat
     }
   }
 
-  /** Undefined when the key is not here: a slot that is just arriving has to be asked for. The script goes with its text: nothing may come between it and WAIT. */
+  /**
+   * Writes the barrier; undefined when the key is not here. A slot that is arriving needs ASKING. The script is sent as
+   * text, because no command may separate it from WAIT.
+   */
   const written = async (
     connection: Connection,
     headKey: string,

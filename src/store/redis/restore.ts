@@ -11,21 +11,25 @@ import type { Topology } from './topology.ts'
 import { STORE_LIMITS, StoreUnavailable } from '../store.ts'
 
 export interface RedisRestoreOptions extends RedisOptions {
-  /** Drops what a restore left that was broken off. Nobody could ever read it. */
+  /** Drops an interrupted restore, which no gateway could ever open. */
   readonly restart?: boolean
 }
 
-/** What a command of the pipeline holds, and all of them, in code units. */
+/** Size limits of one command of the pipeline and of all of them, in code units. */
 const PIPELINE_UNITS = 500_000
 const PIPELINE_COMMANDS = 2_000
 const MEMBERS_PER_COMMAND = 200
-/** A difference between two machines' clocks; not more, because every commit would be late until the server's clock has caught up. */
+/**
+ * The tolerated difference between two machines' clocks. More would make every commit late until the server's clock
+ * catches up.
+ */
 const CLOCK_TOLERANCE_MS = 5_000
 
 /**
- * Prepares a restore into Redis. From here to `publish` a marker keeps everybody from opening the store.
+ * Prepares a restore into Redis. Until `publish`, a marker keeps every gateway from opening the store.
  *
- * @throws WrongPlace when there is a store already, or another restore; UnsafeRedis and StoreUnavailable as the store does
+ * @throws WrongPlace when there is a store already, or another restore; UnsafeRedis and StoreUnavailable as the store
+ * does
  */
 export async function openRedisRestore(options: RedisRestoreOptions): Promise<StoreRestore> {
   const { topology } = await connectRedis(options)
@@ -42,7 +46,7 @@ export async function openRedisRestore(options: RedisRestoreOptions): Promise<St
 class RedisRestore extends RedisArchive implements StoreRestore {
   readonly #topology: Topology
   readonly #options: RedisRestoreOptions
-  /** Names this restore in the marker, and is the generation of every partition: another epoch than any before (S19). */
+  /** Names this restore in the marker. It is also the generation of every partition, and so a new epoch (S19). */
   readonly #id = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #partition = ''
@@ -109,7 +113,10 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     if (!removed) throw new WrongPlace('another restore took the place of this one')
   }
 
-  /** When the server is gone, the marker stays: nobody opens what is there, and the next restore can begin anew. */
+  /**
+   * Empties the place. When the server is unreachable, the marker remains: no gateway opens the store, and the next
+   * restore can start again.
+   */
   async abandon(): Promise<void> {
     this.#commands = []
     try {
@@ -117,7 +124,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
       if (own === this.#id) await this.#removeAll()
       await this.#removeMarker()
     } catch {
-      // what made the restore fail is reported by whoever abandons it
+      // the caller that abandons the restore reports why it failed
     } finally {
       await this.close()
     }
@@ -151,7 +158,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     await Promise.all(commands.map((command) => connection.sendCommand(command)))
   }
 
-  /** On each server: its replicas have all that was loaded once they have what is written after it. */
+  /** Confirms the load on each server: a replica that has a later write has all loaded entries. */
   async #confirm(): Promise<void> {
     const { replicas = 0, callMs = STORE_LIMITS.callMs } = this.#options
     if (replicas === 0) return
@@ -188,7 +195,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
         )
   }
 
-  /** False when it is the marker of another restore by now. */
+  /** False when another restore has set the marker. */
   async #removeMarker(): Promise<boolean> {
     const script = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`
     return (await this.#markerServer().sendCommand(['EVAL', script, '1', RESTORING_KEY, this.#id])) === 1

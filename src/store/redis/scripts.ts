@@ -1,23 +1,26 @@
 import { createHash } from 'node:crypto'
 
 /*
- * The scripts that run inside Redis. They are content-addressed (EVALSHA), so two versions of the gateway live side by side in a
- * rolling upgrade. `#!lua` (Redis 7.0) makes the server refuse a script as a whole when it is out of memory, read-only or without its
- * replicas: none ever stops half-way. Lua's numbers are doubles, as ours; amounts are whole and below 2^53.
+ * The scripts that run inside Redis. They are content-addressed (EVALSHA), so two versions of the gateway can coexist
+ * in a rolling upgrade. `#!lua` (Redis 7.0) makes the server refuse a whole script, never stop it half-way. It refuses
+ * when it is out of memory, read-only or without its replicas. Lua's numbers are doubles, as ours; amounts are integers
+ * below 2^53.
  */
 export interface Script {
   readonly source: string
   readonly sha: string
 }
 
-/** The first line of a script. One that reads runs where none may write: out of memory, or without enough replicas. */
+/**
+ * The first line of a script. A script that only reads also runs on a server that is out of memory or lacks replicas.
+ */
 const WRITES = '#!lua'
 const READS = '#!lua flags=no-writes'
 
 /**
- * In front of every script that needs the epoch: the partition's generation (changed by a restore) and the replication id of the server
- * that runs the script. Redis draws a new one when a replica is promoted and when a primary starts, so it changes whenever commits may
- * have been lost (S19).
+ * The start of every script that needs the epoch. The epoch is the partition's generation (changed by a restore) and
+ * the replication id of the server. Redis draws a new id when a replica is promoted and when a primary starts, so the
+ * epoch changes whenever commits may have been lost (S19).
  */
 const PRELUDE = `
 local call, num = redis.call, tonumber
@@ -27,21 +30,32 @@ end
 `
 
 /**
- * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written. Time is the server's, and
- * never before what the partition has seen (S12). What most commits have no use for is made only when it is needed: Redis runs the text from the
- * top each time, and to make a function costs more than to call it.
+ * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written.
+ * Time is the server's, and never before the partition's latest time (S12). Functions that few commits need are defined
+ * on demand: Redis runs the text from the top each time, and defining a function costs more than calling it.
  *
- * KEYS  1 head, 2 events, then what the parts name by position
- * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
- *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the events and writes, each a letter and its arguments:
- *   guards  r key revision | w key line (the first of the record, with its end) | l key windowMs amount atMost | e epoch
- *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
- *   events  e body
- * A message that cannot be published is lost, not the commit: callers look again.
+ * - KEYS: 1 head, 2 events, then the keys that the parts name by position.
+ * - ARGV: 1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member.
+ * - ARGV: 4 '1' to return the epoch, 5 the partition's channel, 6 number of guards, 7 number of events.
+ * - ARGV: 8 the time when it is not the server's, else ''.
+ * - ARGV: then the guards, then the events and writes, each a letter and its arguments.
  *
- * Returns  {'late', time, the time but for what the partition has seen} | {'guard', time, position...} from 0 | {'ok', time, first number or 0, epoch or ''}
+ * Guards, writes and events:
  *
- * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis/window.test.ts holds the two together.
+ *     r key revision | w key line (the first of the record, with its end) | l key windowMs amount atMost | e epoch
+ *     p key channel body | d key channel | i key score member | x key member | m key
+ *     c key windowMs at amount guarded('1'|'0')
+ *     e body
+ *
+ * A message that cannot be published is lost, not the commit: callers re-read.
+ *
+ * Returns one of these; positions start at 0:
+ *
+ *     {'late', time, the time by the clock alone}
+ *     {'guard', time, position...}
+ *     {'ok', time, first number or 0, epoch or ''}
+ *
+ * The code repeats the ring of src/domain/limit-window.ts; test/store/redis/window.test.ts compares the two.
  */
 const COMMIT = `${WRITES}${PRELUDE}
 local function int(x) return string.format('%.0f', x) end
@@ -211,10 +225,12 @@ return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}
 `
 
 /**
- * What follows an entry in an index, by rank (S05). Members are compared byte by byte here: Lua's own comparison follows the locale.
+ * The entries behind an entry in an index, by rank (S05). Members are compared byte by byte here, because Lua's own
+ * comparison depends on the locale.
  *
- * KEYS  1 index.  ARGV  1 min, 2 max, 3 score and 4 member behind which to go on, 5 '1' for reverse, 6 limit
- * Returns  member, score, member, score, ... in ascending order, also in reverse: the caller turns it.
+ * - KEYS: 1 index.
+ * - ARGV: 1 min, 2 max, 3 score and 4 member of the entry, 5 '1' for reverse, 6 limit.
+ * - Returns member, score, member, score, ... in ascending order, also in reverse: the caller reverses them.
  */
 const BEHIND = `${READS}
 local call, num, key = redis.call, tonumber, KEYS[1]
@@ -248,10 +264,13 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
 `
 
 /**
- * Gives out what is due and moves it behind its lease (S07). Not where what the partition has seen is later than a lease that begins now would end: each commit of whoever
- * got it would be late, and it would be given out again and again.
+ * Claims due entries and moves them behind their lease (S07). It claims nothing when the partition has seen a later
+ * time than the lease would end. Each commit of the claimant would then be late, and the entry would be claimed again
+ * and again.
  *
- * KEYS  1 index, 2 head.  ARGV  1 now, 2 end of the lease, 3 limit, 4 the latest time to have been seen.  Returns  {entries} | {false, time}
+ * - KEYS: 1 index, 2 head.
+ * - ARGV: 1 now, 2 end of the lease, 3 limit, 4 the latest time that the partition may have seen.
+ * - Returns {entries} | {false, time}.
  */
 const CLAIM = `${WRITES}
 local seen = tonumber(redis.call('HGET', KEYS[2], 't') or '0')
@@ -261,15 +280,17 @@ for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], 'XX', ARGV[2], due[i]) end
 return {due}
 `
 
-/** KEYS  1 head.  Returns the partition's epoch (S19). */
+/** The partition's epoch (S19). KEYS: 1 head. */
 const EPOCH = `${READS}${PRELUDE}
 return epoch(KEYS[1])
 `
 
 /**
- * A write of no meaning in front of WAIT: replicas that confirm it have everything that was written before it.
+ * A dummy write before WAIT: replicas that confirm it have everything that was written before it.
  *
- * KEYS  1 head.  ARGV  1 some text.  Returns the epoch: another one than the commit's means another server, which may not have the commit.
+ * - KEYS: 1 head.
+ * - ARGV: 1 some text.
+ * - Returns the epoch. An epoch other than the commit's means another server, which may lack the commit.
  */
 const BARRIER = `${WRITES}${PRELUDE}
 call('HSET', KEYS[1], 'w', ARGV[1])
@@ -277,9 +298,9 @@ return epoch(KEYS[1])
 `
 
 /**
- * What the user may not do of all that the scripts do: Redis would end a commit half-way where a right is missing.
+ * The commands of the scripts that the user may not run. Redis would stop a commit half-way where a right is missing.
  *
- * Returns  names of commands
+ * Returns names of commands.
  */
 const RIGHTS = `${READS}
 local key, missing = 'cs:{t}:h', {}

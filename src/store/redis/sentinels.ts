@@ -2,11 +2,11 @@ import type { Host, RedisAddress } from './address.ts'
 import { type Connection, connect, SILENCE_MS } from './connection.ts'
 import { within } from '../patience.ts'
 
-/** Those who know who the primary is (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+/** The servers that know the current primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
 export interface Sentinels {
   /**
-   * What the sentinel says that knows of the latest failover: one that was cut off from the others goes on telling what was.
-   * Undefined when none answers. Never rejects.
+   * The primary by the sentinel that knows the latest failover, because a partitioned sentinel reports an old one.
+   * Undefined when no sentinel answers. Never rejects.
    */
   primary(): Promise<Host | undefined>
   close(): void
@@ -35,7 +35,7 @@ export function createSentinels(options: SentinelOptions): Sentinels {
   }
 }
 
-/** One sentinel; the connection is kept, and made anew when it is asked again after a failure. */
+/** One sentinel. Its connection is kept, and made anew at the next question after a failure. */
 class Sentinel {
   readonly #host: Host
   readonly #options: SentinelOptions
@@ -84,7 +84,7 @@ class Sentinel {
   }
 }
 
-/** Names and values in turn. */
+/** Parses alternating names and values. */
 function readMaster(answer: unknown): Said | undefined {
   if (!Array.isArray(answer)) return undefined
   const field = (name: string): string => String(answer[answer.indexOf(name) + 1])

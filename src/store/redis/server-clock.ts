@@ -1,11 +1,14 @@
 import { type Clock, type ClockSources, createClock, createFollower } from '../clock.ts'
 import type { Topology } from './topology.ts'
 
-/** The servers' clock, or the one that is given. */
+/** Creates the clock that follows the servers, or the injected one. */
 export function createServerClock(topology: Topology, given: ClockSources | undefined): Clock {
   if (given !== undefined) return createClock(0, given)
   let last = Date.now() - performance.now()
-  /** The latest of the servers' clocks: expiring early is the safe side. A request asks several times. */
+  /**
+   * The latest of the servers' clocks, because expiring early is the safe side. Cached, because a request asks several
+   * times.
+   */
   const offset = (): number => {
     let latest: number | undefined
     for (const peer of topology.peers()) {

@@ -1,35 +1,35 @@
 import type { Durability } from '../store.ts'
 
 /*
- * Under which settings of a Redis server the promises of the store hold (docs/operations.md, "Redis"). Pure: text of INFO and
- * CONFIG GET in, problems out.
+ * The settings under which a Redis server keeps the promises of the store (docs/operations.md, "Redis"). Pure: text of
+ * INFO and CONFIG GET in, problems out.
  */
 
-/** What a server says about itself. */
+/** Facts that a server reports about itself. */
 export interface ServerFacts {
-  /** `redis_version`, or for Valkey the version of Redis that it speaks. */
+  /** `redis_version`; for Valkey, the version of Redis that it is compatible with. */
   readonly version: string
   readonly role: string
   readonly replicas: number
-  /** Of `maxmemory`, bytes; absent where there is no such limit. */
+  /** Bytes left of `maxmemory`; absent without such a limit. */
   readonly roomBytes?: number
   /** Commands that the store needs and the user may not run. */
   readonly forbidden: readonly string[]
-  /** Undefined where CONFIG GET is not allowed, as with some hosted servers. */
+  /** Undefined where CONFIG GET is not allowed, as on some hosted servers. */
   readonly config?: Readonly<Record<string, string>>
 }
 
-/** What may be accepted by name (COUNTERSIGN_STORE_ACCEPT). */
+/** Problems that the operator may accept by name (COUNTERSIGN_STORE_ACCEPT). */
 export const ACCEPTABLE = ['eviction', 'unconfirmed-failover', 'unread-settings'] as const
 export type Acceptable = (typeof ACCEPTABLE)[number]
 
 export interface Wanted {
   /** Replicas that confirm each commit (WAIT). */
   readonly replicas: number
-  /** `async` asks by name for a store that may lose the last seconds. */
+  /** `async` allows a store that may lose the last seconds. */
   readonly durability?: 'async'
   readonly accept: readonly Acceptable[]
-  /** Whether another server may take over: a cluster, or sentinels. */
+  /** True when another server may take over: a cluster, or sentinels. */
   readonly failover: boolean
 }
 
@@ -55,13 +55,13 @@ export function readFacts(info: string, config: Readonly<Record<string, string>>
   }
 }
 
-/** Of the fullest server. */
+/** The room on the fullest server. */
 export function roomOf(servers: readonly (ServerFacts | undefined)[]): { readonly roomBytes?: number } {
   const rooms = servers.flatMap((facts) => facts?.roomBytes ?? [])
   return rooms.length === 0 ? {} : { roomBytes: Math.min(...rooms) }
 }
 
-/** Under these, and no others, each command is on disk before its answer, also while Redis writes its file anew. */
+/** The only settings under which each command is on disk before its answer, also while Redis rewrites its file. */
 const SYNCED = [
   ['appendonly', 'yes'],
   ['appendfsync', 'always'],
@@ -73,7 +73,7 @@ export function durabilityOf(facts: ServerFacts, wanted: Wanted): Durability {
   return SYNCED.every(([name, value]) => facts.config?.[name] === value) ? 'fsync' : 'async'
 }
 
-/** Sentences for the operator: why the promises cannot be kept, and what to do. None: all is well. */
+/** Sentences for the operator: which promise cannot be kept, and what to do. Empty when there is no problem. */
 export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
   const { config } = facts
   const problems: string[] = []
@@ -104,7 +104,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
   return problems
 }
 
-/** All of them in one sentence: whoever mends the first must not meet the second at the next start. Undefined when all is well. */
+/** All problems in one sentence, so that the operator need not restart for each. Undefined without problems. */
 export function inOneSentence(problems: readonly string[]): string | undefined {
   return problems.length === 0 ? undefined : [...new Set(problems)].join('; and ')
 }

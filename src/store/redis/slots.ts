@@ -19,12 +19,15 @@ function crc16(text: string): number {
 }
 
 export interface Slots {
-  /** The primary of each slot; undefined where nobody serves it. */
+  /** The primary of each slot; undefined where no node serves it. */
   readonly bySlot: readonly (Host | undefined)[]
   readonly primaries: readonly Host[]
 }
 
-/** Reads the answer of CLUSTER SLOTS; `asked` is the node that gave it, which may not know its own address. Undefined when it says nothing. */
+/**
+ * Parses the answer of CLUSTER SLOTS. `asked` is the node that answered, which may not know its own address. Undefined
+ * for an unusable answer.
+ */
 export function parseSlots(answer: unknown, asked: Host): Slots | undefined {
   if (!Array.isArray(answer) || answer.length === 0) return undefined
   const bySlot: (Host | undefined)[] = Array.from({ length: SLOTS })
@@ -37,7 +40,7 @@ export function parseSlots(answer: unknown, asked: Host): Slots | undefined {
   return { bySlot, primaries: [...primaries.values()] }
 }
 
-/** `MOVED 3999 10.0.0.1:6381` and `ASK 3999 10.0.0.1:6381`; undefined for other errors. */
+/** Parses `MOVED 3999 10.0.0.1:6381` and `ASK 3999 10.0.0.1:6381`; undefined for other errors. */
 export function parseRedirection(
   message: string,
   asked: Host,

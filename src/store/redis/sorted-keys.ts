@@ -1,6 +1,6 @@
 import { compareText } from '../archive.ts'
 
-/** The parts of a key that are compared: the escapes of the whole key do not keep the order. */
+/** The parts of a key to compare, because the escaped key does not keep the order. */
 export type PartsOf = (key: string) => readonly string[]
 
 interface Sortable {
@@ -8,7 +8,10 @@ interface Sortable {
   readonly parts: readonly string[]
 }
 
-/** Returns the keys in order, each once: SCAN gives them in no order, and may give one twice. All are in memory, about 200 bytes each. */
+/**
+ * Returns the keys in order, each once. SCAN yields them unordered, and may repeat one. All are in memory, about 200
+ * bytes each.
+ */
 export async function sortedKeys(
   pages: AsyncIterable<readonly string[]>,
   partsOf: PartsOf,

@@ -5,22 +5,23 @@ import type { RecordName } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 
 /*
- * Waking across instances (S11): each commit publishes to a channel of its partition and one of each record that it wrote; an instance
- * listens to what somebody here waits for. Sharded channels, so that in a cluster only the node of the partition carries them. Messages
- * can be lost (a new connection, a failover): callers read again now and then, and after each new subscription we compare.
+ * Wakes waiters across instances (S11). Each commit publishes to a channel of its partition, and to one of each record
+ * that it wrote. An instance subscribes to the channels that its callers wait for. The channels are sharded: in a
+ * cluster, only the partition's node carries them. Messages can be lost (a new connection, a failover). So callers
+ * re-read from time to time, and each new subscription compares versions.
  */
 export interface Waking {
   wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
-  /** A commit of this process: its own waiters need no message. */
+  /** Wakes the waiters of this process, which need no message. */
   landed(partition: string, records: readonly RecordName[]): void
-  /** Listens where the partitions are now. */
+  /** Subscribes at the servers that now hold the partitions. */
   serversChanged(): void
   close(): void
 }
 
 export interface WakingOptions {
   readonly topology: Topology
-  /** Something that changes with each commit to what is waited for. */
+  /** A value that changes with each commit that a waiter waits for. */
   readonly version: (partition: string, record: RecordName | undefined) => Promise<string>
 }
 
@@ -29,12 +30,12 @@ interface Subscription {
   readonly partition: string
   readonly record: RecordName | undefined
   waiting: number
-  /** Where it listens; undefined while it cannot. */
+  /** The server that it listens to; undefined while it cannot. */
   peer: Peer | undefined
   lingering: NodeJS.Timeout | undefined
 }
 
-/** Who waits in rounds subscribes once. */
+/** How long a subscription outlives its last waiter, so that a caller that waits in rounds subscribes once. */
 const LINGER_MS = 3_000
 
 export function createWaking(options: WakingOptions): Waking {
@@ -98,7 +99,7 @@ class RedisWaking implements Waking {
     subscription.lingering.unref()
   }
 
-  /** Where the partition is now, unless it listens there already. */
+  /** Subscribes at the partition's current server, unless it already listens there. */
   async #listen(subscription: Subscription): Promise<void> {
     const { topology, version } = this.#options
     const { channel, partition, record } = subscription
@@ -112,7 +113,7 @@ class RedisWaking implements Waking {
     try {
       const before = moved ? undefined : await version(partition, record)
       await peer.subscribe(channel, wake)
-      // everybody went while it was being made
+      // every waiter left while it was being made
       if (!this.#subscriptions.has(channel)) return await peer.unsubscribe(channel)
       if (moved || (await version(partition, record)) !== before) wake()
     } catch {

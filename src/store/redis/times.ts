@@ -1,13 +1,13 @@
 import { keysOf } from './keys.ts'
 import { connectRedis, type RedisOptions } from './store.ts'
 
-/** How far the latest time that a partition has seen is ahead of what the clock of its server says now, ms; below 0 where it is not. */
+/** How far a partition's latest time is ahead of its server's clock, ms; negative when it is behind. */
 export interface Ahead {
   readonly partition: string
   readonly ms: number
 }
 
-/** In the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
+/** The leads, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
 export async function timesOf(
   options: RedisOptions,
   partitions: readonly string[],

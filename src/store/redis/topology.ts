@@ -5,17 +5,17 @@ import { parseSlots, type Slots, slotOf } from './slots.ts'
 import type { Wanted } from './settings.ts'
 import { within } from '../patience.ts'
 
-/** Which server holds which keys, and the connections to these servers. */
+/** The servers, the keys that each holds, and the connections to them. */
 export interface Topology {
-  /** The server that holds the key, as far as is known; it may not be connected. */
+  /** The server that holds the key, by the latest known topology; it may not be connected. */
   peerOf(key: string): Peer | undefined
   /** The server at an address that a redirection named. */
   peerAt(host: Host): Peer
   /** All servers that hold keys. */
   peers(): Peer[]
-  /** Something changed: look anew, soon. */
+  /** Refreshes the topology soon, because something changed. */
   refresh(): void
-  /** Resolves when every server that is known was tried once. */
+  /** Resolves when every known server was tried once. */
   readonly tried: Promise<void>
   close(): void
 }
@@ -24,11 +24,11 @@ export interface TopologyOptions {
   readonly address: RedisAddress
   readonly wanted: Wanted
   readonly sentinelPassword?: string
-  /** Called when servers came, went, or changed between usable and not. */
+  /** Called when servers were added, removed, or became usable or unusable. */
   readonly onChange: () => void
 }
 
-/** While all is well, and while it is not. */
+/** Intervals while every server is usable, and while some is not. */
 const LOOK_EVERY_MS = 5_000
 const LOOK_AGAIN_MS = 500
 
@@ -38,7 +38,7 @@ export function createTopology(options: TopologyOptions): Topology {
   return kind === 'sentinel' ? new SentinelTopology(options) : new FixedTopology(options, hosts[0] as Host)
 }
 
-/** Servers by address; those that hold no keys any more are let go. */
+/** Servers by address. Servers that hold no keys any more are disconnected. */
 class Peers {
   readonly #options: TopologyOptions
   readonly #peers = new Map<string, Peer>()
@@ -99,13 +99,13 @@ class FixedTopology implements Topology {
   close = (): void => this.#peer.close()
 }
 
-/** Looks for changes now and then, and at once when told; `look` must not throw. */
+/** Looks for changes at intervals, and at once on request. `look` must not throw. */
 class Lookout {
   readonly #look: () => Promise<void>
   readonly #calm: () => boolean
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** What was found since then is of no use. */
+  /** When closed, later results are discarded. */
   closed = false
 
   constructor(look: () => Promise<void>, calm: () => boolean) {
@@ -135,7 +135,7 @@ class Lookout {
   }
 }
 
-/** Asks the sentinels who is the primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+/** Asks the sentinels for the primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
 class SentinelTopology implements Topology {
   readonly tried: Promise<void>
   readonly #options: TopologyOptions
@@ -235,7 +235,7 @@ class ClusterTopology implements Topology {
     this.#options.onChange()
   }
 
-  /** What the nodes say that are connected; when none is of use, what the nodes of the address say. */
+  /** The slots by the connected nodes; without a usable answer, by the nodes of the address. */
   async #ask(): Promise<Slots | undefined> {
     const connected = this.peers().map(async (peer) => {
       const connection = peer.connection()
@@ -266,14 +266,14 @@ interface View {
   readonly healthy: boolean
 }
 
-/** A node that is cut off from the others goes on telling what was; who knows the highest epoch knows the latest failover. */
+/** The slots by the highest epoch, which knows the latest failover. A partitioned node still reports the old ones. */
 function newest(views: readonly (View | undefined)[]): Slots | undefined {
   const rank = (view: View): number => view.epoch + (view.healthy ? 0.5 : 0)
   const known = views.filter((view) => view !== undefined)
   return known.toSorted((a, b) => rank(b) - rank(a))[0]?.slots
 }
 
-/** The first node that is well connected; one that is frozen holds up nobody. */
+/** The first node that is well connected, so that a frozen node delays no caller. */
 async function firstHealthy(views: readonly Promise<View | undefined>[]): Promise<Slots | undefined> {
   const healthy = views.map(async (view) => {
     const known = await view
