@@ -1,12 +1,12 @@
-/** Budgets: what one tenant, agent or reviewer may hold in the store. Defaults are far above what honest use needs. */
+/** Budgets: bounds on what one tenant, agent or reviewer keeps in the store. The defaults far exceed honest use. */
 
 export const BUDGETS = {
-  /** Threads of one agent that are not decided: pending_review and changes_requested. */
+  /** Undecided threads of one agent: pending_review and changes_requested. */
   waiting_per_agent: 10_000,
   waiting_per_tenant: 50_000,
   /** Bytes of records and evidence that calls of one tenant add within 24 hours. */
   bytes_per_day: 32 * 1024 ** 3,
-  /** Answers of one tenant that are kept for an Idempotency-Key. */
+  /** Stored answers of one tenant, by Idempotency-Key. */
   idempotency_records: 5_000_000,
   /** Open sessions of the console. */
   sessions_per_reviewer: 100,
@@ -18,7 +18,7 @@ export type Budgets = Readonly<Record<Budget, number>>
 
 export const BUDGET_NAMES = Object.keys(BUDGETS) as readonly Budget[]
 
-/** The smaller of both counts: settings bound what a bundle may grant. */
+/** The smaller bound of each budget: settings limit what a bundle may grant. */
 export function tighter(settings: Budgets, bundle: Partial<Budgets>): Budgets {
   const pairs = BUDGET_NAMES.map((name) => [name, Math.min(settings[name], bundle[name] ?? Infinity)])
   return Object.fromEntries(pairs) as Budgets

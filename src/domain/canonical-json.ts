@@ -1,18 +1,19 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 
 /**
- * RFC 8785 text of a JSON value: the one form in which equal values are equal bytes. Members that are undefined are left out.
- * Written here because every decision needs it several times and this is a fraction of the price of the package `canonicalize`, which
- * test/sdk/canonical-json.test.ts holds it equal to.
+ * RFC 8785 text of a JSON value: equal values have equal bytes. Undefined members are omitted. It replaces the package
+ * `canonicalize`, because every decision needs it several times and this code is much faster.
+ * test/sdk/canonical-json.test.ts compares the two.
  *
- * @throws TypeError for what JSON cannot hold, lone surrogates included: it must never be hashed as something else
+ * @throws TypeError for a value outside JSON, lone surrogates included, because no other value may be hashed in its
+ * place
  */
 export function canonicalJson(value: JsonValue): string {
-  // RFC 8785 prints strings and numbers as ECMAScript does: what is in order already is the engine's own work.
+  // RFC 8785 prints strings and numbers as ECMAScript does, so the engine prints a value whose keys are in order.
   return isInOrder(value) ? JSON.stringify(value) : sortedText(value)
 }
 
-/** True when `JSON.stringify` gives the canonical text; false also for what is no JSON value. */
+/** True when `JSON.stringify` returns the canonical text; false also for a value outside JSON. */
 function isInOrder(value: JsonValue | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value === 'number') return Number.isFinite(value)
@@ -63,7 +64,7 @@ function objectText(object: JsonObject): string {
   return `${text}}`
 }
 
-/** Printable ASCII without quote and backslash stands for itself. */
+/** Printable ASCII without quote and backslash, which needs no escape. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function quoted(text: string): string {
@@ -72,10 +73,10 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-/** Above this length sorting by insertion no longer pays. */
+/** Length above which insertion sort no longer pays. */
 const FEW = 24
 
-/** By UTF-16 code units, in place. */
+/** Sorts by UTF-16 code units, in place. */
 function sorted(keys: string[]): string[] {
   if (keys.length > FEW) return keys.sort()
   for (let i = 1; i < keys.length; i++) {

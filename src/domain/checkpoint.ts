@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
 /**
- * Checkpoints of evidence (docs/evidence.md): C2SP tlog-checkpoint in a C2SP signed note, by Ed25519. The log of a tenant is named by its origin,
- * which is the name of its key, too.
+ * Checkpoints of evidence (docs/evidence.md): C2SP tlog-checkpoint in a C2SP signed note, by Ed25519. The origin names
+ * a tenant's log; it is also the name of its key.
  */
 export interface Checkpoint {
   readonly origin: string
@@ -10,7 +10,7 @@ export interface Checkpoint {
   readonly size: number
   /** Merkle tree hash of the records 1 to `size` (RFC 6962), lowercase hex. */
   readonly root: string
-  /** When it was signed, RFC 3339: the one extension line. */
+  /** Time of signing, RFC 3339: the one extension line. */
   readonly at: string
 }
 
@@ -33,7 +33,9 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
   )
 }
 
-/** The key in a text like that of `openssl genpkey -algorithm ed25519`; undefined for what is none, or another kind of key. */
+/**
+ * The key in a text like that of `openssl genpkey -algorithm ed25519`. Undefined for another kind of key, or no key.
+ */
 export function signingKeyInPem(pem: string): SigningKey | undefined {
   try {
     const key = createPrivateKey({ key: pem, format: 'pem' })
@@ -60,13 +62,16 @@ function textOf({ origin, size, root, at }: Checkpoint): string {
   return `${origin}\n${size}\n${Buffer.from(root, 'hex').toString('base64')}\n${TIME}${at}\n`
 }
 
-/** What auditors are given once, by a safe way: C2SP signed-note verifier key, `<name>+<key id>+<base64 of type and key>`. */
+/**
+ * The verifier key that auditors receive once, over a safe channel: C2SP signed-note, `<name>+<key id>+<base64 of type
+ * and key>`.
+ */
 export function verifierKey(origin: string, publicKey: Uint8Array): string {
   const id = keyId(origin, publicKey).toString('hex')
   return `${origin}+${id}+${Buffer.concat([Buffer.of(ED25519), publicKey]).toString('base64')}`
 }
 
-/** The checkpoint in a note that this key has signed; undefined for everything else. */
+/** The checkpoint in a note that this key signed, else undefined. */
 export function openCheckpoint(note: string, verifier: string): Checkpoint | undefined {
   const key = readVerifierKey(verifier)
   const [text, signatures] = splitNote(note)
@@ -92,7 +97,7 @@ function signatureIn(line: string, name: string): Buffer | undefined {
   if (!line.startsWith(head)) return undefined
   const text = line.slice(head.length)
   const bytes = Buffer.from(text, 'base64')
-  // Base64 can be written in more than one way: only one counts.
+  // Base64 has several spellings of the same bytes; only one is accepted.
   return bytes.toString('base64') === text ? bytes : undefined
 }
 
@@ -113,10 +118,13 @@ function readText(text: string): Checkpoint | undefined {
   }
 }
 
-/** C2SP signed-note: no space and no plus in the name; 44 characters of base64 are one byte for the type and 32 for the key. */
+/**
+ * C2SP signed-note: no space and no plus in the name; 44 characters of base64 are one byte for the type and 32 for the
+ * key.
+ */
 const VERIFIER_KEY = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
 
-/** What a verifier key says: whose log it is of, by its origin, and the 32 bytes of RFC 8032. Undefined for what is none. */
+/** The origin of the log and the 32 bytes of RFC 8032 in a verifier key. Undefined for a malformed key. */
 export function readVerifierKey(
   text: string,
 ): { readonly name: string; readonly public: Uint8Array } | undefined {

@@ -1,20 +1,23 @@
 import { BLANK } from './hidden-characters.ts'
 
-/** What a reviewer has said of a thread, as far as it counts. */
+/** The parts of a reviewer's comment that identify it. */
 export interface Said {
   readonly reviewer: string
   readonly comment: string
   readonly revision: number
 }
 
-/** A letter, a digit or a sign: neither spaces nor characters that nobody sees tell an agent anything. Fillers are letters, too. */
+/**
+ * A letter, a digit or a sign. Spaces and invisible characters say nothing to an agent. Fillers are letters, too, so
+ * they are excluded by name.
+ */
 const SOMETHING = new RegExp(`(?![${BLANK}])[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u')
 
 export function saysSomething(comment: string): boolean {
   return SOMETHING.test(comment)
 }
 
-/** Whether the last word on the thread is this very one: a browser sends a request again by itself when its connection breaks. */
+/** True when the comment repeats the last one on the thread: a browser resends a request when its connection breaks. */
 export function isSaidAgain(last: Said | undefined, { reviewer, comment, revision }: Said): boolean {
   return last?.reviewer === reviewer && last.comment === comment && last.revision === revision
 }

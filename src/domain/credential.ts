@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { sha256 } from './digest.ts'
 
 /**
- * Credentials (docs/agent-api.md): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`.
- * The checksum lets scanners find leaks and keeps garbage away from the store; only SHA-256 of the whole is ever stored.
+ * Credentials (docs/agent-api.md): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`. With the
+ * checksum, scanners find leaks, and malformed text never reaches the store. Only SHA-256 of the whole is stored.
  */
 export type CredentialKind = 'agent' | 'reviewer' | 'session' | 'page' | 'link' | 'approval'
 
@@ -29,14 +29,17 @@ const FORMAT: Record<CredentialKind, RegExp> = {
   approval: new RegExp(`^cst_()${SECRET}[A-Za-z0-9_-]{6}$`),
 }
 
-/** `secret` is 32 random bytes. An approval token names no tenant: it always arrives beside an agent key. */
+/**
+ * Composes a credential; `secret` is 32 random bytes. A proof names no tenant, because it always arrives with an agent
+ * key.
+ */
 export function composeCredential(kind: CredentialKind, secret: Uint8Array, tenant?: string): string {
   const scope = tenant === undefined ? '' : `${tenant}_`
   const head = `${PREFIX[kind]}_${scope}${Buffer.from(secret).toString('base64url')}`
   return head + checksum(head)
 }
 
-/** The tenant (empty for approval tokens) when `text` has the form and the right checksum; undefined for anything else. */
+/** The tenant (empty for proofs) when `text` has the form and the right checksum, else undefined. */
 export function parseCredential(kind: CredentialKind, text: string): { tenant: string } | undefined {
   const match = FORMAT[kind].exec(text)
   if (!match) return undefined
@@ -44,7 +47,7 @@ export function parseCredential(kind: CredentialKind, text: string): { tenant: s
   return checksum(head) === text.slice(-CHECKSUM_CHARS) ? { tenant: match[1] ?? '' } : undefined
 }
 
-/** The lookup key under which a credential is stored. */
+/** The key of a credential's record in the store. */
 export function hashCredential(text: string): string {
   return sha256(text)
 }

@@ -1,6 +1,6 @@
 /**
- * The decision algebra: verdicts and risks are ordered, everything combines by "the stricter of the two".
- * Because every operation here is a max, a min or a union, the order of rules and files can never matter.
+ * The decision algebra: verdicts and risks are ordered, and the stricter of two always wins. Every operation here is a
+ * max, a min or a union, so the order of rules and files never matters.
  */
 
 export const VERDICTS = ['allow', 'review', 'reject'] as const
@@ -9,7 +9,7 @@ export const RISKS = ['low', 'medium', 'high', 'critical'] as const
 export type Verdict = (typeof VERDICTS)[number]
 export type Risk = (typeof RISKS)[number]
 
-/** People of one group who must approve. After an escalation its group may fill the same seats. */
+/** Reviewers of one group who must approve. After an escalation its group may fill the same seats. */
 export interface Seat {
   readonly group: string
   readonly approvals: number
@@ -22,12 +22,14 @@ export interface Escalation {
   readonly after_ms: number
 }
 
-/** What people must do before a held call may run: every seat filled, in time. */
+/** Conditions under which a held call may run: reviewers fill every seat, in time. */
 export interface ReviewRequirement {
   readonly seats: readonly Seat[]
   readonly expires_ms: number
   readonly remind_after_ms: readonly number[]
-  /** Only somebody who has signed in to the console may vote: a key shows that a program has it, not that a person is there. */
+  /**
+   * Only a reviewer with a console session may vote. A key proves that a program has it, not that a person is present.
+   */
   readonly interactive?: boolean
 }
 
@@ -44,7 +46,10 @@ export function riskAbove(risk: Risk, limit: Risk): boolean {
   return RISKS.indexOf(risk) > RISKS.indexOf(limit)
 }
 
-/** The join of two requirements: per group the larger number of approvals, the shorter time, a sign-in when either asks for it. Never looser than either. */
+/**
+ * The join of two requirements, never looser than either. It takes the larger number of approvals for each group, the
+ * shorter time, and a session when either requires it.
+ */
 export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): ReviewRequirement {
   return {
     seats: joinBy([...a.seats, ...b.seats].map(inOrder), (seat) => seat.group, joinSeats),
@@ -55,8 +60,8 @@ export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): Re
 }
 
 /**
- * Escalation widens the circle of people who may fill a seat. Both requirements must hold, so only a group that
- * both would let in may step in, and at the later of the two moments.
+ * Joins two seats. An escalation lets more reviewers fill a seat, but both requirements must hold. So a group may step
+ * in only when both allow it, and at the later of the two moments.
  */
 function joinSeats(a: Seat, b: Seat): Seat {
   const escalate = a.escalate.flatMap((one) => {
@@ -66,7 +71,7 @@ function joinSeats(a: Seat, b: Seat): Seat {
   return { group: a.group, approvals: Math.max(a.approvals, b.approvals), escalate }
 }
 
-/** The escalations of a seat by group: a join of equal things is equal to the byte. */
+/** Sorts the escalations of a seat by group, so that joins of equal seats have equal bytes. */
 function inOrder(seat: Seat): Seat {
   const escalate = [...seat.escalate].sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : 0))
   return { ...seat, escalate }

@@ -14,7 +14,9 @@ export function digestOf(value: JsonValue): string {
   return sha256(canonicalJson(value))
 }
 
-/** RFC 6962 section 2.1: the hash of a leaf is SHA-256(0x00 || leaf). The leaf is the exact text of an evidence record. */
+/**
+ * The hash of a leaf, SHA-256(0x00 || leaf) (RFC 6962 section 2.1). The leaf is the exact text of an evidence record.
+ */
 export function leafHash(leaf: string): string {
   return sha256(`\0${leaf}`)
 }

@@ -1,22 +1,26 @@
 /** The member `v` of every record. */
 export const EVIDENCE_VERSION = 1
 
-/** Who did it. */
+/** The actor of a record. */
 export interface Actor {
   readonly kind: 'agent' | 'reviewer' | 'admin' | 'gateway'
   readonly id: string
-  /** Of an agent or reviewer with an API key: the first characters of its SHA-256 (`key_hash` of `key.issued`). */
+  /**
+   * The first characters of the key's SHA-256 (`key_hash` of `key.issued`), for an agent or reviewer with an API key.
+   */
   readonly key?: string
 }
 
 /** Characters of `Actor.key`. */
 export const KEY_NAME_CHARS = 16
 
-/** Tenant of what belongs to no tenant: administrators act there, and reviewers of any tenant who have the role. */
+/**
+ * The tenant of records that concern no tenant. Administrators act there, and reviewers of any tenant with the role.
+ */
 export const SYSTEM = '_system'
 
-/** Bundle revision in records of what no policy decided: none is in force, or the call was frozen. Nothing but a rejection. */
+/** Bundle revision in records of rejections without policy: no bundle is in force, or the call was frozen. */
 export const NO_BUNDLE = 'none'
 
-/** What stands among the deciding rules of a call that a freeze rejected. */
+/** The deciding rule of a call that a freeze rejected. */
 export const BY_FREEZE = 'frozen'

@@ -1,6 +1,9 @@
-/** Freezing (docs/operations.md): an agent, a tool or a whole tenant is stopped at once, and what was under way then never comes back to life. */
+/**
+ * Freezing (docs/operations.md): stops an agent, a tool or a whole tenant at once. Calls in progress are cancelled for
+ * good.
+ */
 
-/** What is frozen: exactly one of the two, or, with neither, everything of the tenant. */
+/** The scope of a freeze: an agent, a tool, or, with neither, the whole tenant. */
 export interface FreezeScope {
   readonly agent?: string
   readonly tool?: string
@@ -16,39 +19,40 @@ export function kindOf({ agent, tool }: FreezeScope): FreezeKind {
 
 /** The last freeze of one scope, also when it was lifted. */
 export interface Freeze extends FreezeScope {
-  /** Threads, approvals and stored answers that are older than this epoch are dead. */
+  /** Threads, approvals and stored answers of an older epoch are void. */
   readonly epoch: number
   readonly reason: string
   /** ms since 1970, by the store's clock. */
   readonly at: number
-  /** Who did it, as `kind:id`. */
+  /** The actor, as `kind:id`. */
   readonly by: string
   readonly lifted_at?: number
 }
 
 /** All freezes of a tenant, one for each scope that was ever frozen. */
 export interface Freezes {
-  /** Rises with every freeze and with every lifting of one. */
+  /** Grows with every freeze and every unfreeze. */
   readonly epoch: number
   readonly freezes: readonly Freeze[]
 }
 
 export const NEVER_FROZEN: Freezes = { epoch: 0, freezes: [] }
 
-/** What a freeze can hit: a thread, or a call that would open one. */
+/** The target of a freeze: a thread, or a call that would open one. */
 export interface Freezable {
   readonly agent: string
   readonly tool: string
 }
 
-/** The scope is frozen from now on. One that is frozen already is frozen anew, for the new reason. */
+/** Freezes the scope from now on. A frozen scope is frozen again, for the new reason. */
 export function withFreeze(before: Freezes, freeze: Omit<Freeze, 'epoch' | 'lifted_at'>): Freezes {
   const epoch = before.epoch + 1
   return { epoch, freezes: [...others(before, freeze), { ...freeze, epoch }] }
 }
 
 /**
- * The scope is free again. Its epoch rises once more, so that nothing of before comes back with it. Undefined when it is not frozen.
+ * Unfreezes the scope, and raises its epoch again, so that older threads stay cancelled. Undefined when it is not
+ * frozen.
  */
 export function withoutFreeze(before: Freezes, scope: FreezeScope, now: number): Freezes | undefined {
   const frozen = before.freezes.find((one) => isScope(one, scope) && one.lifted_at === undefined)

@@ -2,11 +2,11 @@ import type { HeadingView } from '../contract/heading.ts'
 import { codeOf, segmentsOf } from './hidden-characters.ts'
 
 /**
- * What a call does, in one line: made by the gateway of the contract's template and the payload. Texts of segments are as they came; `line` is safe to
+ * The heading of a call, made from the contract's template and the payload. Segments hold raw texts; `line` is safe to
  * print.
  */
 export type Heading = HeadingView
-/** Words of the policy or the tool's name, or, with `field`, a value of the payload. */
+/** Words of the policy, the tool's name, or, with `field`, a value of the payload. */
 export type HeadingSegment = HeadingView['segments'][number]
 
 export function headingOf(segments: HeadingSegment[], template?: string): Heading {
@@ -14,7 +14,7 @@ export function headingOf(segments: HeadingSegment[], template?: string): Headin
   return { line, segments, ...(template === undefined ? {} : { template }) }
 }
 
-/** On one line, with nothing in it that a reader cannot see. */
+/** The text on one line, without invisible characters. */
 function visible(text: string): string {
   return segmentsOf(text)
     .map(({ text: run, hidden }) =>
@@ -25,10 +25,12 @@ function visible(text: string): string {
 
 const spelled = (character: string): string => `[${codeOf(character)}]`
 
-/** What stands in the place of a value that must not be shown. */
+/** Replaces a value that must not be shown. */
 export const HIDDEN_VALUE = '[hidden]'
 
-/** The heading with the fields hidden that `isHidden` names: a policy may call a field sensitive after the call was made. */
+/**
+ * Hides the fields of the heading that `isHidden` selects, because a policy may mark a field sensitive after the call.
+ */
 export function hideFields(heading: Heading, isHidden: (field: string) => boolean): Heading {
   const segments = heading.segments.map((one): HeadingSegment => {
     const { field, sensitive, missing } = one

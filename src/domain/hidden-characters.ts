@@ -1,13 +1,13 @@
 import { longMarkRuns } from './normal-form.ts'
 
 /**
- * Characters that a reader does not see, or that change what is seen around them. Some of them belong to how a living
- * script or an emoji is written: those are left alone where they are at home, and nowhere else.
+ * Invisible characters, and characters that change how the text around them looks. Some belong to the spelling of a
+ * living script or an emoji. These are accepted where they are at home, and nowhere else.
  */
 
-/** A run of one hidden character, or of more marks than a letter can have, to be drawn as a box. */
+/** A run of one hidden character, or of more marks than a letter can have, drawn as a box. */
 export interface HiddenCharacter {
-  /** Of the first character, such as `U+202E`. */
+  /** Code point of the first character, such as `U+202E`. */
   readonly code: string
   readonly name: string
   readonly kind: HiddenKind
@@ -18,7 +18,7 @@ export type HiddenKind = 'direction' | 'control' | 'invisible' | 'space' | 'unkn
 
 export interface Segment {
   readonly text: string
-  /** The text is this run: show a box in its place. */
+  /** Present when the text is this run; show a box instead. */
   readonly hidden?: HiddenCharacter
 }
 
@@ -43,7 +43,7 @@ const scripts = (names: string): string =>
     .join('')
 const letterOf = (names: string): string => `(?=[\\p{L}\\p{M}])[${scripts(names)}]`
 
-/** Where a character is at home: what stands before it and after it. */
+/** The home of characters: the text before and after them. */
 type Habitat = readonly [characters: string, before: string, after: string]
 
 const VARIABLE = '[$][A-Za-z_{(]'
@@ -52,12 +52,12 @@ const VARIANT = '[\\ufe00-\\ufe02\\u{e0100}-\\u{e010f}]'
 const HABITATS: readonly Habitat[] = [
   ['[\\n\\t]', '', ''],
   ['[\\u200c\\u200d]', letterOf(JOINING), `${letterOf(JOINING)}|[^\\p{L}\\p{N}\\p{Cf}]|$`],
-  // Persian endings of foreign words, numbers and what is quoted
+  // Persian endings of foreign words, numbers and quotations
   ['\\u200c', '[\\p{L}\\p{N}\\p{Pf})]', letterOf('Arab')],
   ['\\u200d', '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?', '\\p{Extended_Pictographic}'],
   ['[\\ufe0e\\ufe0f]', '(?!\\p{Emoji_Component})\\p{Emoji}', ''],
   ['\\ufe0f', '[0-9#*]', '\\u20e3'],
-  // variants of characters: a name has one or two, four in a row are a message
+  // variants of characters: a name has one or two; four in a row are a message
   [VARIANT, `(?<!(?:\\p{Script=Han}${VARIANT}){3})\\p{Script=Han}`, ''],
   ['\\ufe00', '[\\p{Script=Mymr}\\p{Script=Phag}]', ''],
   ['[\\u180b-\\u180d\\u180f\\u202f]', `(?![\\u180b-\\u180f])${letterOf('Mong')}`, ''],
@@ -67,11 +67,11 @@ const HABITATS: readonly Habitat[] = [
   ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}|\\s|$'],
   ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\p{Pi}', '\\S'],
-  // but not what a shell reads: an option, a variable
+  // but not shell syntax: an option, a variable
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '[\\p{N}\\p{Sc}.§№°%&]', `(?!-+[A-Za-z]|${VARIABLE})\\S`],
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\S', `(?!-|${VARIABLE})[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]`],
   ['[\\u00a0\\u2009\\u202f]', '[\\u2013\\u2014]', '\\p{L}'],
-  // Czech, Polish and Slovak words of one letter never end a line
+  // Czech, Polish and Slovak one-letter words, which never end a line
   ['\\u00a0', '(?:^|[\\s(\\p{Pi}])[AIKOSUVWZaikosuvwz]', '[\\p{L}\\p{Pi}\\p{Ps}]'],
   ['\\u3000', `(?:^|\\n|[${scripts(CJK)}\\uff01-\\uff9f])`, ''],
   ['\\u3000', '', `[${scripts(CJK)}\\uff01-\\uff9f]`],
@@ -82,9 +82,9 @@ const HABITATS: readonly Habitat[] = [
 const AT_HOME = HABITATS.map(
   ([character, before, after]) => `${character}(?<=(?:${before})${character})(?=${after})`,
 ).join('|')
-/** Whatever is at home, first; then a run of one character that is not, which is the first group. */
+/** Characters at home first; then a run of one character that is not at home, as the first group. */
 const HIDDEN = new RegExp(`${TAG_FLAGS.join('|')}|${AT_HOME}|(${SUSPECT})(?:(?!${AT_HOME})\\1)*`, 'gu')
-/** Printable ASCII, tabs and line feeds: nothing in it hides. */
+/** Printable ASCII, tabs and line feeds, which hide nothing. */
 export const PLAIN = /^[\n\t -~]*$/
 
 function tags(ascii: string): string {
@@ -92,8 +92,8 @@ function tags(ascii: string): string {
 }
 
 /**
- * The text in pieces: as it is, and hidden characters, equal ones that follow each other as one. Marks in a run that has no normal form are one
- * box: a browser that draws them would take as long over them as a comparison.
+ * Splits the text into plain pieces and hidden characters; equal adjacent ones become one piece. A run of marks without
+ * a normal form is one box, because browsers draw such runs very slowly.
  */
 export function segmentsOf(text: string): Segment[] {
   if (PLAIN.test(text)) return [{ text }]
@@ -161,7 +161,7 @@ const NAMES: Readonly<Record<number, string>> = {
   0xe007f: 'end of tags',
 }
 
-/** What a character is called that has no name above: the first that fits. */
+/** Names of characters without a name above; the first match wins. */
 const KINDS: readonly (readonly [RegExp, HiddenKind, string])[] = [
   [/^\p{Bidi_Control}$/u, 'direction', 'direction control'],
   [/^[\p{Cc}\p{Zl}\p{Zp}]$/u, 'control', 'control character'],
@@ -183,6 +183,6 @@ function describe(character: string, count: number): HiddenCharacter {
   return { code: codeOf(character), name: (NAMES[point] ?? name) + letter, kind, count }
 }
 
-/** Of the first character, such as `U+202E`. */
+/** Code point of the first character, such as `U+202E`. */
 export const codeOf = (text: string): string =>
   `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`

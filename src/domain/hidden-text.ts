@@ -10,8 +10,8 @@ import {
 } from './look-alikes.ts'
 
 /**
- * What an agent wrote, looked at for whatever makes a reader see something else: hidden and direction-changing characters,
- * look-alikes, stacked marks, padding. Texts of all living scripts and emoji give no warning. Nothing here changes the text.
+ * The inspection of an agent's text for deceptive characters: hidden and direction-changing characters, look-alikes,
+ * stacked marks, padding. Texts of all living scripts and emoji give no warning. The text is never changed.
  */
 export interface Inspection {
   readonly segments: readonly Segment[]
@@ -20,7 +20,7 @@ export interface Inspection {
 
 export type TextWarning = HiddenKind | keyof typeof CHECKS
 
-/** One sentence for each warning, for people. */
+/** One sentence for each warning, for reviewers. */
 export const WARNINGS: Readonly<Record<TextWarning, string>> = {
   direction: 'Characters change the direction of the text: it may read in another order than it is.',
   control: 'Control characters are in the text.',
@@ -51,23 +51,23 @@ const CHECKS = {
   address: (text: string) => ADDRESS.test(text),
 } as const
 
-/** Marks that say nothing where they are. */
+/** Marks without meaning in their place. */
 const STACKED = new RegExp(
   [
-    // three general ones on one letter, seven of a script's own, one of them three times
+    // three general marks on one letter; seven of a script, or one of them three times
     '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f\\u0483-\\u0489]{3}|\\p{M}{7}|(\\p{M})\\1\\1',
-    // those that enclose, strike out or underline
+    // marks that enclose, strike out or underline
     '(?!\\u20e3)\\p{Me}|[\\u0334-\\u0338]|[\\u20d2-\\u20d4]|[\\u20d8-\\u20da]|[\\u20e5-\\u20eb]|(?<![0-9#*]\\ufe0f?)\\u20e3|(?:\\p{L}[\\u0305\\u0332\\u0333\\u033f]){2}',
-    // on nothing, on a number, on a sign
+    // marks on nothing, on a number, on a sign
     '(?:^|[\\s\\p{C}])[\\u0300-\\u036f]|[!-@[-`{-~][\\u0300-\\u036f]',
   ].join('|'),
   'u',
 )
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /**
- * Punycode; a host before an `@` in the place where the host is expected. In addresses of web pages any user there (RFC 9110, section 4.2.4),
- * an escape or a backslash within the host, a number for it. Browsers take any slashes behind `https:`. A user ends at the next `https:`,
- * so that a text full of them is not read to its end for each.
+ * Deceptive addresses: Punycode, or a host before an `@` where the host is expected. In addresses of web pages: any
+ * user there (RFC 9110, section 4.2.4), an escape or a backslash within the host, a number as host. Browsers accept any
+ * slashes behind `https:`. A user ends at the next `https:`, so that the scan stays linear.
  */
 const ADDRESS = new RegExp(
   [
@@ -94,7 +94,7 @@ export function inspectText(text: string): Inspection {
 
 const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
 
-/** The words that deceive by look-alike letters, each once, and not more than `most`. */
+/** The words that deceive by look-alike letters, each once, at most `most`. */
 export function deceptiveWords(text: string, most = Infinity): string[] {
   const found = new Set<string>()
   const hasOthers = othersIn(text)
@@ -105,10 +105,10 @@ export function deceptiveWords(text: string, most = Infinity): string[] {
   return [...found]
 }
 
-/** A word with every letter but ASCII ones as its code point: `p[U+0430]ypal`. */
+/** A word with every non-ASCII letter as its code point: `p[U+0430]ypal`. */
 export const spelled = (word: string): string => word.replace(/[^\0-\x7f]/gu, (one) => `[${codeOf(one)}]`)
 
-/** Words as runs of letters, marks and numbers. */
+/** True when some word passes the test. Words are runs of letters, marks and numbers. */
 function someWord(text: string, test: (word: string, standing: Standing) => boolean): boolean {
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     if (/^[\0-\x7f]*$/.test(word)) continue
@@ -120,7 +120,10 @@ function someWord(text: string, test: (word: string, standing: Standing) => bool
   return false
 }
 
-/** `before` and `after` are signs with ASCII letters or digits on their other side. Endings and prefixes are short, and hang on a hyphen. */
+/**
+ * The word's standing. `before` and `after` are signs with ASCII letters or digits on their other side. Endings and
+ * prefixes are short, and joined by a hyphen.
+ */
 function standingOf(word: string, before: string | undefined, after: string | undefined): Standing {
   const signs = [before, after].filter((sign) => sign !== undefined)
   if (signs.length === 0) return 'alone'

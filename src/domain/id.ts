@@ -1,14 +1,14 @@
-/** Crockford base32: no dots, no vowels that read as words, ordered like the numbers they stand for. */
+/** Crockford base32: no dots, no vowels that form words, same order as the numbers. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARS = 10
 
 export const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
-/** Of agents and reviewers, as the directory has them. */
+/** Names of agents and reviewers in the directory. */
 export const HOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const TENANT_NAME = /^[a-z0-9-]{1,32}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Of webhooks and deliveries: both arrive without a tenant, so they name it. */
+/** Ids of webhooks and deliveries. Both arrive without a tenant, so they name it. */
 export const WEBHOOK_ID = /^whk_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
 export const DELIVERY_ID = /^whd_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
 
@@ -24,10 +24,10 @@ export function timeOrderedId(time: number, random: Uint8Array): string {
   return text + base32(random.subarray(0, 10))
 }
 
-/** Five bits to a character; 10 bytes are 16 of them, without rest. */
+/** Encodes five bits as a character; 10 bytes give exactly 16. */
 function base32(bytes: Uint8Array): string {
   let text = ''
-  /** The lowest `held` bits are those that wait; what is above them has been written. */
+  /** the lowest `held` bits are unwritten */
   let bits = 0
   let held = 0
   for (const byte of bytes) {
@@ -37,7 +37,10 @@ function base32(bytes: Uint8Array): string {
   return text
 }
 
-/** `random` plus one, as a big-endian number: the random part of the next id within the same millisecond, so that both sort. */
+/**
+ * `random` plus one, as a big-endian number: the random part of the next id within the same millisecond, which keeps
+ * the order.
+ */
 export function successor(random: Uint8Array): Uint8Array {
   const next = Uint8Array.from(random)
   for (let i = next.length - 1; i >= 0; i--) {

@@ -1,17 +1,17 @@
 /**
- * What was charged to one limit, in buckets of a 24th of its window (S18). A bucket counts in full until all of it has left the window: so a
- * window holds what was charged in it, and for a 24th of its length more, and never less.
+ * Charges to one limit, in buckets of a 24th of its window (S18). A bucket counts in full until all of it has left the
+ * window. So a window counts at least its charges, and each for at most a 24th of its length longer.
  */
 export interface LimitWindow {
   /** Length of a bucket, ms. */
   readonly width: number
-  /** Amounts by number of the bucket, the time since 1970 divided by the width. None is 0 or less. */
+  /** Amounts by bucket number, which is the time since 1970 divided by the width. All are above 0. */
   readonly buckets: ReadonlyMap<number, number>
 }
 
 const BUCKETS = 24
 
-/** A charge to a limit, as a commit has it. */
+/** A charge to a limit, as in a commit. */
 export interface WindowCharge {
   readonly windowMs: number
   /** ms since 1970. */
@@ -19,7 +19,7 @@ export interface WindowCharge {
   readonly amount: number
 }
 
-/** The sum of what is in the window that ends at `now`; it stops at the largest safe integer. */
+/** The sum of the window that ends at `now`; capped at the largest safe integer. */
 export function amountIn(window: LimitWindow | undefined, windowMs: number, now: number): number {
   if (window === undefined) return 0
   const { width, buckets } = fitted(window, windowMs)
@@ -29,7 +29,7 @@ export function amountIn(window: LimitWindow | undefined, windowMs: number, now:
   return Math.min(sum, Number.MAX_SAFE_INTEGER)
 }
 
-/** The window with the charge in its bucket, and without what has left it. Undefined when nothing remains. */
+/** The window with the charge in its bucket, without expired buckets. Undefined when no bucket remains. */
 export function charged(
   window: LimitWindow | undefined,
   { windowMs, at, amount }: WindowCharge,
@@ -49,7 +49,7 @@ export function charged(
   return buckets.size === 0 ? undefined : { width, buckets }
 }
 
-/** How far back it reaches, ms; 0 when nothing is in it. */
+/** The window's reach into the past, ms; 0 without charges. */
 export function spanOf(window: LimitWindow | undefined): number {
   return window === undefined ? 0 : window.width * BUCKETS
 }
@@ -71,7 +71,7 @@ function oldestBucket(width: number, windowMs: number, now: number): number {
   return Math.floor((now - windowMs) / width)
 }
 
-/** When a limit got another window, its buckets are poured into new ones, each at its last moment: so nothing leaves too early. */
+/** Moves buckets into those of the limit's new window, each at its last moment, so that no charge expires too early. */
 function fitted(window: LimitWindow, windowMs: number): LimitWindow {
   const width = widthOf(windowMs)
   if (window.width === width) return window

@@ -1,11 +1,11 @@
 /**
- * C2SP tlog-proof: a text that proves to whoever has the key of a log that one record is in it, and needs nothing else. The record itself stands in the `extra`
- * line, which nothing vouches for but that its hash leads to the signed root.
+ * C2SP tlog-proof: a text that proves that one record is in a log, to anyone with the log's key, and needs nothing
+ * else. The record is in the `extra` line; only its hash, which leads to the signed root, vouches for it.
  */
 export interface LogProof {
   /** The record, byte for byte. */
   readonly record: string
-  /** Its place in the log, counted from 0. */
+  /** Index in the log, from 0. */
   readonly index: number
   /** Hashes of RFC 6962 section 2.1.1, from its sibling up, lowercase hex. */
   readonly path: readonly string[]
@@ -24,7 +24,7 @@ export function writeLogProof({ record, index, path, note }: LogProof): string {
   return [FIRST_LINE, `${EXTRA}${extra}`, `index ${index}`, ...hashes, '', note].join('\n')
 }
 
-/** Undefined for what is no such proof, or one without its record. */
+/** Parses a proof; undefined for a malformed one, or one without its record. */
 export function readLogProof(text: string): LogProof | undefined {
   const end = text.indexOf('\n\n')
   const [first, extra = '', place = '', ...hashes] = text.slice(0, Math.max(end, 0)).split('\n')
@@ -41,7 +41,7 @@ export function readLogProof(text: string): LogProof | undefined {
   }
 }
 
-/** Base64 can be written in more than one way: only one counts. */
+/** Base64 has several spellings of the same bytes; only one is accepted. */
 function decoded(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : undefined

@@ -1,6 +1,6 @@
 import { nodeHash } from './merkle.ts'
 
-/** Leaves `start` (counted from 0) to before `end`. */
+/** The leaves from `start` (counted from 0) to before `end`. */
 export interface LeafRange {
   readonly start: number
   readonly end: number
@@ -21,7 +21,9 @@ export function pathRanges({ index, size }: LeafPlace, start = 0): LeafRange[] {
     : [...pathRanges({ index: index - left, size: size - left }, start + left), { start, end: start + left }]
 }
 
-/** The root that a leaf has under these hashes, which stand as in `pathRanges`; undefined when they are too many or too few. */
+/**
+ * The root of a leaf under these hashes, in the order of `pathRanges`. Undefined when there are too many or too few.
+ */
 export function rootOfPath(
   leaf: string,
   { index, size }: LeafPlace,
@@ -38,7 +40,7 @@ export function rootOfPath(
   return isLeft ? nodeHash(own, last) : nodeHash(last, own)
 }
 
-/** The largest power of two below `size`. Not by `Math.log2`, which rounds for large ones. */
+/** The largest power of two below `size`. Avoids `Math.log2`, which rounds for large sizes. */
 function leftSize(size: number): number {
   let left = 1
   while (left * 2 < size) left *= 2

@@ -1,21 +1,26 @@
 /**
- * Unicode normal forms, for the whole program: nothing else calls `normalize` (test/architecture.test.ts). Normalising puts the combining
- * marks behind a letter into an order, and the cost of that is quadratic in their number: 16,000 of them stop the process for a long time. So
- * a text with more than 64 of them in a row has no normal form here, and nobody compares it.
+ * Unicode normal forms for the whole program: no other file calls `normalize` (test/architecture.test.ts). Normalising
+ * sorts the combining marks behind a letter, at a cost quadratic in their number; 16,000 stop the process for a long
+ * time. So a text with more than 64 in a row has no normal form here, and is never compared.
  */
 
-/** Most combining marks on one base. No living script comes near: the longest names of Tibetan seeds have some ten. */
+/**
+ * Most combining marks on one base. Living scripts stay far below: the longest names of Tibetan seeds have about ten.
+ */
 export const MOST_MARKS = 64
 
 /**
- * Whatever has a combining class, or is made into such by a normal form. The first are marks by their category; the halfwidth voiced
- * sound marks of Japanese are letters that NFKC turns into marks.
+ * Characters with a combining class, or that a normal form turns into such. The first are marks by category. NFKC turns
+ * the halfwidth voiced sound marks of Japanese, which are letters, into marks.
  */
 const MARK = '[\\p{M}\\uff9e\\uff9f]'
 const MARKS = new RegExp(`${MARK}+`, 'gu')
-/** No further than what decides: the longest run is known to be too long at its 65th mark. */
+/** Marks up to the 65th, which already makes a run too long. */
 const ENOUGH_MARKS = new RegExp(`${MARK}{1,${MOST_MARKS + 1}}`, 'gu')
-/** Below U+0300 every character is its own NFC and no mark, so ordinary text costs one scan and no copy. */
+/**
+ * Characters that may compose. Below U+0300 every character is its own NFC and no mark, so ordinary text costs one scan
+ * and no copy.
+ */
 const MAY_COMPOSE = /[\u0300-\uffff]/
 
 /** A run of more marks than a text may have on one base, as offsets in the text. */
@@ -24,7 +29,7 @@ export interface MarkRun {
   readonly end: number
 }
 
-/** Linear in the text. */
+/** Yields the runs; linear in the text. */
 export function* longMarkRuns(text: string): Generator<MarkRun> {
   if (isComparable(text)) return
   for (const { 0: run, index } of text.matchAll(MARKS))
@@ -37,7 +42,7 @@ function isLong(run: string): boolean {
   return run.length > 2 * MOST_MARKS || Array.from(run).length > MOST_MARKS
 }
 
-/** Whether the text can be normalised, and so be compared. */
+/** True when the text can be normalised, and so compared. */
 export function isComparable(text: string): boolean {
   if (!MAY_COMPOSE.test(text)) return true
   for (const [run] of text.matchAll(ENOUGH_MARKS)) if (isLong(run)) return false

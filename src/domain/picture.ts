@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * Images that agents attach: only what is surely a PNG, JPEG or WebP of a sane size is ever shown as an image, everything else as text
- * (docs/reviewing.md). Nothing is decoded; the frame of the file is walked from end to end. What moves is no picture of what was approved: it may show
- * something else a moment later.
+ * Images that agents attach. Only a well-formed PNG, JPEG or WebP of a sane size is shown as an image; everything else
+ * is shown as text (docs/reviewing.md). Nothing is decoded; the file's structure is walked from end to end. An
+ * animation is refused, because it may show another frame after the reviewer has approved.
  */
 export type CheckedPicture =
   | {
@@ -17,7 +17,7 @@ export type CheckedPicture =
 
 export interface PictureBounds {
   readonly bytes: number
-  /** Of the longest side. */
+  /** Length of the longest side. */
   readonly pixels: number
 }
 
@@ -58,7 +58,7 @@ const PNG_FRAME = 12
 /** A part of a PNG or of a WebP. */
 interface Chunk {
   readonly name: string
-  /** Where what it holds begins. */
+  /** Offset of its content. */
   readonly data: number
   readonly length: number
 }
@@ -72,12 +72,13 @@ const PNG_DEPTHS: Readonly<Record<number, readonly number[]>> = {
   6: [8, 16],
 }
 const PALETTE_COLOUR = 3
-/** What a picture that moves has beside the pixels that it begins with. */
+/** The chunks of an animation, beside the pixels of its first frame. */
 const PNG_MOVES = ['acTL', 'fcTL', 'fdAT']
 
 /**
- * PNG (third edition, section 5): IHDR, a palette, the pixels in one row of chunks, IEND and nothing behind it; no animation, no critical chunk but
- * these, every checksum right. Where one of it is missing some decoders show something and others show nothing, or go by another size.
+ * The size of a PNG (third edition, section 5): IHDR, a palette, one row of pixel chunks, IEND at the very end. No
+ * animation, no other critical chunk, and every checksum right. Otherwise decoders disagree: some show an image, others
+ * nothing or another size.
  */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const chunks = bytes.toString('hex', 0, 8) === PNG_SIGNATURE ? (pngChunks(bytes) ?? []) : []
@@ -91,7 +92,7 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt32BE(header.data), height: bytes.readUInt32BE(header.data + 4) }
 }
 
-/** Whether nothing stands between the chunks of pixels, and one of them has some. */
+/** True when the pixel chunks are adjacent, and one has content. */
 function isOneRow(chunks: readonly Chunk[]): boolean {
   const [first, last] = [
     chunks.findIndex(({ name }) => name === 'IDAT'),
@@ -107,7 +108,7 @@ function isPngHeader(bytes: Buffer, { data }: Chunk, hasPalette: boolean): boole
   return compression === 0 && filter === 0 && interlace <= 1
 }
 
-/** Undefined when something stands there that is no chunk, or when the end is not the end. */
+/** Undefined when some part is no chunk, or the file continues after the end. */
 function pngChunks(bytes: Buffer): Chunk[] | undefined {
   const chunks: Chunk[] = []
   for (let at = 8; at + PNG_FRAME <= bytes.length;) {
@@ -128,10 +129,16 @@ const JPEG_END = 0xffd9
 const JPEG_SCAN = 0xda
 /** Eight bytes, and three for each component (section B.2.2). */
 const LEAST_FRAME = 11
-/** Encoders make about ten of a progressive image. An empty one is a dozen bytes, and a pass over all the pixels for who decodes it. */
+/**
+ * The most scans. Encoders make about ten for a progressive image. An empty scan is a dozen bytes, but costs a decoder
+ * a pass over all the pixels.
+ */
 const MAX_SCANS = 100
 
-/** JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker; one frame header before all scans, nothing behind the end. */
+/**
+ * The size of a JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker. One frame header
+ * precedes all scans, and nothing follows the end.
+ */
 function sizeOfJpeg(bytes: Buffer): Size | undefined {
   if (bytes.toString('hex', 0, 2) !== JPEG_START) return undefined
   const segments = jpegSegments(bytes) ?? []
@@ -149,7 +156,7 @@ interface Segment {
   readonly length: number
 }
 
-/** Undefined when something stands there that is no segment, or when the end is not the end. */
+/** Undefined when some part is no segment, or the file continues after the end. */
 function jpegSegments(bytes: Buffer): Segment[] | undefined {
   const segments: Segment[] = []
   for (let at = 2; at + 4 <= bytes.length;) {
@@ -166,7 +173,7 @@ function jpegSegments(bytes: Buffer): Segment[] | undefined {
 const isSegment = ({ marker, length }: Segment): boolean =>
   length >= 2 && (isFrameHeader(marker) || isTable(marker) || marker === JPEG_SCAN)
 
-/** Where the next marker stands: 0xff that is not stuffed, no restart and not filled up with more of them. */
+/** Offset of the next marker: 0xff that is not stuffed, not a restart and not fill. */
 function endOfScan(bytes: Buffer, from: number): number {
   let at = bytes.indexOf(0xff, from)
   while (at !== -1 && isWithinScan(bytes[at + 1] ?? 0)) at = bytes.indexOf(0xff, at + 1)
@@ -176,7 +183,7 @@ function endOfScan(bytes: Buffer, from: number): number {
 const isWithinScan = (marker: number): boolean =>
   marker === 0x00 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd7)
 
-/** SOF0 to SOF15; among them stand DHT, JPG and DAC. */
+/** SOF0 to SOF15, except DHT, JPG and DAC among them. */
 const isFrameHeader = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 /** DHT, DAC, DQT, DNL, DRI, DHP, EXP, APP0 to APP15 and COM. */
@@ -186,8 +193,8 @@ const isTable = (marker: number): boolean =>
 const WEBP_MOVES = 0x02
 
 /**
- * WebP (RFC 9649 section 2): a RIFF file of chunks exactly as long as it says, with one image and no animation. The canvas of an extended file
- * is as large as its image: decoders make room for what the image says.
+ * The size of a WebP (RFC 9649 section 2): a RIFF file whose chunks match its stated length, with one image and no
+ * animation. The canvas of an extended file must equal its image, because decoders allocate the stated size.
  */
 function sizeOfWebp(bytes: Buffer): Size | undefined {
   const chunks = isWebp(bytes) ? (riffChunks(bytes) ?? []) : []
@@ -210,9 +217,9 @@ function isCanvasOf(bytes: Buffer, { name, data, length }: Chunk, { width, heigh
   return bytes.readUIntLE(data + 4, 3) + 1 === width && bytes.readUIntLE(data + 7, 3) + 1 === height
 }
 
-/** Of the first byte: a change to a frame before it, which a picture has not. */
+/** Bit of the first byte: a change to an earlier frame, which a still picture lacks. */
 const VP8_CHANGE = 0x01
-/** In the three bits behind the size and the flag of transparency. */
+/** Version, in the three bits behind the size and the flag of transparency. */
 const VP8L_VERSION = 0
 
 function sizeOfWebpImage(bytes: Buffer, { name, data, length }: Chunk): Size | undefined {
@@ -235,7 +242,7 @@ function sizeOfWebpImage(bytes: Buffer, { name, data, length }: Chunk): Size | u
   return undefined
 }
 
-/** Undefined when they do not end where the file does. */
+/** Undefined when the chunks do not end at the end of the file. */
 function riffChunks(bytes: Buffer): Chunk[] | undefined {
   const chunks: Chunk[] = []
   let at = 12

@@ -1,6 +1,6 @@
 import type { ReviewRequirement, Seat } from './decision.ts'
 
-/** Quorum (docs/review-api.md): every seat of every group filled, each by another person. */
+/** Quorum (docs/review-api.md): every seat of every group is filled, each by another reviewer. */
 
 export interface Person {
   readonly id: string
@@ -10,7 +10,7 @@ export interface Person {
 export interface SeatState {
   readonly group: string
   readonly approvals: number
-  /** Groups that may fill the seat as well, since an escalation. */
+  /** Groups that may also fill the seat, since an escalation. */
   readonly escalatedTo: readonly string[]
   readonly filledBy: readonly string[]
 }
@@ -21,8 +21,8 @@ export interface Quorum {
 }
 
 /**
- * Seats the approvers by bipartite matching, so that a person in two groups takes the seat that lets the most be filled,
- * and only one. `elapsed` is the age of the revision in ms: it decides which escalations hold.
+ * Seats the voters by bipartite matching: each takes one seat, and a reviewer in two groups the one that lets most
+ * seats be filled. `elapsed` is the age of the revision in ms; it decides which escalations hold.
  */
 export function quorum(
   requirement: ReviewRequirement,
@@ -40,18 +40,18 @@ export function quorum(
   return { met: seats.every((seat) => seat.filledBy.length === seat.approvals), seats }
 }
 
-/** May `person` fill any seat at all? */
+/** True when `person` may fill any seat. */
 export function eligible(requirement: ReviewRequirement, person: Person, elapsed: number): boolean {
   return requirement.seats.some((seat) => fits(seat, person, elapsed))
 }
 
-/** Groups whose people may fill a seat by then. */
+/** Groups whose reviewers may fill a seat at that age. */
 export function groupsBy({ seats }: Pick<ReviewRequirement, 'seats'>, elapsed: number): string[] {
   const escalated = seats.flatMap((seat) => escalatedGroups(seat, elapsed))
   return [...new Set([...seats.map(({ group }) => group), ...escalated])]
 }
 
-/** Groups whose people may fill a seat at any time. */
+/** Groups whose reviewers may fill a seat at any time. */
 export const groupsEver = (requirement: Pick<ReviewRequirement, 'seats'>): string[] =>
   groupsBy(requirement, Infinity)
 

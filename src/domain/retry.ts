@@ -1,5 +1,6 @@
 /**
- * When a delivery is tried again: the schedule of Standard Webhooks 1.0.0 ("retry schedule"), with jitter, and what the receiver asks for.
+ * The retry schedule of deliveries, by Standard Webhooks 1.0.0 ("retry schedule"), with jitter and the receiver's
+ * Retry-After.
  */
 export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
   5_000,
@@ -12,16 +13,16 @@ export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
   20 * 3_600_000,
   24 * 3_600_000,
 ]
-/** The first try, and one after each pause. */
+/** The first attempt, and one after each pause. */
 export const ATTEMPTS = RETRY_AFTER_ATTEMPT_MS.length + 1
 
-/** Later only: a receiver that is back within three days gets everything. */
+/** Jitter only delays: a receiver that returns within three days gets every delivery. */
 const JITTER = 0.2
 const LONGEST_WISH_MS = 24 * 3_600_000
 
 /**
- * The pause in ms after the attempt of this number (from 1) has failed; undefined when it was the last one. `random` is from 0 to 1, `wished` what
- * Retry-After asked for: never sooner than that, within a day.
+ * The pause in ms after attempt number `attempt` (from 1) has failed; undefined after the last one. `random` is from 0
+ * to 1. `wished` is the time of Retry-After: the pause is at least that long, up to a day.
  */
 export function pauseAfter(attempt: number, random: number, wished: number | undefined): number | undefined {
   const base = RETRY_AFTER_ATTEMPT_MS[attempt - 1]
@@ -30,7 +31,10 @@ export function pauseAfter(attempt: number, random: number, wished: number | und
   return Math.max(jittered, Math.min(wished ?? 0, LONGEST_WISH_MS))
 }
 
-/** Retry-After (RFC 9110 section 10.2.3) in ms from `now`: seconds, however many, or an HTTP date. What is neither, or past, is no wish. */
+/**
+ * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: any number of seconds, or an HTTP date. Undefined for other
+ * or past values.
+ */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
@@ -43,7 +47,10 @@ const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2}
 const RFC_850 = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
-/** The form that senders may use, and the two that they used to: all three have to be understood (RFC 9110 section 5.6.7). Otherwise NaN. */
+/**
+ * Parses an HTTP date: the current form and the two obsolete ones, which must be accepted (RFC 9110 section 5.6.7).
+ * Otherwise NaN.
+ */
 function readHttpDate(text: string): number {
   if (ASCTIME.test(text)) return Date.parse(`${text} GMT`)
   return IMF_FIXDATE.test(text) || RFC_850.test(text) ? Date.parse(text) : Number.NaN

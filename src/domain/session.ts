@@ -6,73 +6,73 @@ export interface Session {
   readonly reviewer: string
   readonly via: 'link' | 'oidc'
   readonly opened_at: number
-  /** It ends then whatever happens. */
+  /** End of the session, whatever happens. */
   readonly expires_at: number
   /** Digest of the reviewer's directory entry at sign-in. */
   readonly entry: string
-  /** As the identity provider said at sign-in; absent when the directory says it. */
+  /** Groups that the identity provider reported at sign-in; absent when the directory has them. */
   readonly groups?: readonly string[]
   /** SHA-256 of the secret that the page keeps: the cookie alone proves nothing (docs/signing-in.md). */
   readonly page: string
 }
 
-/** A one-time link: an administrator hands it out, or single sign-on ends with it. */
+/** A one-time link: an administrator issues it, or single sign-on ends with it. */
 export interface Link {
   readonly reviewer: string
   readonly issued_at: number
   readonly expires_at: number
-  /** Of single sign-on only. */
+  /** Present for single sign-on only. */
   readonly vouched?: Vouched
 }
 
-/** What an identity provider said of the person, for the tab that asked. */
+/** The identity provider's statement about the person, bound to the tab that requested it. */
 export interface Vouched {
   readonly issuer: string
   readonly subject: string
   readonly groups?: readonly string[]
-  /** `challengeOf` the verifier which that tab alone knows. */
+  /** `challengeOf` the verifier that only this tab knows. */
   readonly challenge: string
 }
 
-/** As PKCE has it (RFC 7636 section 4.2): the challenge says nothing of the verifier. */
+/** The challenge of PKCE (RFC 7636 section 4.2), which does not reveal the verifier. */
 export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url')
 
-/** A challenge as a page sends it. */
+/** The form of a challenge from a page. */
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 
-/** Whether what came along with a link is what its kind asks for: an administrator's link has no verifier. */
+/** True when the verifier fits the kind of link: an administrator's link has no verifier. */
 export function isFor({ vouched }: Link, verifier: string | undefined): boolean {
   return vouched?.challenge === (verifier === undefined ? undefined : challengeOf(verifier))
 }
 
 export interface SessionTimes {
-  /** A session ends when nothing was asked for so long, ms. */
+  /** Time without requests after which a session ends, ms. */
   readonly idleMs: number
-  /** And in the end whatever happens, ms after sign-in. */
+  /** Time after sign-in at which a session ends in any case, ms. */
   readonly lifetimeMs: number
 }
 
-/** Part of a directory entry that decides what somebody may do. */
+/** The parts of a directory entry that decide what a reviewer may do. */
 export interface Standing {
   readonly email?: string
   readonly groups: readonly string[]
   readonly roles: readonly string[]
 }
 
-/** Why a session ended; recorded. */
+/** The reason that a session ended; recorded. */
 export type SessionEnd =
   | 'idle'
   | 'expired'
   /** The directory no longer knows the reviewer. */
   | 'removed'
-  /** The reviewer's groups, roles or address in the directory are others than at sign-in. */
+  /** The reviewer's groups, roles or address in the directory have changed since sign-in. */
   | 'changed'
   | 'signed_out'
-  /** Another sign-in took its place in the same browser. */
+  /** Another sign-in replaced it in the same browser. */
   | 'replaced'
   | 'ended_by_admin'
 
-/** Equal for equal groups, roles and address, in whatever order the directory lists them. */
+/** A digest that is equal for equal groups, roles and address, in any order. */
 export function entryDigest({ email, groups, roles }: Standing): string {
   return digestOf({
     groups: [...groups].sort(),
@@ -81,25 +81,28 @@ export function entryDigest({ email, groups, roles }: Standing): string {
   })
 }
 
-/** How often the last use of a session is noted, ms: seldom enough to cost nothing. An idle session may end so much early, never late. */
+/**
+ * Interval at which the last use of a session is stored, ms: long enough to cost nothing. An idle session may end up to
+ * this much too early, never late.
+ */
 export function noteEveryMs({ idleMs }: SessionTimes): number {
   return Math.min(60_000, idleMs / 10)
 }
 
-/** The moment at which a session that was last used at `seen` is over by time alone. */
+/** The moment at which a session, last used at `seen`, expires. */
 export function sessionOver(session: Session, seen: number, { idleMs }: SessionTimes): number {
   return Math.min(seen + idleMs, session.expires_at)
 }
 
 export interface SessionState {
   readonly session: Session
-  /** When it was last used. */
+  /** Time of the last use. */
   readonly seen: number
   /** The reviewer's entry in the directory in force. */
   readonly standing: Standing | undefined
 }
 
-/** Why the session is over at `now`; undefined while it holds. */
+/** The reason that the session is over at `now`, or undefined. */
 export function endOf(
   { session, seen, standing }: SessionState,
   now: number,

@@ -1,13 +1,13 @@
 import type { JsonValue } from '../contract/json.ts'
 import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from './hidden-text.ts'
 
-/** A place of what an agent wrote, and what may deceive a reader there. */
+/** A place in an agent's text that may deceive a reader, and its warnings. */
 export interface PlaceWarning {
   /** A claim by its name, `image 2`, or `payload` and a JSON Pointer (RFC 6901). */
   readonly place: string
   readonly kinds: TextWarning[]
   readonly message: string
-  /** Words that read as others, with their foreign letters as code points. */
+  /** Words that read as other words, with their foreign letters as code points. */
   readonly words: string[]
 }
 
@@ -16,11 +16,11 @@ export interface Placed {
   readonly text: string
 }
 
-/** What reads longer than this is not read: what follows is counted. */
+/** The most places that are listed; further ones are only counted. */
 const PLACES = 100
 const WORDS = 20
 
-/** What could deceive in these texts, each place once. */
+/** The warnings of these texts, each place once. */
 export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   const found = new Map<string, { kinds: Set<TextWarning>; words: Set<string> }>()
   for (const { place, text } of texts) {
@@ -40,7 +40,7 @@ export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   }))
 }
 
-/** Every text of a JSON value, names of members included, at the JSON Pointer where it stands. */
+/** Every text of a JSON value, member names included, with its JSON Pointer. */
 export function* textsIn(value: JsonValue, place: string): Generator<Placed> {
   if (typeof value === 'string') yield { place, text: value }
   if (typeof value !== 'object' || value === null) return

@@ -6,59 +6,59 @@
 import type { ReviewRequirement, Risk } from './decision.ts'
 import type { Heading } from './heading.ts'
 
-/** A review thread: its head record. What was proposed lies in one record per revision, so that a poll reads little. */
+/** The head record of a thread. Each revision has its own record, so that a poll reads little. */
 export interface Thread {
   readonly thread_id: string
   readonly tenant: string
   readonly agent: string
   readonly task_id: string
   readonly tool: string
-  /** Fixed at birth: V2 when the first request carried an action_hash. */
+  /** Fixed when the thread opens: V2 when the first request carried an action_hash. */
   readonly path: 'v1' | 'v2'
   readonly status: ThreadStatus
   readonly created_at: number
   /** Shortened subject, for lists. */
   readonly title?: string
-  /** What the current revision does, in one line; absent in a thread of before this was kept. */
+  /** The heading of the current revision; absent in threads of earlier versions. */
   readonly heading?: Heading
-  /** What the agent calls its workflow and its task. */
+  /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
-  /** An equal call waited already when this one came: chats are not told of it. */
+  /** An equal call was already waiting when this one arrived, so chats are not notified. */
   readonly repeats?: true
-  /** How many events destinations were told of. */
+  /** The number of events sent to destinations. */
   readonly sequence?: number
-  /** Number of the current revision, from 1, and when it was submitted. */
+  /** Number of the current revision, from 1, and its time of submission. */
   readonly revision: number
   readonly submitted_at: number
-  /** Digest of everything a reviewer is shown of the current revision; votes are bound to it. */
+  /** Digest of everything that a reviewer sees of the current revision; votes are bound to it. */
   readonly digest: string
   readonly payload_digest: string
   readonly action_hash?: string
   readonly risk: Risk
   readonly policy_risk: Risk
-  /** The reasons of the deciding rules, or, once closed, what the reviewers said. */
+  /** The reasons of the deciding rules, or, once closed, the comments of the reviewers. */
   readonly message: string
   readonly requirement: ReviewRequirement
   readonly votes: readonly Vote[]
-  /** Waiting threads are rejected at this moment; an approval not collected by then is too. */
+  /** A waiting thread is rejected at this moment, and so is an uncollected approval. */
   readonly deadline?: number
   /** Reminders and escalations already announced for the current revision, by the `key` of their `Announcement`. */
   readonly announced: readonly string[]
   readonly revision_ids: readonly string[]
   readonly claim?: Claim
-  /** When the thread ended without a person. */
+  /** When the thread ended without a reviewer. */
   readonly ended_at?: number
   /** When its agent withdrew it. */
   readonly withdrawn_at?: number
   readonly approval?: Approval
-  /** What the approval charges to limits; absent when that is nothing, and once it was taken back. */
+  /** The charges of the approval to limits; absent without charges, and after they were taken back. */
   readonly charges?: readonly LimitCharge[]
-  /** When the timer has to look at the thread next; absent when nothing can happen by time alone. */
+  /** When the timer must check the thread next; absent when time alone changes nothing. */
   readonly due_at?: number
-  /** Of the tenant's freezes when the thread was opened; absent when nothing had ever been frozen. */
+  /** Epoch of the tenant's freezes when the thread opened; absent when nothing had ever been frozen. */
   readonly freeze_epoch?: number
-  /** W3C trace context of the request that opened the thread: what is done to the thread later refers to it. */
+  /** W3C trace context of the request that opened the thread; later acts refer to it. */
   readonly traceparent?: string
   readonly tracestate?: string
 }
@@ -71,15 +71,15 @@ export interface Vote {
   readonly revision: number
   readonly comment?: string
   readonly at: number
-  /** How the reviewer proved who it was: `key` for an API key, `link` or `oidc` for a session. */
+  /** How the reviewer was identified: `key` for an API key, `link` or `oidc` for a session. */
   readonly via: 'key' | 'link' | 'oidc'
-  /** As the identity provider said at sign-in; absent when the directory says it. */
+  /** Groups that the identity provider reported at sign-in; absent when the directory has them. */
   readonly groups?: readonly string[]
-  /** Of the store when it was cast. */
+  /** Epoch of the store at the vote. */
   readonly epoch?: string
 }
 
-/** Who looks at the thread: a courtesy among reviewers that ends by itself. */
+/** A reviewer's claim on the thread: a courtesy among reviewers that expires. */
 export interface Claim {
   readonly reviewer: string
   readonly expires_at: number
@@ -94,13 +94,13 @@ export interface LimitCharge {
 
 export interface Approval {
   readonly at: number
-  /** Of the store when it was given: an approval of another epoch may have been used, and the store forgot it. */
+  /** Epoch of the store at the approval. In another epoch, it may have been used and forgotten. */
   readonly epoch: string
-  /** Who filled which seat, in the order of the requirement; absent in a thread of before this was kept. */
+  /** The reviewers of each seat, in the order of the requirement; absent in threads of earlier versions. */
   readonly seated?: readonly (readonly string[])[]
   /** When the agent first read it. */
   readonly collected_at?: number
-  /** SHA-256 of the token; absent where the agent uses unsigned approvals. */
+  /** SHA-256 of the proof; absent when the agent uses unsigned approvals. */
   readonly token_hash?: string
   readonly token_expires_at?: number
   readonly redeemed_at?: number
@@ -120,7 +120,7 @@ export type ThreadTrigger =
   | 'freeze'
   | 'withdraw'
 
-/** The whole life of a thread. What is not in the table cannot happen (docs/agent-api.md, docs/review-api.md). */
+/** All possible transitions of a thread (docs/agent-api.md, docs/review-api.md). */
 export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
   pending_review: {
     vote_counted: 'pending_review',
@@ -156,28 +156,31 @@ export function transition(status: ThreadStatus, trigger: ThreadTrigger): Thread
   return TRANSITIONS[status][trigger]
 }
 
-/** Can the thread still let an agent act? Not once it is rejected, and not once its approval was redeemed. */
+/** True while the thread can still let an agent act: not once rejected, and not once its approval was redeemed. */
 export function canEnd({ status, approval }: Thread): boolean {
   return transition(status, 'freeze') !== undefined && approval?.redeemed_at === undefined
 }
 
-/** May the agent have acted on it? Nothing says so of an approval without a token, so it counts as used once it was read. */
+/** True when the agent may have acted on the approval. An approval without a proof counts as used once it was read. */
 export function isUsed({ collected_at, token_hash, redeemed_at }: Approval): boolean {
   return redeemed_at !== undefined || (collected_at !== undefined && token_hash === undefined)
 }
 
-/** Votes that count: those on the current revision. */
+/** Votes on the current revision, the only ones that count. */
 export function currentVotes(thread: Thread): Vote[] {
   return thread.votes.filter((vote) => vote.revision === thread.revision)
 }
 
-/** Time alone ends a waiting thread, and an approval that nobody collected. A collected approval is ended by its token's expiry only. */
+/**
+ * True when time alone has ended the thread: a waiting thread, or an uncollected approval. Only its proof's expiry ends
+ * a collected approval.
+ */
 export function isExpired(thread: Thread, now: number): boolean {
   if (thread.deadline === undefined || now < thread.deadline) return false
   return transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
 }
 
-/** The first reminder or escalation of the current revision that has come due and was not announced yet. */
+/** The first due reminder or escalation of the current revision that was not announced yet. */
 export function dueAnnouncement(thread: Thread, now: number): Announcement | undefined {
   return upcomingAnnouncements(thread).find((one) => now >= one.at)
 }
@@ -209,24 +212,24 @@ function announcements(thread: Thread): Announcement[] {
   return [...reminders, ...escalations].sort((a, b) => a.at - b.at || (a.key < b.key ? -1 : 1))
 }
 
-/** What will happen by time alone, and has not been announced. */
+/** Future reminders and escalations that were not announced yet. */
 export function upcomingAnnouncements(thread: Thread): Announcement[] {
   return announcements(thread).filter((one) => !thread.announced.includes(one.key))
 }
 
-/** The claim that holds now. Nobody looks at what is decided. */
+/** The claim in force. A decided thread has no claim. */
 export function claimOf(thread: Thread, now: number): Claim | undefined {
   const waits = transition(thread.status, 'vote_counted') !== undefined
   return waits && thread.claim !== undefined && now < thread.claim.expires_at ? thread.claim : undefined
 }
 
-/** When something last happened to the thread: a revision, a vote, its end, or a use of its approval. */
+/** Time of the thread's last change: a revision, a vote, its end, or a use of its approval. */
 export function changedAt({ submitted_at, votes, approval, ended_at }: Thread): number {
   const used = [approval?.collected_at ?? 0, approval?.redeemed_at ?? 0]
   return Math.max(submitted_at, ended_at ?? 0, ...used, ...votes.map((vote) => vote.at))
 }
 
-/** When the timer must look at the thread next (ms since 1970), or undefined when never. */
+/** When the timer must check the thread next (ms since 1970), or undefined for never. */
 export function nextDue(thread: Thread): number | undefined {
   const waiting =
     transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
@@ -235,7 +238,7 @@ export function nextDue(thread: Thread): number | undefined {
   return moments.length > 0 ? Math.min(...moments) : undefined
 }
 
-/** Advice for the next poll in seconds: soon for a young thread, seldom for an old one. */
+/** Suggested seconds until the next poll: few for a young thread, many for an old one. */
 export function pollAfterSeconds(age: number): number {
   const minutes = age / 60_000
   if (minutes < 1) return 2

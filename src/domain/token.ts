@@ -1,4 +1,4 @@
-/** Approval tokens (docs/agent-api.md): what a proof is bound to, and when it may be redeemed. */
+/** Proofs (docs/agent-api.md): what each is bound to, and when it may be redeemed. */
 
 export interface ApprovalToken {
   readonly tenant: string
@@ -10,16 +10,16 @@ export interface ApprovalToken {
   readonly payload_digest: string
   /** Present for V2 threads. */
   readonly action_hash?: string
-  /** Hash of the agent key that was in force at minting: rotating the key kills the token. */
+  /** Hash of the agent key in force at minting: rotating the key voids the proof. */
   readonly key_hash: string
   /** ms since 1970, by the store's clock. */
   readonly expires_at: number
-  /** Of the store when it was minted (docs/agent-api.md): in another epoch it may have been used, and the store forgot it. */
+  /** Epoch of the store at minting (docs/agent-api.md). In another epoch, it may have been used and forgotten. */
   readonly epoch: string
   readonly used_at?: number
 }
 
-/** What the caller of validate brings, its payload already digested. */
+/** The input of validate, with its payload already digested. */
 export interface Redemption {
   readonly tenant: string
   readonly agent: string
@@ -34,8 +34,8 @@ export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
- * In the order of docs/agent-api.md (validate): every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
- * Returns undefined when the token may be redeemed now.
+ * The reason to refuse a proof, or undefined when it may be redeemed now. In the order of docs/agent-api.md (validate):
+ * every mismatch is `invalid` and leaves the proof unused, then `used`, then `expired`.
  */
 export function refusalOf(
   token: ApprovalToken | undefined,
@@ -58,7 +58,7 @@ function bindingsMatch(token: ApprovalToken, redemption: Redemption): boolean {
   )
 }
 
-/** V2 needs thread and hash, exactly; V1 knows no hash, and a thread that is named must be the right one. */
+/** V2 requires the exact thread and hash. V1 has no hash, and a thread that is named must match. */
 function pathMatches(token: ApprovalToken, redemption: Redemption): boolean {
   if (token.action_hash !== undefined) {
     return redemption.thread_id === token.thread_id && redemption.action_hash === token.action_hash

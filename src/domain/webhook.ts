@@ -1,35 +1,38 @@
-/** What people read: a line of text, or a card of Microsoft Teams. */
+/** Formats for people: a line of text, or a card of Microsoft Teams. */
 export type ChatFormat = 'chat' | 'teams'
 
-/** Somewhere that deliveries go to. */
+/** A destination of webhooks. */
 export interface Destination {
   readonly id: string
   readonly url: string
-  /** All when absent. */
+  /** The subscribed events; all when absent. */
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
-  /** Instead of the event. */
+  /** Sent instead of the event. */
   readonly format?: ChatFormat
-  /** The current one first; an earlier one signs too until its time is over. */
+  /** The current secret first; an earlier one also signs until it expires. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
   readonly paused?: { readonly at: number; readonly reason: 'admin' | 'failing' | 'gone' }
-  /** The first failure since the last success, ms since 1970. */
+  /** Time of the first failure since the last success, ms since 1970. */
   readonly failing_since?: number
 }
 
-/** Is the destination told of such an event? One that is gone is told nothing any more; one that is paused, later. */
+/** True when the destination receives such an event. A gone one receives nothing; a paused one receives it later. */
 export function subscribesTo({ events, paused }: Destination, event: string): boolean {
   return paused?.reason !== 'gone' && (events === undefined || events.includes(event))
 }
 
 const SHOWN_OF_SECRET = 4
 
-/** What it is told is for people, not for programs. */
+/** True for messages to people, not to programs. */
 export const isChat = (format: string | undefined): format is ChatFormat =>
   format === 'chat' || format === 'teams'
 
-/** Whoever knows the URL of a chat can write into it, so people and evidence see no more than tells two of them apart. */
+/**
+ * The URL of a chat, shortened: anyone who knows the whole can post there. People and evidence see enough to
+ * distinguish two chats.
+ */
 export function shownUrl({ url, format }: Pick<Destination, 'url' | 'format'>): string {
   return isChat(format) ? `${new URL(url).origin}/...${url.slice(-SHOWN_OF_SECRET)}` : url
 }
@@ -38,10 +41,10 @@ export function secretsInForce({ secrets }: Destination, now: number): string[] 
   return secrets.filter(({ until }) => until === undefined || now < until).map(({ secret }) => secret)
 }
 
-/** Destinations that fail so long without a success are paused. */
+/** Time without success after which a failing destination is paused. */
 const FAILING_MS = 120 * 3_600_000
 
-/** The destination after a try, and whether it is another one than before. */
+/** The destination after an attempt, and whether it changed. */
 export function afterTry(
   destination: Destination,
   outcome: 'success' | 'failure' | 'gone',
