@@ -70,10 +70,7 @@ export type Standing = 'alone' | 'affix' | 'glued'
 const AMONG_DIGITS = /[0-9][ОоІӀΟοΙՕօ][0-9]/u
 const BESIDE_DIGITS = /[0-9][ОоІӀΟοΙՕօ]|[ОоІӀΟοΙՕօ][0-9]/u
 
-/**
- * True for a word that looks like a Latin word or a number, but is neither: alone, glued to ASCII, or with letters of
- * rare alphabets.
- */
+/** True for a word of one foreign script that reads as a Latin word or a number. */
 export function passesForLatin(
   word: string,
   standing: Standing,

@@ -7,16 +7,19 @@ import type { Deps } from './deps.ts'
 import { purgeAt } from './expiry-index.ts'
 
 /*
- * Budgets are limits of the store (S18), like those of policy: the commit that adds something guards its budget and charges it. So nothing is
- * read before, commits below the budget never conflict, and none gets above it, whichever instance it runs on. What ends gives back what its
- * beginning was charged, at the moment that it was charged.
+ * Budgets are limits of the store (S18), like those of policy: the commit that adds something guards its budget and
+ * charges it. So no read is needed, commits below the budget never conflict, and no instance exceeds it. When a charged
+ * thing ends, its charge is given back at the moment of the original charge.
  */
 
 const DAY_MS = 24 * 3_600_000
-/** A counter without charges is looked at on the day after its longest window; a whole day, so that the entry seldom moves. */
+/**
+ * A counter without charges is checked a day after its longest window. The time is rounded to whole days, so that the
+ * index entry rarely moves.
+ */
 const FORGET_MS = STORE_LIMITS.windowMs + DAY_MS
 
-/** For how long a charge counts, and after how many seconds a refused caller may ask again. */
+/** How long a charge counts, and after how many seconds a refused caller may retry. */
 const TERMS: Readonly<Record<Budget, { readonly windowMs: number; readonly retryAfter: number }>> = {
   waiting_per_agent: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
   waiting_per_tenant: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
@@ -37,7 +40,7 @@ const SAYS: Readonly<Record<Budget, string>> = {
 
 const PREFIX = 'budget/'
 
-/** One budget, and whose it is; without a holder it is the tenant's. */
+/** One budget and its holder; without a holder, the tenant's. */
 export interface Spending {
   readonly budget: Budget
   readonly holder?: string
@@ -51,7 +54,7 @@ export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
   return { limit: counterOf(spending), windowMs: TERMS[spending.budget].windowMs, amount, atMost }
 }
 
-/** Charges the budget at the moment `at`; a negative amount gives back what was charged then. */
+/** Charges the budget at the moment `at`; a negative amount gives back that charge. */
 export function spend(spending: Spending, at: number, amount = 1): Write[] {
   const limit = counterOf(spending)
   const charge: Write = { op: 'charge', limit, windowMs: TERMS[spending.budget].windowMs, at, amount }
@@ -59,7 +62,7 @@ export function spend(spending: Spending, at: number, amount = 1): Write[] {
   return [charge, purgeAt('limit', limit, Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS)]
 }
 
-/** The commit with its own size charged to the tenant's day. */
+/** Adds the charge of the commit's size to the tenant's budget of bytes a day. */
 export function withBytes(deps: Deps, commit: Commit, at: number): Commit {
   const amount = bytesOf(commit)
   const spending = { budget: 'bytes_per_day' } as const
@@ -85,7 +88,7 @@ export const waitingOf = ({ agent }: Pick<Thread, 'agent'>): readonly Spending[]
 const isWaiting = (status: ThreadStatus | undefined): boolean =>
   status === 'pending_review' || status === 'changes_requested'
 
-/** A thread that begins to wait is charged at its creation, and given back when it waits no longer. */
+/** Charges a waiting thread at its creation, and gives the charge back when it stops waiting. */
 export function spendWaiting(before: Thread | undefined, after: Thread): Write[] {
   const change = Number(isWaiting(after.status)) - Number(isWaiting(before?.status))
   if (change === 0) return []
@@ -97,7 +100,11 @@ export const sessionsOf = (reviewer: string): readonly Spending[] => [
   { budget: 'sessions_per_tenant' },
 ]
 
-/** @throws GatewayError `over_budget` when the guard of a budget is among those that failed */
+/**
+ * Refuses a commit over budget.
+ *
+ * @throws GatewayError `over_budget` when a failed guard is a budget's
+ */
 export function refuseOverBudget(deps: Deps, failed: readonly Guard[]): void {
   for (const guard of failed) {
     const budget = 'limit' in guard ? budgetOf(guard.limit) : undefined
@@ -114,7 +121,7 @@ function budgetOf(limit: string): Budget | undefined {
 }
 
 /**
- * New calls need room that is left for what waits already: its votes, redemptions and evidence.
+ * Refuses new calls while the remaining room is reserved for held ones: votes, redemptions and evidence.
  *
  * @throws GatewayError `store_unavailable` while the store is short of room
  */

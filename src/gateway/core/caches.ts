@@ -3,35 +3,35 @@ import type { Destination } from '../../domain/webhook.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { INDEX, Version, Versioned } from './records.ts'
 
-/* What an instance keeps in memory of a tenant. It may be stale: every commit that rests on it guards it. */
+/* A tenant's data in the memory of an instance. It may be stale: every commit that depends on it guards it. */
 
-/** The freezes of a tenant, as they were last read. */
+/** The freezes of a tenant, as last read. */
 export interface KnownFreezes {
   readonly freezes: Freezes
-  /** The record; undefined when there is none. */
+  /** The record; undefined when it is absent. */
   readonly record: Versioned<Freezes> | undefined
 }
 
-/** The destinations of a tenant, as they were last read. */
+/** The destinations of a tenant, as last read. */
 export interface KnownDestinations {
   readonly list: readonly Destination[]
-  /** The record; undefined when there is none. */
+  /** The record; undefined when it is absent. */
   readonly record: Version | undefined
 }
 
-/** A call that stands in the history. */
+/** A call in the history. */
 export interface Noted {
   /** ms since 1970. */
   readonly at: number
-  /** The store's: in another one it may have forgotten it (S19). */
+  /** The epoch of the store. In another epoch the store may have forgotten the call (S19). */
   readonly epoch: string
 }
 
-/** How far what a freeze has hit was looked for. Only this instance knows: another one begins anew. */
+/** The progress of a sweep after a freeze. Other instances start their own. */
 export interface Sweep {
-  /** The freezes it is for. */
+  /** The freezes that it sweeps for. */
   readonly of: Version | undefined
   readonly index: typeof INDEX.due | typeof INDEX.purge
-  /** Behind this entry it goes on. */
+  /** The last entry that was processed. */
   readonly after?: IndexEntry
 }

@@ -1,24 +1,24 @@
 import type { AgentEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
 
-/** Who is calling, as proved by a key or a session. Nothing here ever comes from anywhere else. */
+/** The caller, as proved by a key or a session, and by nothing else. */
 export interface Caller {
   readonly tenant: string
   readonly id: string
-  /** How that was proved; recorded with votes. */
+  /** The kind of credential; recorded with votes. */
   readonly via: Via
   /** SHA-256 of the credential. */
   readonly keyHash: string
-  /** Of the record of the key or session: every commit under it guards it. */
+  /** The revision of the key's or session's record; the caller's commits guard it. */
   readonly keyRevision: number
-  /** The old key of two works until then, ms since 1970; Infinity for any other. */
+  /** For the old key of two: the moment it expires, ms since 1970. Infinity for any other. */
   readonly keyUntil?: number
-  /** Of a session only. */
+  /** Present for a session only. */
   readonly session?: CallerSession
-  /** Of an agent, as its request was admitted. */
+  /** Present for an agent: its standing when the request was admitted. */
   readonly standing?: Standing
 }
 
-/** The bundle in force, and the agent's entry in it; both undefined while none is. */
+/** The bundle in force and the agent's entry in it; both undefined without a bundle. */
 export interface Standing {
   readonly snapshot: Snapshot | undefined
   readonly entry: AgentEntry | undefined
@@ -28,9 +28,9 @@ export type Via = 'key' | 'link' | 'oidc'
 
 export interface CallerSession {
   readonly expiresAt: number
-  /** Digest of the directory entry that signed in: whoever has another one by now must sign in again. */
+  /** Digest of the directory entry that signed in. After a change of the entry, the reviewer must sign in again. */
   readonly entry: string
-  /** As the identity provider said, in place of the directory's. */
+  /** Groups that the identity provider reported, in place of the directory's. */
   readonly groups?: readonly string[]
 }
 

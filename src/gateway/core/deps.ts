@@ -11,56 +11,62 @@ import type { Caller } from './caller.ts'
 import type { ByteSemaphore } from '../webhooks/byte-semaphore.ts'
 import type { Origin } from './trace-context.ts'
 
-/** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
+/** Dependencies of all verbs. No verb obtains a clock, a random source or a policy by itself. */
 export interface Deps {
   readonly store: Store
   readonly policies: Policies
   readonly keys: KeyCache
-  /** When which call was last noted in the history. Losing it costs a write, never a note: whoever leaves the write out guards that the store has forgotten nothing. */
+  /**
+   * The last time that each call was noted in the history. Losing it only costs a write: a commit that omits the write
+   * guards the store's epoch.
+   */
   readonly noted: Map<string, Noted>
-  /** When this instance first showed which revision to whom, ms since 1970. Losing it makes a vote look slower than it was. */
+  /** When this instance first showed a revision to a reviewer, ms since 1970. Losing it makes a vote look slower. */
   readonly shown: Map<string, number>
   /** `bytes` unpredictable bytes. */
   random(bytes: number): Uint8Array
-  /** A 26-character id that sorts by time, unique within the process and, by its randomness, everywhere. */
+  /** A 26-character id that sorts by time. It is unique within the process and, by its randomness, everywhere. */
   nextId(): string
   /** Unique for every commit attempt. */
   nextCommitId(): string
-  /** Key of the salted commitments in evidence: who holds it can open them. */
+  /** Key of the salted commitments in evidence; its holder can open them. */
   readonly commitmentSecret: Uint8Array
   readonly sessions: SessionTimes
-  /** As the settings have them; the bundle in force may have smaller ones. */
+  /** The budgets of the settings; the bundle in force may lower them. */
   readonly budgets: Budgets
   /** Destinations of webhooks by tenant. A stale entry is harmless: every commit that uses one guards it. */
   readonly destinations: Map<string, KnownDestinations>
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
   readonly freezes: Map<string, KnownFreezes>
-  /** Of freezes, by tenant, while they are under way. Losing one costs time: it begins again. */
+  /** Sweeps in progress, by tenant. Losing one costs time: it starts again. */
   readonly sweeps: Map<string, Sweep>
-  /** Epochs of the store by tenant. A stale entry is harmless: every commit that rests on one guards it. */
+  /** Epochs of the store by tenant. A stale entry is harmless: every commit that depends on one guards it. */
   readonly epochs: Map<string, string>
-  /** Called when deliveries of a tenant are durable. The call may be lost: the worker looks by itself. */
+  /** Called when deliveries of a tenant are durable. The call may be lost, because the worker also polls. */
   enqueued(tenant: string): void
   /** Bounds the memory of large deliveries until they are written. */
   readonly outboxRoom: ByteSemaphore
-  /** Where people look at a thread: a page of the console. */
+  /** The URL of a thread in the console. */
   threadUrl(thread: string): string
-  /** Longest time one store call may take, ms. */
+  /** Time limit of one store call, ms. */
   readonly storeDeadlineMs: number
-  /** Of the request that a verb works for. */
+  /** Origin of the request that the verb serves. */
   readonly origin?: Origin | undefined
-  /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */
+  /**
+   * Receives every record after it is durable, for counters and log lines. Must not throw. An observation may be lost;
+   * the record is not.
+   */
   observe(observation: Observation): void
 }
 
-/** The snapshot in force, and how the last load went. */
+/** The snapshot in force, and the result of the last load. */
 export interface Policies {
   current(): ExplainingSnapshot | undefined
   status(): PolicyStatus
 }
 
 export interface PolicyStatus {
-  /** ms since 1970 at which the snapshot in force was loaded. */
+  /** When the snapshot in force was loaded, ms since 1970. */
   readonly loadedAt?: number
   /** Git commit of the bundle in force, when the directory is a checkout. */
   readonly commit?: string
@@ -72,7 +78,7 @@ export interface PolicyStatus {
   }
 }
 
-/** Agents by the credential they were identified by. A stale entry is harmless: what acts on it guards or reads the key's record. */
+/** Agents by their credential. A stale entry is harmless: every act under it guards or reads the key's record. */
 export type KeyCache = Map<string, Caller>
 
 export type Observation =
@@ -86,7 +92,7 @@ export type Observation =
     }
   | { readonly kind: 'validated'; readonly result: 'valid' | 'invalid' | 'expired' | 'used' }
   | { readonly kind: 'revision'; readonly result: 'accepted' | 'rejected' }
-  /** A commit has ended: applied, refused (`result`) or failed (`error`). */
+  /** A commit ended: applied, refused (`result`) or failed (`error`). */
   | {
       readonly kind: 'commit'
       readonly tenant: string
@@ -94,11 +100,11 @@ export type Observation =
       readonly result?: CommitResult
       readonly error?: unknown
     }
-  /** Something was refused because a budget is spent, or the disk is nearly full. */
+  /** A request was refused because a budget is exhausted, or the disk is nearly full. */
   | { readonly kind: 'over_budget'; readonly budget: Budget | 'disk' }
-  /** The first answer was given again, under its Idempotency-Key. */
+  /** The first answer was returned again, under its Idempotency-Key. */
   | { readonly kind: 'replayed'; readonly decision: Verdict }
-  /** A vote was counted; `lookedMs` is the longest time that the voter can have looked at the revision. */
+  /** A vote was counted; `lookedMs` is the longest time that the reviewer can have seen the revision. */
   | {
       readonly kind: 'voted'
       readonly decision: 'approve' | 'reject' | 'request_changes'

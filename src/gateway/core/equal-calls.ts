@@ -6,8 +6,8 @@ import type { Deps } from './deps.ts'
 import { INDEX, put, read, remove, unchanged } from './records.ts'
 
 /**
- * Equal calls of one agent, task and tool that wait at the same time: each is a thread of its own, and people are told of them once. A revision makes a
- * call of its own of it (docs/review-api.md).
+ * Equal calls of one agent, task and tool that wait at the same time. Each has its own thread, but reviewers are
+ * notified once. A revised call no longer equals the others (docs/review-api.md).
  */
 type Asked = Pick<
   Thread,
@@ -16,18 +16,18 @@ type Asked = Pick<
 
 const isAsked = ({ status, revision }: Asked): boolean => status === 'pending_review' && revision === 1
 
-/** With what lists show of it: a row must not hide other words of the agent, or another risk. */
+/** Includes the fields that lists show: a row must not hide another text of the agent, or another risk. */
 const keyOf = ({ agent, task_id, tool, payload_digest, title = '', risk }: Asked): string =>
   digestOf([agent, task_id, tool, payload_digest, title, risk])
 
-/** What equal calls that wait have in common; undefined for a call that no longer waits, or was revised. */
+/** The common key of equal waiting calls; undefined for a call that no longer waits, or was revised. */
 export function heldKey(thread: Asked): string | undefined {
   return isAsked(thread) ? keyOf(thread) : undefined
 }
 
 const TAG_CHARS = 22
 
-/** Equal for equal calls that wait. It says nothing of the payload to those who could guess one. */
+/** A tag that is equal for equal waiting calls. It reveals no payload, not even to a reader who can guess one. */
 export function equalTag({ commitmentSecret }: Deps, thread: Asked): string | undefined {
   if (!isAsked(thread)) return undefined
   const tag = createHmac('sha256', commitmentSecret).update(`equal calls ${keyOf(thread)}`)
@@ -35,13 +35,13 @@ export function equalTag({ commitmentSecret }: Deps, thread: Asked): string | un
 }
 
 interface FirstAsked {
-  /** An equal one waits already. */
+  /** True when an equal call already waits. */
   readonly repeats: boolean
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
 }
 
-/** Of many that come at once, one is the first. Its record stands as long as it waits. */
+/** Makes one of many simultaneous equal calls the first. Its record exists while it waits. */
 export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> {
   const key = keyOf(thread)
   const known = await read(deps.store, thread.tenant, 'asked', key)
@@ -50,16 +50,16 @@ export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> 
   return { repeats: false, guards, writes: [put('asked', key, { thread_id: thread.thread_id })] }
 }
 
-/** Once the first has an end, or a revision, people are told of the next that comes. */
+/** Removes the record of the first when it ends or is revised, so that reviewers are notified of the next one. */
 export function askedNoMore(before: Thread | undefined, after: Thread): Write[] {
   const over = before !== undefined && !before.repeats && isAsked(before) && !isAsked(after)
   return over ? [remove('asked', keyOf(before))] : []
 }
 
-/** As many as are looked at: equal calls come close together. */
+/** The most calls to compare, because equal calls arrive close together. */
 const LOOKED_AT = 100
 
-/** Whether an older one waits: then that one's reminder is for both. */
+/** True when an older equal call waits; its reminder covers both. */
 export async function olderWaits(deps: Deps, thread: Thread): Promise<boolean> {
   if (!isAsked(thread)) return false
   const { tenant, agent, task_id, created_at, thread_id } = thread

@@ -4,19 +4,19 @@ import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
 import type { EventDetails, EventType } from '../../events/events.ts'
 
 /**
- * Evidence (docs/evidence.md): one record for everything that matters, written in the commit that it describes.
- * The stored text is RFC 8785 JSON; its bytes are what is exported, hashed and, as a Merkle leaf, signed.
+ * Evidence (docs/evidence.md): one record for each event, written in the commit that it describes. The stored text is
+ * RFC 8785 JSON. Its bytes are exported, hashed and, as a Merkle leaf, signed.
  */
 export type EvidenceRecord<T extends EventType = EventType> = Happened<T> & Circumstances
 
-/** What a verb says of an event. */
+/** A verb's description of an event. */
 export type Happened<T extends EventType = EventType> = {
   readonly [K in T]: object extends EventDetails<K>
     ? { readonly type: K; readonly details?: EventDetails<K> }
     : { readonly type: K; readonly details: EventDetails<K> }
 }[T]
 
-/** Where, when and by whom. */
+/** Place, time and actor of an event. */
 interface Circumstances {
   readonly tenant: string
   /** RFC 3339, by the store's clock. */
@@ -28,7 +28,7 @@ interface Circumstances {
   readonly tool?: string
 }
 
-/** What a record says of the thread that it is about: a thread says it, and its token does. */
+/** Members that identify the thread; a thread has them, and so does its proof. */
 export type AboutThread = Required<
   Pick<Circumstances, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
 >
@@ -37,7 +37,10 @@ export function aboutThread({ tenant, task_id, thread_id, revision, tool }: Abou
   return { tenant, task_id, thread_id, revision, tool }
 }
 
-/** The members stand in RFC 8785 order, here and in the details of a decision, because then nothing is left to sort. */
+/**
+ * Encodes a record. Its members are in RFC 8785 order, here and in the details of a decision, so that no sort is
+ * needed.
+ */
 export function encodeEvidence(record: EvidenceRecord): string {
   const { actor, at, details, revision, task_id, tenant, thread_id, tool, type } = record
   const who =
@@ -62,7 +65,7 @@ export function encodeEvidence(record: EvidenceRecord): string {
 let lastMs = 0
 let lastText = new Date(0).toISOString()
 
-/** RFC 3339. Many records fall into one millisecond, so the last answer is kept. */
+/** RFC 3339. Caches the last answer, because many records share one millisecond. */
 export function isoTime(ms: number): string {
   if (ms !== lastMs) {
     lastText = new Date(ms).toISOString()

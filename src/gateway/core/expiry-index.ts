@@ -1,7 +1,7 @@
 import type { Write } from '../../store/store.ts'
 import { INDEX } from './records.ts'
 
-/** What the timer ends or forgets when its time has come; how, is said in src/gateway/jobs/scheduler.ts. */
+/** Records that the timer ends or deletes when they are due (src/gateway/jobs/scheduler.ts). */
 export type Purged =
   | 'key'
   | 'answer'
@@ -13,24 +13,24 @@ export type Purged =
   | 'freeze'
   | 'limit'
 
-/** Of a tenant's freezes, taken together, what they are to end. */
+/** The id of the single entry for all freezes of a tenant. */
 export const ALL_FREEZES = 'all'
 
-/** As a member of `INDEX.purge`. */
+/** A member of `INDEX.purge`. */
 export const purged = (type: Purged, id: string): string => `${type} ${id}`
 
-/** The other way round. What a later version wrote may have a type that is not known here. */
+/** Splits a member. A later version may have written a type that is unknown here. */
 export function readPurged(member: string): { readonly type: string; readonly id: string } {
   const end = member.indexOf(' ')
   return { type: member.slice(0, end), id: member.slice(end + 1) }
 }
 
-/** The timer looks at it at `to`, ms since 1970, and not before. */
+/** Schedules the timer's check for `to`, ms since 1970. */
 export function purgeAt(type: Purged, id: string, to: number): Write {
   return { op: 'index', index: INDEX.purge, member: purged(type, id), to }
 }
 
-/** The timer has nothing more to do with it. */
+/** Cancels the timer's check. */
 export function neverPurge(type: Purged, id: string): Write {
   return { op: 'index', index: INDEX.purge, member: purged(type, id) }
 }

@@ -18,15 +18,19 @@ export interface Attempted {
   readonly known: Versioned<StoredAnswer> | undefined
 }
 
-/** What an answer was given under. */
+/** Conditions under which an answer was given. */
 export interface Under {
   /** Revision of the bundle. */
   readonly bundle: string
-  /** Of the tenant's freezes. */
+  /** Epoch of the tenant's freezes. */
   readonly freezeEpoch: number
 }
 
-/** @throws GatewayError `idempotency_mismatch` when the key was used with another body. */
+/**
+ * Looks up the request.
+ *
+ * @throws GatewayError `idempotency_mismatch` when the key was used with another body
+ */
 export async function attempted(
   deps: Deps,
   caller: Caller,
@@ -42,8 +46,8 @@ export async function attempted(
 }
 
 /**
- * The first answer, when it may be given again: a stored allow only for a short time and under the same bundle,
- * and freeze epoch, because an allow is acted on at once; everything else for a day.
+ * The first answer, when it may be returned again. An allow is acted on at once, so it is replayed only for a short
+ * time, and only under the same bundle and freeze epoch. Every other answer is replayed for a day.
  */
 export function replayable(attempt: Attempted, now: number, under: Under): Decision | undefined {
   const stored = attempt.known?.value
@@ -54,7 +58,7 @@ export function replayable(attempt: Attempted, now: number, under: Under): Decis
   return young && same ? stored.answer : undefined
 }
 
-/** Adds to the plan that its answer is remembered, in the same commit. */
+/** Extends the plan to store its answer, in the same commit. */
 export function remembering(
   deps: Deps,
   plan: Plan<Decision>,

@@ -4,11 +4,11 @@ import type { Store } from '../../store/store.ts'
 import type { LogIdentity } from '../jobs/checkpoints.ts'
 import { read, put, SYSTEM, unchanged } from './records.ts'
 
-/** Secrets that the gateway makes for itself, once, when the store is new. */
+/** Secrets that the gateway generates once, when the store is new. */
 export interface OwnSecrets {
-  /** SHA-256 of the admin key that counts. */
+  /** SHA-256 of the admin key in force. */
   readonly adminKeyHash: Uint8Array
-  /** The generated admin key, only in the start that made it: to be printed, once. */
+  /** The generated admin key, to print once; present only in the start that generated it. */
   readonly newAdminKey?: string
   readonly commitments: Uint8Array
   readonly log: LogIdentity
@@ -19,16 +19,21 @@ export interface SecretSources {
   readonly random: (bytes: number) => Uint8Array
   readonly commitId: () => string
   readonly deadlineMs: number
-  /** The admin key of the configuration; it always wins over a generated one. */
+  /** The admin key of the configuration; it always overrides a generated one. */
   readonly adminKey: string | undefined
-  /** The key of the configuration that signs evidence: then there is none in the store that somebody who writes it could sign with. */
+  /**
+   * The configured key that signs evidence. With it, the store holds no signing key that a thief of the store could
+   * use.
+   */
   readonly signingKey: SigningKey | undefined
 }
 
 const SECRET_BYTES = 32
 const LOG_NAME_BYTES = 8
 
-/** Reads the gateway's own secrets, or makes them. Two instances that start at once agree: the first commit counts. */
+/**
+ * Reads the gateway's own secrets, or generates them. Two instances that start at once agree: the first commit wins.
+ */
 export async function ownSecrets(sources: SecretSources): Promise<OwnSecrets> {
   const fresh = (): string => Buffer.from(sources.random(SECRET_BYTES)).toString('base64url')
   const commitments = await readOrMake(sources, 'commitments', fresh())

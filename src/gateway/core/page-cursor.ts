@@ -2,20 +2,25 @@ import { GatewayError } from '../../contract/errors.ts'
 import { dateTimeOf } from '../../policy/language/time.ts'
 import type { IndexEntry } from '../../store/store.ts'
 
-/** What lists have in common: where a page begins, and spans of time. */
+/** Shared by all lists: where a page begins, and periods of time. */
 
 export function encodeCursor(entry: IndexEntry | undefined): string {
   return Buffer.from(JSON.stringify([entry?.score ?? 0, entry?.member ?? ''])).toString('base64url')
 }
 
-/** @param form of the members of the list. @throws GatewayError `invalid_request` for a cursor that is not ours */
+/**
+ * Decodes a cursor.
+ *
+ * @param form the pattern of the list's members
+ * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue
+ */
 export function decodeCursor(text: string, form: RegExp): IndexEntry {
   try {
     const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
     const ours = Number.isFinite(score) && typeof member === 'string' && form.test(member)
     if (ours) return { score: score as number, member }
   } catch {
-    // falls through: not ours
+    // falls through to the refusal
   }
   throw unfit('/cursor', 'use the `next_cursor` of the page before', 'the cursor is not one of ours')
 }

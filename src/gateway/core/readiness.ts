@@ -3,12 +3,16 @@ import type { Directory, Snapshot } from '../../policy/evaluate/snapshot.ts'
 
 const RETRY_AFTER_SECONDS = 5
 
-/** Nothing can say now what policy says. */
+/** The refusal while no policy is in force. */
 export function notReady(detail: string): GatewayError {
   return new GatewayError('not_ready', detail, { retryAfter: RETRY_AFTER_SECONDS })
 }
 
-/** @throws GatewayError `not_ready`: while no bundle is in force nobody can say who is in the directory */
+/**
+ * The directory in force.
+ *
+ * @throws GatewayError `not_ready` while no bundle is in force
+ */
 export function requireDirectory(snapshot: Snapshot | undefined): Directory {
   if (snapshot) return snapshot.directory
   throw notReady('no policy is in force, so nobody is known here yet')

@@ -13,15 +13,15 @@ import type { Guard, Store, StoredRecord, Write } from '../../store/store.ts'
 import type { TraceContext } from './trace-context.ts'
 import type { Heading } from '../../domain/heading.ts'
 
-/** Every kind of record that a tenant's partition holds, by its type in the store. */
+/** All record types in a tenant's partition, by their type in the store. */
 export interface Records {
   /** By SHA-256 of the credential. */
   readonly key: KeyRecord
-  /** By `agent/<id>` or `reviewer/<id>`: which key is in force. */
+  /** The key in force, by `agent/<id>` or `reviewer/<id>`. */
   readonly holder: HolderRecord
-  /** By SHA-256 of the credential in the cookie. It never changes, it only goes. */
+  /** By SHA-256 of the credential in the cookie. It never changes until it is deleted. */
   readonly session: Session
-  /** By the same hash: when the session was last used. Apart from it, so that commits can guard the session. */
+  /** Time of the session's last use, by the same hash. Kept separately, so that commits can guard the session. */
   readonly seen: { readonly at: number }
   /** By SHA-256 of the one-time link's token. */
   readonly link: Link
@@ -31,25 +31,30 @@ export interface Records {
   readonly revision: RevisionRecord
   /** By thread id. */
   readonly comments: Comments
-  /** By what makes calls equal (src/gateway/core/equal-calls.ts): the first that waits. */
+  /** The first waiting call, by the key of equal calls (src/gateway/core/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
-  /** By SHA-256 of the approval token. */
+  /** By SHA-256 of the proof. */
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
   readonly answer: StoredAnswer
-  /** One record for each tenant, `all`: read by every commit that tells somebody. */
+  /** One record for each tenant, `all`: read by every commit that notifies destinations. */
   readonly destinations: { readonly destinations: readonly Destination[] }
   /** One record for each tenant, `all`: guarded by every commit that lets an agent act. */
   readonly freezes: Freezes
-  /** One record for each tenant, `head`: the tree over its evidence, as far as the last checkpoint. */
+  /** One record for each tenant, `head`: the tree over its evidence, up to the last checkpoint. */
   readonly tree: MerkleTree
   /** By the number of records it covers. */
   readonly checkpoint: CheckpointRecord
   /** By its id. */
   readonly delivery: DeliveryRecord
-  /** In the system partition only, by the id of a gateway: what it reported last. */
+  /** In the system partition only, by the id of a gateway: its last report. */
   readonly instance: InstanceRecord
-  /** In the system partition only: `admin` (hash of the generated admin key), `commitments` and `signing` (base64), and `log` (name of this log). */
+  /**
+   * In the system partition only:
+   * - `admin`: hash of the generated admin key
+   * - `commitments` and `signing`: base64
+   * - `log`: name of this log
+   */
   readonly secret: { readonly value: string }
 }
 
@@ -58,7 +63,7 @@ export interface InstanceRecord {
   readonly version: string
   readonly started_at: number
   readonly seen_at: number
-  /** Of the bundle by which it decides. */
+  /** The bundle by which it decides. */
   readonly revision?: string
   readonly commit?: string
   readonly loaded_at?: number
@@ -73,23 +78,26 @@ export interface KeyRecord {
 
 export interface HolderRecord {
   readonly key_hash: string
-  /** The key before it, which works until then (ms since 1970). Its own record stays as it is: commits under way guard it. */
+  /**
+   * The key before it, which works until then (ms since 1970). Its own record is unchanged, because commits in progress
+   * guard it.
+   */
   readonly previous?: { readonly key_hash: string; readonly until: number }
 }
 
-/** Everything that was proposed in one revision, and what policy made of it. */
+/** The content of one revision, and policy's result for it. */
 export interface RevisionRecord {
   readonly number: number
   readonly revision_id?: string
   readonly submitted_at: number
-  /** Part of what the digest covers; never shown. */
+  /** Part of the digest; never shown. */
   readonly nonce: string
   readonly digest: string
   readonly payload: JsonObject
   readonly payload_digest: string
   readonly action_hash?: string
   readonly claims: Claims
-  /** What it does, in one line; absent in a revision of before this was kept. */
+  /** The heading of the call; absent in revisions of earlier versions. */
   readonly heading?: Heading
   readonly risk: Risk
   readonly policy_risk: Risk
@@ -98,11 +106,11 @@ export interface RevisionRecord {
   readonly fired: readonly FiredRule[]
   readonly requirement: ReviewRequirement
   readonly policy_revision: string
-  /** What was decided on of earlier calls, where the rules read it: the approval is judged again on the same facts. */
+  /** Earlier calls that the rules read; the approval is judged again on the same facts. */
   readonly history?: History
 }
 
-/** What the agent says about its own call: shown apart from what policy assessed. */
+/** The agent's statements about its own call, shown apart from policy's assessment. */
 export interface Claims {
   readonly subject?: string
   readonly preview?: string
@@ -113,7 +121,7 @@ export interface Claims {
   readonly images?: readonly string[]
 }
 
-/** What reviewers said about a thread beside their votes, oldest first. */
+/** Comments of reviewers on a thread beside their votes, oldest first. */
 export interface Comments {
   readonly comments: readonly Comment[]
 }
@@ -121,7 +129,7 @@ export interface Comments {
 export interface Comment {
   readonly reviewer: string
   readonly comment: string
-  /** Of the thread when it was said. */
+  /** The thread's revision at the time of the comment. */
   readonly revision: number
   readonly at: number
   readonly via: string
@@ -132,15 +140,15 @@ export interface DeliveryRecord {
   readonly destination: string
   readonly type: string
   readonly thread_id?: string
-  /** What is sent, to the byte, on every try. */
+  /** The exact text of every attempt. */
   readonly body: string
   readonly created_at: number
   readonly state: 'waiting' | 'delivered' | 'dead'
-  /** Tries since it was enqueued, or since somebody asked for it again. */
+  /** Attempts since it was enqueued, or since it was last redelivered. */
   readonly attempts: number
   readonly next_at?: number
   readonly last?: { readonly at: number; readonly result: string }
-  /** Of what it tells of. */
+  /** The trace of the event. */
   readonly trace?: TraceContext
 }
 
@@ -150,16 +158,16 @@ export interface StoredAnswer {
   readonly answer: Decision
   readonly stored_at: number
   readonly policy_revision: string
-  /** Of the tenant's freezes; absent when nothing had ever been frozen. */
+  /** Epoch of the tenant's freezes; absent when nothing had ever been frozen. */
   readonly freeze_epoch?: number
 }
 
-/** A signed tree head (docs/evidence.md). */
+/** A signed checkpoint (docs/evidence.md). */
 export interface CheckpointRecord {
   readonly size: number
   readonly root: string
   readonly at: number
-  /** The C2SP signed note, to the byte. */
+  /** The exact C2SP signed note. */
   readonly note: string
 }
 
@@ -169,7 +177,10 @@ export interface Versioned<T> extends Version {
   readonly value: T
 }
 
-/** Of a record that was read: the revision alone may come about a second time, after a store has forgotten it. */
+/**
+ * The version of a record that was read. The revision alone is not enough: a store that forgot a revision may use its
+ * number again.
+ */
 export interface Version {
   readonly revision: number
   readonly commitId: string
@@ -189,7 +200,7 @@ function parsed<K extends RecordType>({ body, revision, commitId }: StoredRecord
   return { value: JSON.parse(body) as Records[K], revision, commitId }
 }
 
-/** The same, of what is read often and changes seldom: as long as the store has what is known already, its text is not looked into. */
+/** Reads a record that changes rarely. Returns the known one without parsing when the store still has that version. */
 export async function readAgain<K extends RecordType>(
   store: Store,
   tenant: string,
@@ -202,7 +213,7 @@ export async function readAgain<K extends RecordType>(
   return isKnown ? known : parsed<K>(record)
 }
 
-/** For those who look at many records: what is wrong with one must not hide the others. A store that cannot be asked is no broken record. */
+/** The read, or `broken`: one broken record must not hide the others of a list. A failure of the store is thrown. */
 export async function unlessBroken<T>(reading: Promise<T>): Promise<T | 'broken'> {
   try {
     return await reading
@@ -220,50 +231,50 @@ export function remove(type: RecordType, id: string): Write {
   return { op: 'delete', type, id }
 }
 
-/** The record must still be the one that was read; undefined means it must still be absent. */
+/** Guards that the record is unchanged since it was read; undefined means that it must still be absent. */
 export function unchanged(type: RecordType, id: string, read: Version | undefined): Guard {
   if (read === undefined) return { type, id, revision: 0 }
   return { type, id, revision: read.revision, commitId: read.commitId }
 }
 
-/** Names of the indexes of a tenant's partition. Scores are ms since 1970 unless said otherwise. */
+/** Index names of a tenant's partition. Scores are ms since 1970 unless stated otherwise. */
 export const INDEX = {
   threads: 'threads',
-  /** Threads, by when the timer has to look at them next; leased. */
+  /** Threads, by the time of the timer's next check; leased. */
   due: 'due',
-  /** What else the timer ends or forgets, by when; leased. Members: src/gateway/core/expiry-index.ts. */
+  /** Other records that the timer ends or deletes, by their time; leased. Members: src/gateway/core/expiry-index.ts. */
   purge: 'purge',
   status: (status: string): string => `status/${status}`,
   /** Waiting threads of one assessed risk. */
   pending: (risk: string): string => `pending/${risk}`,
   task: (agent: string, task: string): string => `task/${agent}/${task}`,
-  /** Tools and labels of calls that were allowed or approved; scores of the last time. */
+  /** Tools and labels of allowed or approved calls, scored by their last time. */
   taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,
   /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */
   rejected: (agent: string, task: string): string => `rejected/${agent}/${task}`,
   agentHistory: (agent: string): string => `history/agent/${agent}`,
-  /** What lets a reviewer in beside a key: `session <hash>`, `link <hash>`; scores of their last moment. */
+  /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`; scored by their expiry. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
-  /** Deliveries to be made, leased; scored by when. */
+  /** Deliveries to attempt, leased; scored by their time. */
   outbox: (destination: string): string => `outbox/${destination}`,
   /** In the system partition: gateways, scored by their last report. */
   instances: 'instances',
   /** In the system partition: tenants that ever had a webhook. */
   webhookTenants: 'webhooks',
-  /** Checkpoints that are kept; scored by their size. */
+  /** Stored checkpoints; scored by their size. */
   checkpoints: 'checkpoints',
-  /** All deliveries that are remembered. */
+  /** All stored deliveries. */
   deliveries: (destination: string): string => `deliveries/${destination}`,
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
   evidence: (thread: string): string => `evidence/${thread}`,
 } as const
 
-/** Partition of the gateway itself: policy loads, admin acts, and the index of tenants. */
+/** Partition of the gateway itself: policy loads, acts of administrators, and the index of tenants. */
 export { SYSTEM } from '../../domain/evidence.ts'
 export const TENANTS_INDEX = 'tenants'
 
 export const revisionId = (thread: string, number: number): string => `${thread}/${number}`
-/** The key is the agent's own text, so it is hashed. */
+/** The id of a stored answer. The key is the agent's own text, so it is hashed. */
 export const answerId = (agent: string, task: string, key: string): string =>
   `${agent}/${task}/${sha256(key)}`
 export const holderId = (kind: 'agent' | 'reviewer', id: string): string => `${kind}/${id}`

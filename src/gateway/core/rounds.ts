@@ -3,16 +3,16 @@ import { runDue } from '../jobs/scheduler.ts'
 
 /** Rounds of `runDue`, one after another, until closed. */
 export interface Timer {
-  /** Resolves when what the round that is running has begun is over. */
+  /** Resolves when the current round's work has ended. */
   close(): Promise<void>
 }
 
 export interface TimerOptions {
   /** Pause between two rounds, ms. */
   readonly everyMs: number
-  /** A round that failed; the next one tries again. */
+  /** Receives the error of a failed round; the next one tries again. */
   readonly onError: (error: unknown) => void
-  /** A round that went through. */
+  /** Called after each successful round. */
   readonly onDone?: () => void
 }
 

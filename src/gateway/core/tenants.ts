@@ -3,19 +3,22 @@ import type { Deps } from './deps.ts'
 import { INDEX, SYSTEM, TENANTS_INDEX } from './records.ts'
 import { storeCall, transact } from './transact.ts'
 
-/** Timers walk the tenants that ever had a key or a link: nobody else can have a thread. Written first, so that none is forgotten. */
+/**
+ * Registers a tenant for the timers, before its first key or link is written. Only a tenant with a key or a link can
+ * have threads.
+ */
 export async function registerTenant(deps: Deps, tenant: string): Promise<void> {
   const entry = { op: 'index', index: TENANTS_INDEX, member: tenant, to: 0 } as const
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: [entry] }))
 }
 
-/** How many are read at once. */
+/** Tenants in one read. */
 const PAGE = 10_000
 
-/** All of them, however many: who is left out would never be looked at. @throws GatewayError `store_unavailable` */
+/** All tenants. @throws GatewayError `store_unavailable` */
 export const listTenants = (deps: Deps): Promise<string[]> => tenantsIn(deps, TENANTS_INDEX)
 
-/** Those that ever had a destination of webhooks. @throws GatewayError `store_unavailable` */
+/** Tenants that ever had a destination of webhooks. @throws GatewayError `store_unavailable` */
 export const webhookTenants = (deps: Deps): Promise<string[]> => tenantsIn(deps, INDEX.webhookTenants)
 
 async function tenantsIn(deps: Deps, index: string): Promise<string[]> {

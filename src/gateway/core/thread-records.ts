@@ -21,7 +21,7 @@ import { askedNoMore } from './equal-calls.ts'
 import { type Notice, threadNotice } from '../webhooks/notice.ts'
 import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
 
-/** How threads become records and index entries: used by every verb that writes one. */
+/** Turns threads into records and index entries, for every verb that writes one. */
 
 const TITLE_CHARS = 200
 
@@ -45,7 +45,9 @@ export interface Proposal {
   readonly requirement: ReviewRequirement
   readonly bundle: string
   readonly history?: History
-  /** Unpredictable: the digest stands in evidence in clear, and must not let anybody guess a sensitive value. */
+  /**
+   * Unpredictable: evidence holds the digest in clear, and no reader must be able to guess a sensitive value from it.
+   */
   readonly nonce: string
   readonly at: number
 }
@@ -56,7 +58,7 @@ export function nonceOf(deps: Deps): string {
   return Buffer.from(deps.random(NONCE_BYTES)).toString('base64url')
 }
 
-/** The record of one revision. Its digest covers everything that a reviewer is shown, so that a vote is bound to it. */
+/** The record of one revision. Its digest covers everything that a reviewer sees, so that a vote is bound to it. */
 export function revisionRecord(proposal: Proposal): RevisionRecord {
   const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
   const shown = {
@@ -91,7 +93,7 @@ export function revisionRecord(proposal: Proposal): RevisionRecord {
   }
 }
 
-/** The part of a thread that follows from its current revision. */
+/** The members of a thread that its current revision determines. */
 export function currentRevision(
   revision: RevisionRecord,
   charges: readonly LimitCharge[],
@@ -128,7 +130,7 @@ export function currentRevision(
   }
 }
 
-/** A revision may add reviewers and shorten the time, never the other way round. */
+/** Tightens the requirement: a revision may add reviewers and shorten the time, never the opposite. */
 export function tightened(thread: Thread, outcome: Outcome): ReviewRequirement {
   return outcome.requirement ? joinRequirements(thread.requirement, outcome.requirement) : thread.requirement
 }
@@ -145,7 +147,7 @@ export interface WrittenThread {
   readonly thread: Thread
   readonly writes: readonly Write[]
   readonly evidence: readonly EvidenceRecord[]
-  /** What webhooks get of the evidence. */
+  /** The events of the evidence that webhooks receive. */
   readonly notices: readonly Notice[]
 }
 
@@ -153,13 +155,13 @@ export interface ThreadChanged {
   readonly at: number
   /** The records of the change, in order. */
   readonly evidence: readonly EvidenceRecord[]
-  /** What a new revision proposes. */
+  /** The payload of a new revision. */
   readonly payload?: JsonObject
 }
 
 /**
- * What to write for a thread that has changed: the record, its status index and its timer; its evidence, and what webhooks get of that.
- * `before` is the thread as read, undefined for a new one.
+ * The writes for a changed thread: its record, status index, timer entry, evidence and notices. `before` is the thread
+ * as read, undefined for a new one.
  */
 export function writeThread(
   before: Thread | undefined,
@@ -193,7 +195,7 @@ export function writeThread(
   }
 }
 
-/** Those that are there. One whose record is broken hides no other, and is told by the lists that it stands in. */
+/** The threads that exist and can be parsed. Lists report a broken record. */
 export async function readableThreads(deps: Deps, tenant: string, ids: readonly string[]): Promise<Thread[]> {
   const reading = ids.map((id) => unlessBroken(read(deps.store, tenant, 'thread', id)))
   return (await Promise.all(reading)).flatMap((one) =>
@@ -201,7 +203,7 @@ export async function readableThreads(deps: Deps, tenant: string, ids: readonly 
   )
 }
 
-/** Where a thread is found from its birth on: in the list of all, and in that of its task. */
+/** Adds a new thread to the list of all threads, and to that of its task. */
 export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
   return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
     op: 'index',
@@ -211,7 +213,7 @@ export function listThread({ thread_id: member, agent, task_id, created_at: to }
   }))
 }
 
-/** The indexes a thread stands in, scored by its creation. */
+/** The thread's status indexes, scored by its creation. */
 function indexesOf(thread: Thread | undefined): string[] {
   if (thread === undefined) return []
   const pending = thread.status === 'pending_review' ? [INDEX.pending(thread.risk)] : []
@@ -234,7 +236,11 @@ function moveDue(before: Thread | undefined, after: Thread): Write[] {
   return [{ op: 'index', index: INDEX.due, member: after.thread_id, ...to }]
 }
 
-/** @throws TypeError for a move that the table does not know: a verb must have asked before. */
+/**
+ * The thread after the transition.
+ *
+ * @throws TypeError for an impossible transition, which the verb must exclude first
+ */
 export function moved(thread: Thread, trigger: ThreadTrigger, change: Partial<Thread> = {}): Thread {
   const status = transition(thread.status, trigger)
   if (status === undefined) throw new TypeError(`no ${trigger} in ${thread.status}`)
@@ -246,7 +252,9 @@ function shorten(text: string): string {
   return characters.length <= TITLE_CHARS ? text : `${characters.slice(0, TITLE_CHARS - 1).join('')}…`
 }
 
-/** The part of a plan that keeps it from landing when the thread's time is up: expiry always rejects (docs/agent-api.md). */
+/**
+ * The part of a plan that stops it from landing after the thread's deadline: expiry always rejects (docs/agent-api.md).
+ */
 export function beforeDeadline({ deadline }: Thread): { readonly before?: number } {
   return deadline === undefined ? {} : { before: deadline }
 }

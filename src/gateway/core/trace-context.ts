@@ -1,31 +1,31 @@
-/** Where a piece of work stands in a trace (W3C Trace Context): what those who follow it refer to. */
+/** A position in a trace (W3C Trace Context) that later work refers to. */
 export interface TraceContext {
   readonly traceparent: string
   readonly tracestate?: string
 }
 
-/** On whose behalf a verb works; absent where it is the gateway's own time that moves it. */
+/** The request that a verb serves; absent when the gateway acts by its timers. */
 export interface Origin {
-  /** Stands in every log line of the request, and in its answer. */
+  /** Appears in every log line of the request, and in its answer. */
   readonly request: string
   readonly span: Span
 }
 
-/** One piece of work in a trace. Nothing in it fails or waits, and without tracing it only carries what the caller sent. */
+/** One span of a trace. It never fails or blocks. Without tracing it only carries the caller's context. */
 export interface Span {
   /** For log lines; undefined when there is no trace. */
   readonly traceId: string | undefined
-  /** What the caller sent. */
+  /** The caller's context. */
   readonly received: TraceContext | undefined
-  /** What those who come after refer to: this span where it is recorded, else what the caller sent. */
+  /** The context for later work: this span when it is recorded, else the caller's. */
   context(): TraceContext | undefined
-  /** The work goes on with what `context` began: in that trace, unless the caller is in one already; then it is linked. */
+  /** Continues the trace of `context`. When the caller has its own trace, links to it. */
   goesOn(context: TraceContext | undefined): void
-  /** The work is another one, and refers to `context`. */
+  /** Links to `context`, as separate work. */
   refersTo(context: TraceContext | undefined): void
-  /** Names and ids only; never what was proposed. The span is worth recording. */
+  /** Records facts, and marks the span as worth recording. Names and ids only, never content of a call. */
   note(facts: Facts): void
-  /** `failure` is the code of a refusal; `ours` when the gateway is to blame. */
+  /** Ends the span. `failure` is the code of a refusal; `ours` when the gateway is at fault. */
   end(failure?: { readonly code: string; readonly ours: boolean }): void
 }
 
@@ -33,7 +33,7 @@ export interface Facts {
   readonly [name: string]: string | number | boolean | undefined
 }
 
-/** Without tracing: what the caller sent is kept with the thread, and nothing else happens. */
+/** A span without tracing: it only keeps the caller's context with the thread. */
 export function carried(received: TraceContext | undefined): Span {
   if (received === undefined) return NOTHING
   return { ...NOTHING, traceId: traceIdOf(received), received, context: () => received }
@@ -49,7 +49,7 @@ const NOTHING: Span = {
   end: () => undefined,
 }
 
-/** Of what carries one with it, such as a thread. */
+/** The context that a thread, for example, carries. */
 export function traceOf({ traceparent, tracestate }: Partial<TraceContext>): TraceContext | undefined {
   if (traceparent === undefined) return undefined
   return { traceparent, ...(tracestate === undefined ? {} : { tracestate }) }

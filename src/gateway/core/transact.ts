@@ -15,27 +15,35 @@ import { publicReason } from './write-refusal.ts'
 import type { Notice } from '../webhooks/notice.ts'
 import { enqueue, type Enqueued } from '../webhooks/outbox.ts'
 
-/** What one attempt of a verb wants to become true, all of it or nothing. */
+/** The effects of one attempt of a verb, applied as a whole or not at all. */
 export interface Plan<T> {
   readonly answer: T
-  /** The answer was given before, to the same request under the same key. */
+  /** The answer repeats an earlier one, to the same request under the same key. */
   readonly replayed?: boolean
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
   readonly evidence?: readonly EvidenceRecord[]
-  /** What destinations of webhooks are told, in the same commit. */
+  /** Events for the destinations of webhooks, in the same commit. */
   readonly notices?: readonly Notice[]
-  /** The answer lets the caller act on what was read: it must be as durable as what is written, so it is committed even with nothing to write. */
+  /**
+   * The caller may act on what the answer reports. So the commit is made even without writes, and what was read is as
+   * durable as a write.
+   */
   readonly confirmed?: boolean
-  /** Its size counts for the tenant's day (src/gateway/core/budgets.ts): what agents and people may repeat at will. */
+  /**
+   * Its size counts for the tenant's day (src/gateway/core/budgets.ts): acts that agents and reviewers can repeat at
+   * will.
+   */
   readonly counted?: boolean
-  /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
+  /** The commit lands before this moment (ms since 1970) or not at all; after it the verb decides again. */
   readonly before?: number
-  /** Called when the commit is durable, or at once where there is nothing to commit. */
+  /** Called when the commit is durable, or at once when there is nothing to commit. */
   readonly landed?: () => void
 }
 
-/** Of the record that proves who calls, which never changes, it only goes: when this guard fails there is nobody left to decide for. */
+/**
+ * A guard of the caller's credential record, which never changes until it is deleted. When it fails, the request ends.
+ */
 export interface ProofGuard extends RecordGuard {
   readonly proof: true
 }
@@ -56,16 +64,17 @@ const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
 
 /**
- * What an attempt decides lands so long after its beginning, or not at all: a process that was stopped meanwhile must not write, behind the records of others, what
- * is of long ago. Evidence is replayed by that (src/evidence/replay.ts).
+ * The longest time from the start of an attempt to its commit. A process that was paused must not write outdated
+ * records behind newer ones. The replay of evidence relies on this bound (src/evidence/replay.ts).
  */
 const LONGEST_ATTEMPT_MS = 60_000
 
 /**
- * Optimistic atomic commit (docs/store.md): `attempt` reads and decides, the store applies or names what changed meanwhile,
- * and then the verb runs again, told which guards failed. Nothing is answered before it is durable.
+ * Optimistic atomic commit (docs/store.md). `attempt` reads and decides; the store applies its plan, or names the
+ * failed guards. Then the verb runs again with these guards. An answer is returned only once it is durable.
  *
- * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been), `unauthenticated` (the key is gone).
+ * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been executed),
+ * `unauthenticated` (the key was revoked)
  */
 export async function transact<T>(
   deps: Deps,
@@ -89,15 +98,17 @@ export async function transact<T>(
 }
 
 /**
- * Whether what can be read may be less than is promised: replicas confirm a commit after it can be seen. Where it is on disk before that, or where nothing is
- * promised, reading goes on while nothing can be written.
+ * True when reads may see a commit before it is durable: replicas confirm a commit after it is visible. A store that
+ * syncs first, or promises nothing, is readable while writes fail.
  */
 export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'replicated'
 
 /**
- * Reads what is told as lasting: that a key is gone, or what is kept outside as proof. What a failover may take back would be neither.
+ * Reads a state that must last: that a key was deleted, or a proof that is kept outside. A failover could undo an
+ * unconfirmed one.
  *
- * @param needsConfirmation whether the caller reports what it found; a tenant without evidence that has nothing needs no confirmation
+ * @param needsConfirmation whether the caller reports what it found; an empty result of a tenant without evidence needs
+ * no confirmation
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
 export async function readConfirmed<T>(
@@ -117,15 +128,15 @@ export async function readConfirmed<T>(
   return answer
 }
 
-/** For what is to be ended: that nothing is left of it. */
+/** The `needsConfirmation` of a verb that ends something: nothing is left to end. */
 export const isNothing = (found: readonly unknown[]): boolean => found.length === 0
 
-/** The world moved on meanwhile: the verb must decide afresh. */
+/** Guards failed in the meantime: the verb must decide again. */
 interface Outdated {
   readonly failed: readonly Guard[]
 }
 
-/** Nothing is to be written, and nothing to be made durable. */
+/** True when the plan has nothing to write and nothing to confirm. */
 function isIdle({ writes = [], evidence = [], confirmed = false }: Plan<unknown>): boolean {
   return writes.length === 0 && evidence.length === 0 && !confirmed
 }
@@ -157,14 +168,14 @@ function commitOf<T>(
   return counted ? withBytes(deps, commit, begun) : commit
 }
 
-/** The record names the key that proved who acts: of two that work at once, which one. */
+/** Adds the name of the actor's key to the record, because two keys may be in force. */
 function underKey(record: EvidenceRecord, proof: ProofGuard | undefined): EvidenceRecord {
   const { actor } = record
   if (proof?.type !== 'key' || (actor.kind !== 'agent' && actor.kind !== 'reviewer')) return record
   return { ...record, actor: { key: proof.id.slice(0, KEY_NAME_CHARS), ...actor } }
 }
 
-/** One commit. */
+/** Applies one plan. */
 async function apply<T>(
   deps: Deps,
   tenant: string,
@@ -210,7 +221,7 @@ async function land<T>(
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
-/** The guards that failed, when deciding afresh makes sense. */
+/** The failed guards, when a new attempt makes sense; throws otherwise. */
 async function failedGuards(
   deps: Deps,
   tenant: string,
@@ -254,7 +265,7 @@ export function unauthenticated(): GatewayError {
   return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
 }
 
-/** One read, or a few, outside of `transact`. @throws GatewayError as `transact` does */
+/** Runs reads outside of `transact`. @throws GatewayError as `transact` does */
 export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
@@ -263,11 +274,11 @@ export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Nobody has to look for the cause of such an error: the timer says that the store cannot answer, once. */
+/** True when the store is unreachable. The timer reports that once, so such an error needs no further report. */
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof StoreUnavailable || (error instanceof GatewayError && error.code === 'store_unavailable')
 
-/** Turns the store's two failures into the table's two codes. Everything else stays what it is. */
+/** Turns the store's two failures into the two codes of errors. Other errors are returned unchanged. */
 function refusalFor(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return storeUnavailable(error)
   if (!(error instanceof StoreIndeterminate)) return error

@@ -2,8 +2,8 @@
 export interface Wait {
   /** How long to hold the request while the thread is pending_review, ms. */
   readonly ms: number
-  /** Aborts when the caller is gone, the time is over by the clock of this machine, or the gateway shuts down. */
+  /** Aborts when the caller has disconnected, the time is over by this machine's clock, or the gateway shuts down. */
   readonly signal: AbortSignal
-  /** How many requests wait at this instance now, this one among them. */
+  /** The number of requests that now wait at this instance, including this one. */
   waiting(): number
 }

@@ -1,4 +1,6 @@
-/** What a store says when it refuses a write, and the words for callers: they learn the kind, and no server, path or amount. */
+/**
+ * The store's reasons to refuse a write, with words for callers. They reveal the kind, but no server, path or amount.
+ */
 const PUBLIC_WORDS: readonly (readonly [said: RegExp, words: string])[] = [
   [/\bOOM\b/, 'it is out of memory'],
   [/\bREADONLY\b|\bnot a primary\b|\bno primary any more\b/, 'it is read-only'],
@@ -7,7 +9,7 @@ const PUBLIC_WORDS: readonly (readonly [said: RegExp, words: string])[] = [
   [/\bdisk is nearly full\b|\bENOSPC\b/, 'its disk is nearly full'],
 ]
 
-/** Why the store took no write, as far as callers may know; undefined for every other failure. */
+/** The reason that the store refused a write, in words for callers; undefined for every other failure. */
 export function publicReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const words = PUBLIC_WORDS.find(([said]) => said.test(error.message))?.[1]
