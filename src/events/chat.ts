@@ -3,8 +3,8 @@ import { kindOf, phraseOf } from './events.ts'
 import type { WebhookEvent } from '../contract/webhook.ts'
 
 /**
- * What a chat is told of, for people: what the call does in one line, and names; no message, comment or whole payload. Tool and task are as the agent
- * named them.
+ * The content of a chat message, for people: the heading of the call, and names. It has no message, comment or whole
+ * payload. Tool and task have the agent's names.
  */
 export interface ChatEvent {
   readonly type: WebhookEvent
@@ -15,11 +15,11 @@ export interface ChatEvent {
   readonly task_id?: string
   readonly revision?: number
   readonly risk?: string
-  /** Those whose people may decide, while it waits for people. */
+  /** Groups whose reviewers may decide, while the thread waits for reviewers. */
   readonly groups?: readonly string[]
 }
 
-/** An Adaptive Card in a message, as far as we need one. */
+/** An Adaptive Card in a message; only the members that we need. */
 export interface CardMessage {
   readonly type: 'message'
   readonly attachments: readonly {
@@ -46,16 +46,19 @@ interface TextRun {
   readonly fontType?: 'Monospace'
 }
 
-/** Words of ours, or a name that somebody else chose. */
+/** Words of ours, or a name that another party chose. */
 type Part = string | { readonly name: string }
 
-/** One event as people read it in a chat, with `link` to its thread. All that is not ours stands in backticks. */
+/** The text of one event in a chat, with `link` to its thread. All foreign text is in backticks. */
 export function chatText(event: ChatEvent, link?: string): string {
   const line = lineOf(event).map((part) => (typeof part === 'string' ? part : `\`${part.name}\``))
   return link === undefined ? line.join('') : `${line.join('')}\n${link}`
 }
 
-/** The same line as a card of Microsoft Teams, with `link` as its button. Text runs know no markup; what is not ours is set apart by its font. */
+/**
+ * The same line as a card of Microsoft Teams, with `link` as its button. Text runs have no markup; foreign text has
+ * another font.
+ */
 export function chatCard(event: ChatEvent, link?: string): CardMessage {
   const inlines = lineOf(event).map((part): TextRun =>
     typeof part === 'string'
@@ -91,7 +94,10 @@ function lineOf(event: ChatEvent): Part[] {
   return [...does, ` ${phraseOf(event)}`, ...whomFor(event), ' (', ...listed(details), ')']
 }
 
-/** Words of the contract's template are ours; without one they may be the name of a tool that no policy knows. */
+/**
+ * The heading in parts. Words of the contract's template are ours. Without a template, the first may be an unknown
+ * tool's name.
+ */
 function doesOf({ segments, template }: Heading): Part[] {
   return segments.flatMap((segment: HeadingSegment, i): Part[] => {
     const { text, field, exact, sensitive } = segment
@@ -102,18 +108,21 @@ function doesOf({ segments, template }: Heading): Part[] {
   })
 }
 
-/** Words between values: an underscore may be markup, and a dot within a word an address. */
+/** Words between values. An underscore may be markup, and a dot within a word an address. */
 const wordsOf = (text: string): string =>
   cutTo(text, MOST_CHARS).replaceAll('_', ' ').replaceAll(NO_WORD, '?').replaceAll(ADDRESS, '?')
 
-/** Letters that run from the left to the right, digits, signs of money, and marks that no chat reads as anything. */
+/** Left-to-right letters, digits, signs of money, and punctuation without meaning in any chat. */
 const KEPT = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}0-9\p{Sc} .,:;/()'"%+=…`
 const NO_WORD = new RegExp(`[^${KEPT}-]`, 'gu')
-/** What a chat makes a link of by itself. */
+/** Text that chats turn into links. */
 const ADDRESS = /\/(?=\/)|(?<=\/)\/|(?<=\S)\.(?=\p{L})/gu
 const NO_VALUE = new RegExp(`[^${KEPT}_-]`, 'gu')
 
-/** A value of the payload. Between backticks a dot makes no link; two slashes might, and an at sign could mention somebody. */
+/**
+ * A value of the payload. Between backticks a dot makes no link; two slashes might, and an at sign could mention a
+ * user.
+ */
 function valueOf(text: string): Part {
   const spelled = cutTo(text, MOST_CHARS).replaceAll('@', '(at)')
   return { name: spelled.replaceAll(NO_VALUE, '?').replaceAll(/\/(?=\/)|(?<=\/)\//g, '?') }
@@ -133,8 +142,9 @@ const listed = (items: readonly Part[][]): Part[] =>
 const MOST_CHARS = 128
 
 /**
- * Without any character that a chat takes for a mention, a link or markup. Names of ours stay as they are; those of tools that no policy knows may have anything in
- * them: an address, too, and the rich text of Slack has links within code (element `link` with style `code`).
+ * A name without any character that a chat reads as a mention, a link or markup. Names of ours are unchanged. An
+ * unknown tool's name may hold anything: an address, for example. Slack's rich text has links within code (element
+ * `link` with style `code`).
  */
 function nameOf(name: string): Part {
   return { name: cutTo(name, MOST_CHARS).replaceAll(/[^A-Za-z0-9._:/-]|\/(?=\/)|(?<=\/)\//g, '?') }

@@ -8,41 +8,41 @@ import type { ReadEvent } from './read-event.ts'
 /** The parts of the gateway that act by themselves. */
 export type GatewayPart = 'quorum' | 'policy' | 'timer' | 'freeze' | 'webhooks' | 'sign-in' | 'policies'
 
-/** Who can do something. The gateway names its part. */
+/** Possible actors. The gateway names its part. */
 export type Who = Exclude<Actor['kind'], 'gateway'> | `gateway:${GatewayPart}`
 
-/** Checks what a record says against the ledger, and enters it. @throws LawBroken */
+/** Checks a record against the ledger, and enters it. @throws LawBroken */
 export type Law = (ledger: Ledger, event: ReadEvent) => void
 
-/** One kind of evidence record: all that there is to say of it. */
+/** One kind of evidence record, with all that depends on the kind. */
 export interface EventKind<D extends Fields = Fields, R = object> {
-  /** What people read of it, behind its subject: "was approved". */
+  /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
   /** The groups that may vote follow: "waits for finance". */
   readonly asks?: true
-  /** The subject, where it is no call. */
+  /** The subject, when it is not a call. */
   readonly of?: string
   readonly by: readonly Who[]
-  /** Written in the evidence of `_system`, and nowhere else. */
+  /** True for records of `_system`, the only evidence that holds them. */
   readonly system?: true
   readonly details: D
-  /** What replay requires of a record of this kind. */
+  /** The law of replay for records of this kind. */
   readonly law: Law
-  /** The event that webhooks get. */
+  /** The event that webhooks receive. */
   readonly webhook?: WebhookEvent | ((details: R) => WebhookEvent | undefined)
-  /** Counts a record of this kind when it is durable. */
+  /** Counts a record of this kind once it is durable. */
   readonly count?: (meter: Meter, record: Counted<R>) => void
 }
 
-/** What metrics see of a record. */
+/** The part of a record that metrics use. */
 export interface Counted<R> {
   readonly details: R
   readonly tool?: string | undefined
 }
 
-/** A row of the table of events (events.ts). Only records of its kind reach its functions. */
+/** A row of the table of events (events.ts). Its functions receive only records of its kind. */
 export const event = <const D extends Fields>(kind: EventKind<D, DetailsOf<D>>): EventKind<D> =>
   kind as unknown as EventKind<D>
 
-/** The law of a record from which nothing follows, and which follows from nothing. */
+/** The law of a record that is independent of all others. */
 export const alone: Law = () => undefined

@@ -11,30 +11,30 @@ import { DECISIONS } from './kinds/decisions.ts'
 import { REVIEWS } from './kinds/reviews.ts'
 import { WEBHOOKS } from './kinds/webhooks.ts'
 
-/** The table of events: `evidence verify`, the gateway's records and docs/evidence.md derive from it. */
+/** The table of events. `evidence verify`, the gateway's records and docs/evidence.md derive from it. */
 export const EVENTS = { ...DECISIONS, ...REVIEWS, ...WEBHOOKS, ...ACCESS } satisfies Record<string, EventKind>
 
 export type EventType = keyof typeof EVENTS
 
-/** What a record of the type holds in `details`. */
+/** The `details` of a record of the type. */
 export type EventDetails<T extends EventType> = DetailsOf<(typeof EVENTS)[T]['details']>
 
 const KINDS = new Map<string, EventKind>(Object.entries(EVENTS))
 
-/** The row of a type that a record names; undefined for a type that no gateway of this version writes. */
+/** The row of a record's type; undefined for a type that no gateway of this version writes. */
 export const kindOf = (type: string): EventKind | undefined => KINDS.get(type)
 
-/** The event that webhooks get of a record; undefined for none. */
+/** The event that webhooks receive for a record; undefined when they receive nothing. */
 export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefined {
   const webhook = kindOf(type)?.webhook
   return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
 }
 
-/** What people read of a record, behind its subject: `was approved`, `waits for people`. */
+/** The words for people, after the subject: `was approved`, `waits for people`. */
 export const sayingOf = (record: WithDetails): string =>
   kindOf(record.type)?.asks === true ? `${phraseOf(record)} people` : phraseOf(record)
 
-/** The same without whom it waits for. */
+/** The same without the groups. */
 export function phraseOf({ type, details }: WithDetails): string {
   const says = kindOf(type)?.says ?? `is of the unknown type ${type}`
   return typeof says === 'function' ? says(details ?? {}) : says

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { isMoment, isObject, isText } from './require.ts'
 
-/** One member of the `details` of a record: what it may hold, and what it means. */
+/** One member of a record's `details`: its values and its meaning. */
 export interface Field<T extends JsonValue = JsonValue, Optional extends boolean = boolean> {
   readonly accepts: (value: JsonValue) => value is T
-  /** What is said of another value: "is no time". */
+  /** The fault of another value: "is no time". */
   readonly otherwise: string
   readonly doc: string
   readonly optional: Optional
@@ -14,7 +14,7 @@ export type Fields = Readonly<Record<string, Field>>
 
 type ValueOf<F> = F extends Field<infer T> ? T : never
 
-/** The `details` that a verb writes. A member that is undefined is not written. */
+/** The `details` that a verb writes. Undefined members are omitted. */
 export type DetailsOf<F extends Fields> = {
   readonly [K in keyof F as F[K]['optional'] extends true ? never : K]: ValueOf<F[K]>
 } & {
@@ -28,7 +28,7 @@ const field =
   (doc: string): Field<T, false> => ({ accepts, otherwise, doc, optional: false })
 
 export const text = field('is no text', isText)
-/** RFC 3339, as a record's `at`. */
+/** RFC 3339, like a record's `at`. */
 export const moment = field('is no time', isMoment)
 export const number = field('is no number', (value) => typeof value === 'number')
 export const flag = field('is no boolean', (value) => typeof value === 'boolean')
@@ -40,7 +40,7 @@ export const objects = field('is no list of objects', (value): value is readonly
 })
 export const anything = field('is no value', (value): value is JsonValue => value !== undefined)
 
-/** An object whose members the law looks into. */
+/** An object whose members the law checks. */
 export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T, false> => ({
   accepts: (value): value is T => isObject(value),
   otherwise: 'is no object',
@@ -56,5 +56,5 @@ export const oneOf = <const T extends string>(values: readonly T[], doc: string)
   optional: false,
 })
 
-/** A member that some records of the kind do without. */
+/** A member that some records of the kind lack. */
 export const optional = <T extends JsonValue>(one: Field<T>): Field<T, true> => ({ ...one, optional: true })

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Actor, EVIDENCE_VERSION } from '../domain/evidence.ts'
 import { momentOf, objectOf, requireThat, textOf } from './require.ts'
 
-/** A record of evidence as an export tells it: nothing of it is believed before it was looked at. */
+/** A parsed record of an export; nothing in it is trusted before it is checked. */
 export interface ReadEvent {
   readonly type: string
   readonly tenant: string
@@ -18,7 +18,7 @@ export interface ReadEvent {
 
 const ACTORS: readonly string[] = ['agent', 'reviewer', 'admin', 'gateway']
 
-/** @throws LawBroken for what no gateway of this version writes */
+/** Parses a record. @throws LawBroken for a record that no gateway of this version writes */
 export function readEvent(value: JsonValue): ReadEvent {
   const record = objectOf(value, 'the record')
   const { v, type, tenant, at, actor, task_id, thread_id, revision, tool, details = {} } = record

@@ -10,35 +10,35 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What cannot have happened, in words. */
+/** An impossible record, in words. */
 export class LawBroken extends Error {
   override readonly name = 'LawBroken'
 }
 
-/** @throws LawBroken saying `otherwise` when the condition does not hold */
+/** Requires the condition. @throws LawBroken saying `otherwise` */
 export function requireThat(condition: boolean, otherwise: string): asserts condition {
   if (!condition) throw new LawBroken(otherwise)
 }
 
-/** @throws LawBroken */
+/** The value as text. @throws LawBroken */
 export function textOf(value: JsonValue | undefined, name: string): string {
   requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is no text`)
   return value
 }
 
-/** ms since 1970. @throws LawBroken */
+/** The value in ms since 1970. @throws LawBroken */
 export function momentOf(value: JsonValue | undefined, name: string): number {
   requireThat(isMoment(value), `its \`${name}\` is no time`)
   return Date.parse(value)
 }
 
-/** @throws LawBroken */
+/** The value as an object. @throws LawBroken */
 export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
   requireThat(isObject(value), `${name} is no object`)
   return value
 }
 
-/** @throws LawBroken */
+/** The value as a list. @throws LawBroken */
 export function listOf(value: JsonValue | undefined, name: string): readonly JsonValue[] {
   requireThat(Array.isArray(value), `its \`${name}\` is no list`)
   return value as readonly JsonValue[]

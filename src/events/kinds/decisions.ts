@@ -5,7 +5,7 @@ import { type Counted, event } from '../event.ts'
 import { type DetailsOf, object, objects, oneOf, optional, text, texts } from '../field.ts'
 import { decisionAllowed, decisionRejected, reviewPending, reviewRevised } from '../laws/reviews.ts'
 
-/** What a decision rests on. */
+/** The basis of a decision. */
 const DECIDED = {
   action_hash: optional(text('the action hash of the caller')),
   by: texts('ids of the rules that decided, or a code in their place'),
@@ -94,7 +94,7 @@ function countRules(meter: Meter, details: Decision['details']): void {
   for (const rule of unknown) meter.count('ruleUnknown', { rule })
 }
 
-/** A code in the place of the rules, or that there were rules. */
+/** The code of a rejection without rules, or one code for all rules. */
 function reasonOf(by: readonly string[]): (typeof REJECTION_REASONS)[number] {
   return REJECTION_REASONS.find((reason) => reason !== 'rule' && by.includes(reason)) ?? 'rule'
 }

@@ -30,7 +30,7 @@ const via = oneOf(['key', 'link', 'oidc'], 'how the reviewer proved who they are
 const risk = oneOf(RISKS, 'the risk of the thread')
 const token_hash = text('SHA-256 of the proof')
 
-/** By the votes of reviewers. */
+/** Details of an end by the votes of reviewers. */
 const VOTED = {
   risk,
   digest: text('SHA-256 of what the voters saw'),
@@ -38,7 +38,7 @@ const VOTED = {
   waited_ms: number('time since the revision was submitted'),
 }
 
-/** Without votes. */
+/** Details of an end without votes. */
 const ENDED = {
   risk,
   was: oneOf(['pending_review', 'changes_requested', 'approved'], 'the status until then'),
@@ -51,7 +51,7 @@ const ANNOUNCED = {
   groups: texts('the groups of the seats'),
 }
 
-/** A revision that policy rejects waited for no reviewer. */
+/** Counts an end. A revision that policy rejects waited for no reviewer. */
 const countEnd =
   (verdict: LabelsOf<'reviewSeconds'>['verdict']) =>
   (meter: Meter, { details: { risk, waited_ms } }: { readonly details: Ended }): void => {

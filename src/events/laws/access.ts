@@ -6,7 +6,7 @@ import { listOf, momentOf, requireThat, textOf } from '../require.ts'
 import { NOT_VOUCHED, type Vouched } from './requirement.ts'
 import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, wayOf } from './ledger.ts'
 
-/* Who may act, and what is stopped: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
+/* Access: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
 
 const HOLDERS: readonly string[] = ['agent', 'reviewer']
 const WAYS: readonly string[] = ['link', 'oidc']
@@ -41,7 +41,7 @@ export function keyExpired(ledger: Ledger, { at, details }: ReadEvent): void {
   ledger.keys.set(holder, { hash })
 }
 
-/** Which of the keys the record names; records of before this was kept name none. @throws LawBroken */
+/** Requires the record to name a key of the actor; records of earlier versions name no key. @throws LawBroken */
 function requireKeyName(ledger: Ledger, { actor: { kind, id, key }, at }: ReadEvent): void {
   if (key === undefined) return
   const { hash, old } = ledger.keys.get(`${kind}:${id}`) ?? {}
@@ -96,7 +96,10 @@ export function sessionEnded(ledger: Ledger, record: ReadEvent): void {
   count(ledger, session, { change: -1, until: 0 })
 }
 
-/** Who ends a session, by why it ends. Another sign-in in the same browser may be of somebody else, and of another tenant. */
+/**
+ * The actors that end a session, by the reason. Another sign-in in the same browser may be another person's, even of
+ * another tenant.
+ */
 const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
   idle: ['gateway:timer'],
   expired: ['gateway:timer'],
@@ -132,7 +135,7 @@ function count(
   }
 }
 
-/** Far more than one person can be told to be in at the same time: each vote is held against all of them. */
+/** Far more groups than one person is in. Each vote is checked against all of them. */
 const MOST_VOUCHED = 1_000
 
 function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
@@ -141,10 +144,10 @@ function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
   return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
 }
 
-/** Much more than lies between the look at a session and what it does: its body may be slow to come. */
+/** Far more time than between the check of a session and the act. A request's body may arrive late. */
 const SESSION_SKEW_MS = 60 * 60_000
 
-/** Far more names than a tenant can freeze (LIMITS.FREEZES), whatever that becomes: each of them costs as much as all before it. */
+/** Far more names than a tenant can freeze (LIMITS.FREEZES), even if that limit grows. The cost is quadratic. */
 const MOST_FROZEN = 10_000
 
 export function freezeStarted(ledger: Ledger, record: ReadEvent): void {
@@ -176,11 +179,11 @@ function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent): v
   requireThat(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, and ${freezes.epoch} is due`)
 }
 
-/** Whoever acts holds a credential: every commit guards it. @throws LawBroken */
+/** Requires the actor to hold a credential, because every commit guards it. @throws LawBroken */
 export function requireCredential(ledger: Ledger, record: ReadEvent): void {
   const { actor, tenant, type, at, details } = record
   if (tenant === SYSTEM || type === 'session.opened') return
-  // there it says how the session was opened that ends, which may be that of somebody else before in the same browser
+  // there `via` says how the ended session was opened, perhaps by another person in the same browser
   const via = type === 'session.ended' ? undefined : details['via']
   requireKeyName(ledger, record)
   if (actor.kind === 'agent')

@@ -17,7 +17,7 @@ import {
   type LedgerToken,
 } from './ledger.ts'
 
-/* What approvals and their proofs can leave in evidence (docs/agent-api.md). */
+/* The laws of approvals and their proofs (docs/agent-api.md). */
 
 export function tokenMinted(ledger: Ledger, record: ReadEvent): void {
   const { thread, approval } = collecting(ledger, record)
@@ -34,7 +34,7 @@ export function approvalCollected(ledger: Ledger, record: ReadEvent): void {
   thread.approval = { ...approval, collected: true }
 }
 
-/** The first approved read, by the agent, in time. */
+/** The agent's first read of an approval, in time. */
 function collecting(
   ledger: Ledger,
   record: ReadEvent,
@@ -53,7 +53,7 @@ function approvalOf({ status, approval }: LedgerThread): LedgerApproval {
   return approval
 }
 
-/** Exactly once, in time, by the agent and under the key that it was minted for. */
+/** Exactly once, in time, by the agent and under the key that the proof was minted for. */
 export function tokenRedeemed(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
   const approval = approvalOf(thread)
@@ -73,7 +73,7 @@ function tokenOf({ approval }: LedgerThread): LedgerToken {
   return token
 }
 
-/** A refusal names the thread only where the token was the agent's own. */
+/** A refusal names the thread only when the proof was the agent's own. */
 export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
   const { reason } = record.details
   requireThat(
@@ -92,7 +92,7 @@ export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
   requireThat(reason !== 'expired' || expired, 'its token had not expired')
 }
 
-/** Policy or people no longer stand by it. */
+/** Policy or reviewers no longer support the approval. */
 export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
   requireAgent(thread, record)
@@ -100,7 +100,7 @@ export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'revoke')
 }
 
-/** What it was charged to limits is taken back, once, when the token has expired unused. */
+/** The approval's charges are taken back, once, when the proof has expired unused. */
 export function approvalReleased(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   const approval = approvalOf(thread)

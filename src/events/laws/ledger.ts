@@ -6,38 +6,41 @@ import { requireThat, textOf } from '../require.ts'
 import type { Vouched, Voter } from './requirement.ts'
 import type { RuleVerdicts } from './verdict.ts'
 
-/** The key of a holder, and the one before it while their overlap lasts. */
+/** The key of a holder, and the previous one during their overlap. */
 export interface LedgerKeys {
   readonly hash: string
   readonly old?: { readonly hash: string; readonly until: number }
 }
 
-/** The state of one tenant that follows from its records so far, as far as their laws need it. */
+/** The state of one tenant after its records so far, as far as the laws need it. */
 export interface Ledger {
   readonly threads: Map<string, LedgerThread>
-  /** Who holds a key now, as `agent:bot`, and which. */
+  /** Holders of a key in force, as `agent:bot`, with the key. */
   readonly keys: Map<string, LedgerKeys>
-  /** By the SHA-256 of links that nobody has used. */
+  /** Unused links, by their SHA-256. */
   readonly links: Map<string, LedgerLink>
-  /** By the SHA-256 of open sessions. */
+  /** Open sessions, by their SHA-256. */
   readonly sessions: Map<string, LedgerSession>
-  /** Those of each reviewer, and those by each way, as `["ann"]` and `["ann","oidc"]`. */
+  /** Sessions of each reviewer, and by each way in, as `["ann"]` and `["ann","oidc"]`. */
   readonly signedIn: Map<string, SignedIn>
-  /** Every webhook that there ever was, by its id. */
+  /** All webhooks that ever existed, by id. */
   readonly webhooks: Map<string, LedgerWebhook>
-  /** Deliveries that came to their end, and whether nobody has asked for them again since. */
+  /** Settled deliveries; true until one is redelivered. */
   readonly settled: Map<string, boolean>
-  /** The SHA-256 of all keys, links, sessions and tokens: each is drawn by lot, and comes once. */
+  /** The SHA-256 of all keys, links, sessions and proofs: each is random, and occurs once. */
   readonly drawn: Set<string>
-  /** Threads of which a record broke a law, because later ones rest on it; and who acted without a credential, as `agent:bot`. Each is told once. */
+  /**
+   * Threads with a broken law, because later records depend on it; and actors without a credential, as `agent:bot`.
+   * Each is reported once.
+   */
   readonly broken: Set<string>
   readonly ruled: RuleVerdicts
   freezes: Freezes
   /** The record before this one. */
   last?: ReadEvent
-  /** What was written in the same commit as the record before, and so comes next. */
+  /** A record of the same commit as the previous one, which must be next. */
   due?: Due
-  /** Calls decided at once. */
+  /** The number of calls decided at once. */
   allowed: number
   rejected: number
 }
@@ -55,16 +58,16 @@ export interface LedgerSession {
 
 export interface SignedIn {
   readonly open: number
-  /** How many of these sessions have which groups. */
+  /** The number of these sessions for each set of groups. */
   readonly groups: Map<Vouched, number>
-  /** When the last of them is over by its lifetime, ms since 1970; perhaps of one that has ended. */
+  /** When the last of them reaches its lifetime, ms since 1970, even if it has ended. */
   readonly until: number
 }
 
 export interface LedgerWebhook {
   readonly gone: boolean
   readonly pings: number
-  /** Of what belongs to no thread: deliveries that came to their end, by their event. One that was asked for again counts once. */
+  /** The settled deliveries of events without a thread, by event. A redelivered one counts once. */
   readonly told: ReadonlyMap<string, number>
 }
 
@@ -73,7 +76,7 @@ export interface Due {
   readonly thread: string
 }
 
-/** A thread as its records tell it: state that verbs guard, so that what follows must fit. */
+/** A thread after its records so far. Verbs guard this state, so later records must fit it. */
 export interface LedgerThread {
   readonly agent: string
   readonly task: string
@@ -88,15 +91,15 @@ export interface LedgerThread {
   revision: number
   submitted_at: number
   requirement: ReviewRequirement
-  /** On the current revision, in the order they were cast. */
+  /** Votes on the current revision, in the order they were cast. */
   votes: readonly LedgerVote[]
-  /** What voters of earlier revisions saw: each has its own nonce, so none comes again. */
+  /** Digests that voters of earlier revisions saw. Each has its own nonce, so no digest occurs again. */
   seen: readonly string[]
   /** Reminders and escalations of the current revision. */
   announced: readonly string[]
-  /** Who has claimed it, perhaps too long ago. */
+  /** The reviewer who claimed it; the claim may have expired. */
   claimed?: string | undefined
-  /** The events that webhooks may have got of it. */
+  /** Events that webhooks may have received for it. */
   happened: readonly string[]
   approval?: LedgerApproval
 }
@@ -118,7 +121,7 @@ export interface LedgerApproval {
 export interface LedgerToken {
   readonly hash: string
   readonly expires_at: number
-  /** Of the agent when the token was minted. */
+  /** The agent's key when the proof was minted. */
   readonly key: string | undefined
 }
 
@@ -140,16 +143,16 @@ export function emptyLedger(): Ledger {
   }
 }
 
-/** The name of `Ledger.signedIn` for a reviewer, and for a reviewer and a way in. */
+/** The name in `Ledger.signedIn` of a reviewer, and of a reviewer with a way in. */
 export const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
 
-/** The key under which the record's actor acts: the one that is named, or the only one. */
+/** The key under which the record's actor acts: the named one, or the only one. */
 export function keyHeld({ keys }: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
   const { hash, old } = keys.get(`${kind}:${id}`) ?? {}
   return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
 }
 
-/** The thread that the record is about, and says so: its task, its tool and a revision that there was. @throws LawBroken */
+/** The record's thread. Requires its task, its tool and an existing revision. @throws LawBroken */
 export function threadOf(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = ledger.threads.get(textOf(record.thread, 'thread_id'))
   requireThat(thread !== undefined, 'its thread was never opened')
@@ -160,56 +163,56 @@ export function threadOf(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** The same for acts on what is there now: the current revision. @throws LawBroken */
+/** The same for an act on the current revision. @throws LawBroken */
 export function currentThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = threadOf(ledger, record)
   requireThat(record.revision === thread.revision, `its thread is at revision ${thread.revision} by then`)
   return thread
 }
 
-/** The same for acts that a freeze stops. @throws LawBroken */
+/** The same for an act that a freeze stops. @throws LawBroken */
 export function openThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = currentThread(ledger, record)
   requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
   return thread
 }
 
-/** What was under way when it was frozen never comes back to life. */
+/** True when a freeze has cancelled the thread for good. */
 export function isFrozenSince({ freezes }: Ledger, thread: LedgerThread): boolean {
   return freezeSince(freezes, thread) !== undefined
 }
 
-/** Moves the thread as the table of the domain does. @throws LawBroken for a move that is not in it */
+/** Moves the thread by the table of the domain. @throws LawBroken for an impossible move */
 export function move(thread: LedgerThread, trigger: ThreadTrigger): void {
   const status = transition(thread.status, trigger)
   requireThat(status !== undefined, `its thread was ${thread.status} by then`)
   thread.status = status
-  // Nobody asks again for the votes on what is over, and there may be millions of such threads.
+  // no law needs the votes of an ended thread, and there may be millions of such threads
   if (status === 'rejected' || trigger === 'redeem') thread.votes = NO_VOTES
 }
 
 const NO_VOTES: readonly LedgerVote[] = []
 
-/** The agent whose thread it is did it. @throws LawBroken */
+/** Requires the thread's own agent as the actor. @throws LawBroken */
 export function requireAgent({ agent }: LedgerThread, { actor }: ReadEvent): void {
   requireThat(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
 }
 
-/** A hash of what nobody can draw a second time. @throws LawBroken */
+/** Requires the hash of a random value to be new. @throws LawBroken */
 export function requireFresh({ drawn }: Ledger, hash: string, what: string): void {
   requireThat(!drawn.has(hash), `this ${what} was there before`)
   drawn.add(hash)
 }
 
-/** Clocks of instances may differ by that much. */
+/** The largest difference between the clocks of instances. */
 export const CLOCK_SKEW_MS = 1_000
 
-/** When its time is up: of a waiting thread, and of an approval that nobody collects. ms since 1970. */
+/** When a waiting thread or an uncollected approval expires, ms since 1970. */
 export function deadlineOf({ approval, submitted_at, requirement }: LedgerThread): number {
   return (approval?.at ?? submitted_at) + requirement.expires_ms
 }
 
-/** Expiry always rejects: nothing else can happen to a thread whose time is up. @throws LawBroken */
+/** Requires an act before the deadline: expiry always rejects. @throws LawBroken */
 export function requireInTime(thread: LedgerThread, { at }: ReadEvent): void {
   requireThat(at < deadlineOf(thread) + CLOCK_SKEW_MS, 'the time of its thread was up')
 }

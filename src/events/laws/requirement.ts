@@ -9,10 +9,10 @@ import {
 import { eligible, escalatedGroups, groupsEver, type Person, quorum } from '../../domain/quorum.ts'
 import { listOf, objectOf, requireThat, textOf } from '../require.ts'
 
-/** Far more seats and escalations than policy can ask for: each vote is held against all of them. */
+/** Far more seats and escalations than policy can require. Each vote is checked against all of them. */
 const MOST_PEOPLE = 1_000
 
-/** @throws LawBroken */
+/** Parses a requirement. @throws LawBroken */
 export function requirementOf({ seats, expires_ms, interactive }: JsonObject): ReviewRequirement {
   requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
   const asked = listOf(seats, 'seats').map(seatOf)
@@ -46,11 +46,14 @@ function escalationOf(value: JsonValue): Escalation {
   return { group: textOf(group, 'group'), after_ms }
 }
 
-/** Distinct people who have to approve. */
+/** The number of distinct reviewers who have to approve. */
 const approvalsOf = ({ seats }: ReviewRequirement): number =>
   seats.reduce((sum, { approvals }) => sum + approvals, 0)
 
-/** While people are asked, what they have to do only becomes more: no group is asked for fewer, or gives way to another one sooner. @throws LawBroken */
+/**
+ * Requires a revision to be at least as strict: no group needs fewer approvals, or escalates to another one sooner.
+ * @throws LawBroken
+ */
 export function requireTighter(before: ReviewRequirement, after: ReviewRequirement): void {
   const both = joinRequirements(before, after)
   requireThat(
@@ -59,14 +62,18 @@ export function requireTighter(before: ReviewRequirement, after: ReviewRequireme
   )
 }
 
-/** A person who voted. Without `groups` only the directory knows them, and every seat may be theirs. */
+/** A reviewer who voted. Without `groups`, only the directory knows them, and the reviewer may fill every seat. */
 export interface Voter {
   readonly reviewer: string
-  /** That an identity provider vouched for. */
+  /** Groups that an identity provider vouched for. */
   readonly groups?: readonly string[]
 }
 
-/** @throws LawBroken when the groups that stand beside a vote can fill no seat */
+/**
+ * Requires an eligible voter.
+ *
+ * @throws LawBroken when the groups beside a vote can fill no seat
+ */
 export function requireEligible(
   requirement: ReviewRequirement,
   { reviewer, groups }: Voter,
@@ -79,7 +86,11 @@ export function requireEligible(
   )
 }
 
-/** @throws LawBroken when these people cannot fill every seat, each another one */
+/**
+ * Requires a filled quorum.
+ *
+ * @throws LawBroken when these reviewers cannot fill every seat, each another one
+ */
 export function requireQuorum(
   requirement: ReviewRequirement,
   approvers: readonly Voter[],
@@ -87,7 +98,7 @@ export function requireQuorum(
 ): void {
   const approvals = approvalsOf(requirement)
   requireThat(approvers.length >= approvals, `${approvers.length} approved, and ${approvals} have to`)
-  // mostly so, and then enough people fill the seats whatever these are
+  // the usual case: enough reviewers fill the seats, whatever these are
   if (approvers.every(({ groups }) => groups === undefined)) return
   const anyGroup = requirement.seats.map(({ group }) => group)
   const people = approvers.map(({ reviewer, groups = anyGroup }): Person => ({ id: reviewer, groups }))
@@ -97,25 +108,31 @@ export function requireQuorum(
   )
 }
 
-/** @throws LawBroken when no seat gives way to that group by then */
+/**
+ * Requires an escalation.
+ *
+ * @throws LawBroken when no seat escalates to that group by then
+ */
 export function requireEscalated({ seats }: ReviewRequirement, group: string, elapsed: number): void {
   const given = seats.some((seat) => escalatedGroups(seat, elapsed).includes(group))
   requireThat(given, `nothing goes to \`${group}\` by then`)
 }
 
-/** How often an escalation to that group can be asked, of as many seats. */
+/** The number of escalations to that group that may be announced, one for each such seat. */
 export function givingWayTo({ seats }: ReviewRequirement, group: string): number {
   return seats.flatMap(({ escalate }) => escalate).filter((one) => one.group === group).length
 }
 
-/** As JSON: the groups that an identity provider vouched for; undefined where only the directory knows them. */
+/** The groups that an identity provider vouched for, as JSON; undefined when only the directory knows them. */
 export type Vouched = string | undefined
 
 export const NOT_VOUCHED = 'only a single sign-on vouches for groups'
 
 /**
- * The groups beside a vote are those of an open session of the reviewer, as far as they can fill a seat: none more, none less.
- * @param sessions the groups of each open session. @throws LawBroken
+ * Requires the groups beside a vote to match an open session of the reviewer: exactly its groups that can fill a seat.
+ *
+ * @param sessions the groups of each open session
+ * @throws LawBroken
  */
 export function requireVouched(
   sessions: Iterable<Vouched>,

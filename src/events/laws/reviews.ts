@@ -31,8 +31,8 @@ import {
 } from './ledger.ts'
 
 /*
- * What decisions and reviews can leave in evidence (docs/agent-api.md and docs/review-api.md). Each law looks at one record and what
- * was told before it, tells what it changes, and throws LawBroken for what no gateway can have done.
+ * The laws of decisions and reviews (docs/agent-api.md and docs/review-api.md). Each law checks one record against the
+ * ledger, and enters its changes. It throws LawBroken for an act that no gateway can have done.
  */
 
 export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
@@ -45,7 +45,7 @@ export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
 export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
   decidedAtOnce(ledger, record, 'reject')
   const { by, policy } = record.details
-  // a rule may have that name, too, but a freeze does not ask policy
+  // a rule may also have that name, but a freeze does not evaluate policy
   const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
   requireThat(
     because === isFrozen(ledger, record),
@@ -119,7 +119,7 @@ function decided(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
   requireVerdict(ledger.ruled, record, verdict)
 }
 
-/** The risk is what policy says, or what the agent claims where that is more. */
+/** Requires the higher of policy's risk and the agent's claim. */
 function requireClaim(details: ReadEvent['details']): void {
   const [risk, said] = [riskIn(details), riskIn(details, 'policy_risk')]
   requireThat(maxRisk(risk, said) === risk, 'policy said more risk')
@@ -145,12 +145,12 @@ function riskIn(details: ReadEvent['details'], name = 'risk'): Risk {
   return risk
 }
 
-/** What becomes of a thread is told with its risk. */
+/** Requires the risk of the thread. */
 function requireRisk({ risk }: LedgerThread, { details }: ReadEvent): void {
   requireThat(details['risk'] === risk, `its thread was of ${risk} risk`)
 }
 
-/** How long people took is ledger, and follows. */
+/** Requires the waiting time that follows from the ledger. */
 function requireWaited({ at, details }: ReadEvent, since: number): void {
   requireThat(details['waited_ms'] === at - since, `it waited ${at - since} ms by then`)
 }
@@ -200,7 +200,10 @@ function voteOf({ actor, details }: ReadEvent): LedgerVote {
   }
 }
 
-/** The vote that filled the last seat stands before it; where an escalation or the directory filled it, the gateway says so. */
+/**
+ * The vote that filled the last seat precedes it. When an escalation or the directory filled the seat, the gateway is
+ * the actor.
+ */
 export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
   const { votes, requirement } = thread
@@ -212,7 +215,10 @@ export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
   thread.approval = { at: record.at }
 }
 
-/** Who has voted on this revision, and what they saw. Any vote but an approval ends the waiting, so those before an approval are approvals. */
+/**
+ * Requires the voters of this revision, and what they saw. Any vote but an approval ends the waiting, so all votes
+ * before an approval are approvals.
+ */
 function requireVoters(thread: LedgerThread, record: ReadEvent): void {
   const { votes } = thread
   const { details } = record
@@ -224,7 +230,7 @@ function requireVoters(thread: LedgerThread, record: ReadEvent): void {
   requireThat(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
 }
 
-/** By the vote before it, or by policy after a revision. */
+/** Follows from the vote before it, or from policy after a revision. */
 export function reviewRejected(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   if (ledger.last?.type === 'review.revised') {
@@ -276,7 +282,7 @@ export function reviewFrozen(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'freeze')
 }
 
-/** By its own agent, before it may have acted on it. */
+/** By its own agent, before the agent may have acted on it. */
 export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   const thread = endable(ledger, record)
   const { approval } = thread
@@ -288,7 +294,7 @@ export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'withdraw')
 }
 
-/** What ends without a person: not what is over already. */
+/** A thread that ends without a reviewer, and has not ended yet. */
 function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = currentThread(ledger, record)
   const { status, approval } = thread
@@ -302,7 +308,7 @@ function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** Reminders and escalations: each once, of all seats that give way to the same group at the same time. */
+/** Reminders and escalations: each once, for all seats that escalate to the same group at the same time. */
 export function reviewAnnounced(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   const { status, requirement, submitted_at } = thread
@@ -340,12 +346,12 @@ function claimable(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** At any time, about a revision that there was. */
+/** At any time, about an existing revision. */
 export function threadCommented(ledger: Ledger, record: ReadEvent): void {
   threadOf(ledger, record)
 }
 
-/** The same, and of a revision that there was. */
+/** The same. */
 export function payloadRevealed(ledger: Ledger, record: ReadEvent): void {
   const { revealed_revision: revision } = record.details
   requireThat(Number.isSafeInteger(revision), 'its `revealed_revision` is no number')

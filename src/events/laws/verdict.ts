@@ -4,18 +4,18 @@ import type { ReadEvent } from '../read-event.ts'
 import { listOf, objectOf, requireThat, textOf } from '../require.ts'
 
 /*
- * Whether a verdict follows from what is told beside it (docs/policy-language.md): the strictest rule that fired decides, a limit fires when it has no room,
- * and within one bundle a rule has one verdict, wherever it fires.
+ * The consistency of a verdict with its record (docs/policy-language.md). The strictest rule that fired decides. A
+ * limit fires when it has no room. Within one bundle, a rule always has the same verdict.
  */
 
-/** What stands among the deciding ids without having fired: no rule covers the call, or its risk is above what is allowed without people. */
+/** The deciding id without a rule: no rule covers the call, or its risk is above the highest that needs no reviewer. */
 const UNMATCHED = 'unmatched'
 const ALLOW_UP_TO = 'allow_up_to'
 
 /** Verdicts of rules and limits, as their decisions state them, by bundle and id. */
 export type RuleVerdicts = Map<string, Verdict>
 
-/** @throws LawBroken */
+/** Requires a consistent verdict. @throws LawBroken */
 export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent, verdict: Verdict): void {
   requireAsked(details)
   requireLimits(details, verdict)
@@ -29,7 +29,7 @@ export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent, verd
   for (const id of rules) requireRule(known, { policy, id, ruled, decided: by.has(id) })
 }
 
-/** What was asked for stands there as a digest, or, where it may be sensitive, as a commitment. */
+/** Requires the payload as a digest or, when it may be sensitive, as a commitment. */
 function requireAsked({ payload_digest, payload_commitment, nonce }: ReadEvent['details']): void {
   const isPlain = payload_digest !== undefined
   textOf(isPlain ? payload_digest : payload_commitment, 'payload_digest')
@@ -37,7 +37,9 @@ function requireAsked({ payload_digest, payload_commitment, nonce }: ReadEvent['
   if (!isPlain) textOf(nonce, 'nonce')
 }
 
-/** One without room has fired, and no other: it asks people or rejects, unless it is only tried (`shadow`). */
+/**
+ * Requires the limits without room to have fired, and no others. Such a limit reviews or rejects, except as `shadow`.
+ */
 function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details'], verdict: Verdict): void {
   const enforced = textsIn(rules, 'rules')
   const fired = new Set([...enforced, ...textsIn(shadow, 'shadow')])
@@ -54,13 +56,13 @@ function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details']
   }
 }
 
-/** Where nothing fired, a code stands in the place of a rule: nothing but a rejection. */
+/** Requires a deciding id to have fired. Without fired rules, it is a code, and the verdict a rejection. */
 function requireDecided(id: string, rules: ReadonlySet<string>, verdict: Verdict): void {
   const named = rules.has(id) || id === UNMATCHED || (id === ALLOW_UP_TO && verdict === 'review')
   requireThat(named || (rules.size === 0 && verdict === 'reject'), `${JSON.stringify(id)} had not fired`)
 }
 
-/** What the rules came to, before `allow_up_to`; undefined where a rule of that name keeps anybody from telling. */
+/** The verdict of the rules, before `allow_up_to`; undefined when a rule of that name makes it ambiguous. */
 function ruledAs(by: ReadonlySet<string>, rules: ReadonlySet<string>, verdict: Verdict): Verdict | undefined {
   if (!by.has(ALLOW_UP_TO)) return verdict
   return rules.has(ALLOW_UP_TO) ? undefined : 'allow'
@@ -69,13 +71,13 @@ function ruledAs(by: ReadonlySet<string>, rules: ReadonlySet<string>, verdict: V
 interface Fired {
   readonly policy: string
   readonly id: string
-  /** What all that fired came to. */
+  /** The verdict of all fired rules. */
   readonly ruled: Verdict
-  /** It is said to have decided. */
+  /** True when the record lists it as deciding. */
   readonly decided: boolean
 }
 
-/** One that decided has the verdict that came of it; all others that fired, a weaker one. */
+/** A deciding rule has the verdict of the outcome; every other fired rule a weaker one. */
 function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired): void {
   const key = JSON.stringify([policy, id])
   const before = known.get(key)
@@ -93,7 +95,7 @@ function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired)
   requireThat(isWeaker, `the rule ${name} of this bundle said \`${before}\` before, and it fired`)
 }
 
-/** Sets, here and above: a file may name any number. */
+/** Returns a set, as above, because a file may name any number. */
 function textsIn(value: JsonValue | undefined, name: string): ReadonlySet<string> {
   return new Set(listOf(value, name).map((one) => textOf(one, name)))
 }

@@ -2,7 +2,7 @@ import type { ReadEvent } from '../read-event.ts'
 import { requireThat, textOf } from '../require.ts'
 import type { Ledger, LedgerWebhook } from './ledger.ts'
 
-/* Webhooks, and what they were told of (docs/webhooks.md): what is delivered was written in the commit that it tells of. */
+/* Webhooks and their deliveries (docs/webhooks.md). A delivery is written in the commit of its event. */
 
 const UNTOLD: LedgerWebhook = { gone: false, pings: 0, told: new Map() }
 
@@ -12,7 +12,7 @@ export function webhookCreated(ledger: Ledger, { details }: ReadEvent): void {
   ledger.webhooks.set(id, UNTOLD)
 }
 
-/** What is changed of a webhook is changed in the list of those that are there. */
+/** Changes a webhook that exists. */
 export function webhookChanged(ledger: Ledger, record: ReadEvent): void {
   requireThat(!webhookOf(ledger, record).gone, 'this webhook was deleted before')
 }
@@ -22,7 +22,7 @@ export function webhookDeleted(ledger: Ledger, record: ReadEvent): void {
   ledger.webhooks.set(idOf(record), { ...webhookOf(ledger, record), gone: true })
 }
 
-/** Whoever asks for it may be overtaken by the end of the webhook. */
+/** A ping. The webhook may have been deleted in the meantime. */
 export function webhookPinged(ledger: Ledger, record: ReadEvent): void {
   const webhook = webhookOf(ledger, record)
   ledger.webhooks.set(idOf(record), { ...webhook, pings: webhook.pings + 1 })
@@ -34,7 +34,9 @@ export function webhookRedelivered(ledger: Ledger, record: ReadEvent): void {
   if (ledger.settled.has(delivery)) ledger.settled.set(delivery, false)
 }
 
-/** Delivered or given up: once, of what has happened. What was on its way may end when the webhook is gone. */
+/**
+ * A delivery succeeded or was given up: once, for an event that happened. It may settle after its webhook was deleted.
+ */
 export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
   const webhook = webhookOf(ledger, record)
   const { details } = record
@@ -55,7 +57,7 @@ function requireHappened(ledger: Ledger, id: string, event: string): void {
   requireThat(happened.includes(event), `it tells of \`${event}\`, which has not happened to ${id}`)
 }
 
-/** What belongs to no thread is only counted: a webhook is told of no more than there was. */
+/** Counts an event without a thread: a webhook receives no more of them than happened. */
 function requireDecided(ledger: Ledger, webhook: LedgerWebhook, event: string): LedgerWebhook['told'] {
   const happened = new Map([
     ['decision.allowed', ledger.allowed],
