@@ -5,17 +5,17 @@ import { basename, dirname, join } from 'node:path'
 import type { Sink, Written } from './write.ts'
 
 /**
- * Lets `write` fill a file that gets its name when it is whole and on disk: who finds the name finds a complete backup. For the owner's eyes
- * only, because of what is in it.
+ * Lets `write` fill a file that receives its name once it is complete and on disk. So a named backup is always
+ * complete. Only the owner can read it, because it holds secrets.
  *
- * @param signal ends it with its reason; nothing is left then
+ * @param signal ends it with its reason, and removes the file
  */
 export async function writeFileWhole(
   path: string,
   write: (sink: Sink) => Promise<Written>,
   signal?: AbortSignal,
 ): Promise<Written> {
-  // not by the process id: in a container that is the same each time, and what a killed export has left would be in the way of all others
+  // not by the process id: a container reuses it, and a killed export's file would block all later ones
   const partial = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   const file = await open(partial, 'wx', 0o600)
   try {
@@ -32,7 +32,9 @@ export async function writeFileWhole(
   }
 }
 
-/** Lets `write` fill a file without a name, which is gone with this process however that ends, and yields what is in it once it is whole. */
+/**
+ * Lets `write` fill a nameless file, which vanishes with this process however it ends, and yields its complete content.
+ */
 export async function* writeNameless(write: (sink: Sink) => Promise<void>): AsyncGenerator<Uint8Array, void> {
   const file = await openNameless().catch(noRoom)
   try {
@@ -45,7 +47,7 @@ export async function* writeNameless(write: (sink: Sink) => Promise<void>): Asyn
 
 const OF_THE_FILE = ['mkdtemp', 'open', 'write']
 
-/** The file has no name that the error of the system could tell, and nobody has asked for a directory. */
+/** Explains the error: the file has no name for the system's message, and the operator chose no directory. */
 function noRoom(error: unknown): never {
   if (!OF_THE_FILE.includes((error as NodeJS.ErrnoException).syscall ?? '')) throw error
   throw new Error(

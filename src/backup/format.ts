@@ -9,23 +9,25 @@ import type { StoredEntry } from '../store/archive.ts'
  * The file of a backup: one JSON value per line, always the same for the same content.
  *
  *   {"format":"countersign-store","version":1}
- *   {"partition":"acme"}                                                 what follows belongs to it, in the order of an archive
+ *   {"partition":"acme"}
  *   {"event":1,"commit":"c1","body":"..."}
  *   {"index":"due","score":1767225600000,"member":"thr_..."}
  *   {"limit":"...","width":3600000,"buckets":[[490896,2]]}
  *   {"record":"thread","id":"thr_...","revision":3,"commit":"c1","body":"..."}
- *   {"time":1767225600000}                                               the latest time that the store has seen
- *   {"end":[{"partition":"acme","last":1,"events":1,"index":1,"limits":1,"records":1}],"sha256":"<of all lines before, ends included>"}
+ *   {"time":1767225600000}
+ *   {"end":[{"partition":"acme","last":1,"events":1,"index":1,"limits":1,"records":1}],"sha256":"<hash>"}
  *
- * The last line is compared whole with what the lines before it call for, so no byte of the file can be another one unnoticed.
+ * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has seen.
+ * `sha256` covers all earlier lines, their ends included. The reader recomputes the whole last line from the earlier
+ * ones, so it detects every changed byte.
  */
 export const FORMAT = 'countersign-store'
 export const VERSION = 1
-/** A body of 16 Mi code units, each of them escaped as six bytes, its name and its commit id. */
+/** A body of 16 Mi code units, each escaped as six bytes, with its name and its commit id. */
 export const LONGEST_LINE_BYTES = 128 * 1024 * 1024
 export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
 
-/** Of one partition. */
+/** Totals of one partition. */
 export interface Totals {
   readonly partition: string
   /** Number of the last event. */
@@ -42,17 +44,17 @@ export type BackupLine =
   | { readonly line: 'time'; readonly time: number }
   | { readonly line: 'footer' }
 
-/** What is said of a backup that is none, or not whole any more. */
+/** The fault of a file that is not a backup, or is damaged. */
 export class DamagedBackup extends Error {
   override readonly name = 'DamagedBackup'
 }
 
-/** A backup of a layout that this version does not read. Nothing is wrong with it. */
+/** An intact backup in a format that this version does not read. */
 export class OtherFormat extends Error {
   override readonly name = 'OtherFormat'
 }
 
-/** @throws OtherFormat, DamagedBackup when it is the first line of no backup */
+/** Checks the first line. @throws OtherFormat, DamagedBackup */
 export function checkHeader(text: string): void {
   if (text === HEADER) return
   const version = /^\{"format":"countersign-store","version":([1-9]\d{0,8})\}$/.exec(text)?.[1]
@@ -94,7 +96,7 @@ export function entryLine(entry: StoredEntry): string {
   }
 }
 
-/** @throws DamagedBackup for a line that is none of a backup's */
+/** Parses a line. @throws DamagedBackup */
 export function readLine(text: string): BackupLine {
   const value = parse(text)
   if ('partition' in value) return { line: 'partition', partition: textIn(value, 'partition') }
@@ -150,7 +152,7 @@ function parse(text: string): Members {
     const value = JSON.parse(text) as unknown
     if (typeof value === 'object' && value !== null) return value as Members
   } catch {
-    // the same message as for a value of another kind
+    // same error as for a value of another kind
   }
   throw unknownLine()
 }

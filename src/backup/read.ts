@@ -13,10 +13,10 @@ import {
   type Totals,
 } from './format.ts'
 
-/** What a backup holds, in its order. */
+/** The items of a backup, in its order. */
 export type Item =
   | { readonly item: 'entry'; readonly partition: string; readonly entry: StoredEntry }
-  /** Comes once, last, and only when every byte before it is the one that was written. */
+  /** Yielded once, last, and only when every earlier byte is intact. */
   | {
       readonly item: 'end'
       readonly time: number
@@ -25,7 +25,7 @@ export type Item =
     }
 
 /**
- * Reads a backup. What is yielded before the item `end` may be from a file that is damaged: nothing of it may be used until then.
+ * Reads a backup. Items before `end` may come from a damaged file; use them only after `end`.
  *
  * @throws DamagedBackup naming the line
  */
@@ -107,7 +107,7 @@ class BackupReader {
     return { item: 'entry', partition: totals.partition, entry }
   }
 
-  /** There is no head in the file: the last event says what it was. */
+  /** Ends a partition. The file holds no head, so the last event gives it. */
   #finishPartition(): void {
     const last = this.#totals.at(-1)?.last ?? 0
     refuse([...this.#laws.take({ kind: 'head', last }), ...this.#laws.end()])

@@ -3,17 +3,17 @@ import { DamagedBackup, type Totals } from './format.ts'
 import { type Item, readBackup } from './read.ts'
 import { footerOf } from './write.ts'
 
-/** What was loaded is not what stands in the store. */
+/** The restored store differs from the backup. */
 export class LostInRestore extends Error {
   override readonly name = 'LostInRestore'
 }
 
 /**
- * Brings a backup back into an empty store: loads it, lets the store begin another epoch (S19), reads all of it again and compares. Only then anybody can
- * open the store; after a failure it is as empty as before.
+ * Restores a backup into an empty store: loads it, starts a new epoch (S19), reads all of it again and compares. Only
+ * then can a gateway open the store. After a failure it is empty again.
  *
- * @param signal ends it with its reason; who reads the source ends that
- * @throws DamagedBackup, LostInRestore, and what the store throws
+ * @param signal ends it with its reason; the reader of the source ends that
+ * @throws DamagedBackup, LostInRestore, and the store's errors
  */
 export async function restoreBackup(
   source: AsyncIterable<Uint8Array>,
@@ -33,7 +33,7 @@ export async function restoreBackup(
   return end.totals
 }
 
-/** Reads a backup to its end and forgets it. @throws DamagedBackup */
+/** Reads a backup to its end and discards it. @throws DamagedBackup */
 export async function verifyBackup(source: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of readBackup(source));
 }
@@ -49,7 +49,7 @@ async function load(
   throw new DamagedBackup('the file was cut off')
 }
 
-/** The same content is the same file: the store is written out once more, to nowhere, and has to end with the same line. */
+/** Compares by writing the store out again, to nowhere: equal content must give the same last line. */
 async function compare(
   restore: StoreRestore,
   { totals, footer }: Item & { item: 'end' },

@@ -12,22 +12,22 @@ import {
   type Totals,
 } from './format.ts'
 
-/** Where a backup is written to. */
+/** The target of a backup. */
 export interface Sink {
   write(text: string): Promise<void>
-  /** Where the next byte goes. */
+  /** Position of the next byte. */
   position(): number
-  /** Takes back what was written behind `position`. */
+  /** Truncates to `position`. */
   rewind(position: number): Promise<void>
 }
 
 export interface Written {
   readonly totals: readonly Totals[]
-  /** The last line: it stands for all of them. */
+  /** The last line, which covers all others. */
   readonly footer: string
 }
 
-/** The store breaks its own laws: what is in it cannot be promised to come back. */
+/** The store breaks its own laws, so its content may not restore. */
 export class UnsoundStore extends Error {
   override readonly name = 'UnsoundStore'
 }
@@ -35,10 +35,10 @@ export class UnsoundStore extends Error {
 const CHUNK_UNITS = 64 * 1024
 
 /**
- * Writes everything that is in a store, a partition at a time, each as it was at one moment. Partitions do not see one another, so they may
- * differ in that moment.
+ * Writes the whole store, a partition at a time, each at one moment. These moments may differ, because partitions do
+ * not see one another.
  *
- * @throws StoreMoved when a partition was never still, UnsoundStore when it breaks a law
+ * @throws StoreMoved when a partition kept changing, UnsoundStore when it breaks a law
  */
 export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Written> {
   const out = new HashedLines(sink)
@@ -54,7 +54,7 @@ export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Wr
   return { totals, footer }
 }
 
-/** Reads a store and forgets what it read: what its footer would be. */
+/** Reads a store, discards the content, and returns the footer of its backup. */
 export async function footerOf(archive: StoreArchive, signal?: AbortSignal): Promise<Written> {
   const nowhere: Sink = {
     write: async () => signal?.throwIfAborted(),
@@ -64,7 +64,7 @@ export async function footerOf(archive: StoreArchive, signal?: AbortSignal): Pro
   return writeBackup(archive, nowhere)
 }
 
-/** Undefined when nothing is in it. */
+/** Undefined for an empty partition. */
 async function writePartition(
   archive: StoreArchive,
   out: HashedLines,
@@ -84,7 +84,7 @@ async function writeOnce(
 ): Promise<Totals | undefined> {
   const totals = newTotals(partition)
   const laws = createLawCheck()
-  // A fault in a picture that was not still may be no fault: it counts only once the dump has ended well.
+  // Faults of a partition that changed may be false, so they count only once the dump has succeeded.
   const faults: string[] = []
   let empty = true
   for await (const entry of archive.dump(partition)) {
@@ -105,7 +105,7 @@ interface Mark {
   readonly hash: Hash
 }
 
-/** Lines on their way to a sink, in pieces of a good size, and the hash of all of them. */
+/** Buffers lines for a sink in large pieces, and hashes them. */
 class HashedLines {
   readonly #sink: Sink
   #hash = createHash('sha256')

@@ -1,20 +1,20 @@
 /**
- * Signs what evidence has grown to (docs/evidence.md): every second while something is written, at once after a thousand records, and a look at
- * all tenants now and then, for what another instance wrote before it died.
+ * Signs new evidence (docs/evidence.md): every second while records arrive, and at once after a thousand records. It
+ * also checks all tenants from time to time, for records that another instance wrote before it died.
  */
 export interface Checkpointer {
   /** A record of the tenant has become durable. */
   noted(tenant: string): void
-  /** Since when a record waits for its checkpoint, ms: 0 when none does. */
+  /** Age of the oldest record without a checkpoint, ms; 0 without such records. */
   lagMs(): number
-  /** Signs what is still to be signed, and ends. */
+  /** Signs the remaining records, and stops. */
   close(): Promise<void>
 }
 
 export interface CheckpointerOptions {
-  /** Signs what the tenant's evidence has grown to, or a good part of it: then there is `more`. */
+  /** Signs the tenant's new evidence. `more` is true when one checkpoint could not cover it. */
   readonly make: (tenant: string) => Promise<{ readonly more: boolean }>
-  /** Everybody who may have evidence. */
+  /** All tenants that may have evidence. */
   readonly tenants: () => Promise<readonly string[]>
   readonly now: () => number
   readonly everyMs: number
@@ -22,7 +22,7 @@ export interface CheckpointerOptions {
 }
 
 const AT_ONCE_RECORDS = 1_000
-/** In rounds. */
+/** The number of rounds between two checks of all tenants. */
 const LOOK_AT_ALL_EVERY = 60
 
 interface Unsigned {
@@ -37,7 +37,10 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
 
-  /** What is noted while it is signed waits for the next time. True when there is more than one checkpoint takes. */
+  /**
+   * Signs a tenant's evidence. Records noted meanwhile wait for the next time. True when one checkpoint could not cover
+   * all.
+   */
   async function sign(tenant: string): Promise<boolean> {
     const taken = unsigned.take(tenant)
     try {
@@ -45,7 +48,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
       if (more) unsigned.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
       return more
     } catch (error) {
-      // what another instance or an earlier life of this one wrote may wait, too: until it was signed nobody can say that it does not
+      // records of another instance, or of an earlier run, may also wait: only a checkpoint rules that out
       unsigned.giveBack(tenant, taken ?? { since: options.now(), records: 0 })
       options.onError(error)
       return false
@@ -63,7 +66,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
     while (left.length > 0 && !closed) left = await inTurn(left, sign)
   }
 
-  /** One round at a time, and the next one a while after it. */
+  /** Runs one round at a time, with a pause in between. */
   function run(): void {
     clearTimeout(timer)
     running = running.then(round).then(() => {
@@ -88,7 +91,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   }
 }
 
-/** How much of each tenant waits for its checkpoint, and since when. */
+/** The unsigned records of each tenant, and the age of the oldest. */
 class UnsignedRecords {
   readonly #now: () => number
   readonly #of = new Map<string, Unsigned>()
@@ -97,7 +100,7 @@ class UnsignedRecords {
     this.#now = now
   }
 
-  /** Answers how many wait now. */
+  /** Returns the number of unsigned records. */
   add(tenant: string): number {
     const { since, records } = this.#of.get(tenant) ?? { since: this.#now(), records: 0 }
     this.#of.set(tenant, { since, records: records + 1 })
@@ -114,7 +117,7 @@ class UnsignedRecords {
     this.#of.set(tenant, { since, records: records + (this.#of.get(tenant)?.records ?? 0) })
   }
 
-  /** A list of its own: what fails is given back. */
+  /** A separate list, because failed tenants are given back. */
   tenants(): string[] {
     return Array.from(this.#of.keys())
   }
@@ -125,7 +128,7 @@ class UnsignedRecords {
   }
 }
 
-/** Answers whose evidence is more than one checkpoint takes. */
+/** Returns the tenants with more evidence than one checkpoint covers. */
 async function inTurn(
   tenants: readonly string[],
   sign: (tenant: string) => Promise<boolean>,

@@ -2,21 +2,24 @@ import { isUtf8 } from 'node:buffer'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { canonicalJson, leafHash } from '../domain/digest.ts'
 
-/** A line of an export (docs/evidence.md), as far as it can be read. */
+/** The readable parts of a line of an export (docs/evidence.md). */
 export interface ExportLine {
-  /** Hash of the text of the record; of the whole line where it is none of ours. */
+  /** Hash of the record's text; for a foreign line, of the whole line. */
   readonly leaf: string
-  /** That the line gives itself. */
+  /** The number in the line. */
   readonly number?: number
-  /** The record; absent unless it is written as RFC 8785 says. */
+  /** The record; absent unless it is in RFC 8785 form. */
   readonly record?: JsonObject
   /** The text of the record, byte for byte as it was stored. */
   readonly text?: string
-  /** What is wrong with it, in words, without its number. */
+  /** Faults of the line in words, without its number. */
   readonly faults: readonly string[]
 }
 
-/** The export is written so that the text of the record stands last, as it is stored. A commit id has 128 characters at the most, of six when escaped. */
+/**
+ * A line of an export, which ends with the text of the record as stored. A commit id has at most 128 characters, each
+ * of six when escaped.
+ */
 const LINE =
   /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","commit_id":"(?:[^"\\]|\\.){0,768}","record":(\{.*\})\}$/s
 
@@ -38,7 +41,7 @@ export function readExportLine(line: Buffer): ExportLine {
   }
 }
 
-/** How files begin that somebody has packed or converted after the export. */
+/** The first bytes of files that were packed or converted after the export. */
 const FILES: readonly (readonly [bytes: Buffer, what: string])[] = [
   [Buffer.of(0x1f, 0x8b), 'is the beginning of a file that gzip has packed: unpack it first'],
   [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'is the beginning of a file that zstd has packed: unpack it first'],
@@ -60,7 +63,7 @@ function noLine(text: string): string {
   return 'is not a line of `countersign evidence export`'
 }
 
-/** The record that the text is; undefined unless it is written as RFC 8785 says. */
+/** The record in the text; undefined unless it is in RFC 8785 form. */
 export function recordIn(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue

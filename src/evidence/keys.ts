@@ -9,7 +9,7 @@ export function openByAny(note: string, verifierKeys: readonly string[]): Checkp
   return undefined
 }
 
-/** What is said of a note that none of the keys has signed. Of another log the checkpoint may be a good one: a file was taken for another. */
+/** The fault of a note that none of these keys signed. When it names another log, two files may have been mixed up. */
 export function unsigned(note: string, [verifierKey = '']: readonly string[]): string {
   if (note.includes('\r\n')) return 'has carriage returns: the file was converted after it was written'
   const [origin = ''] = note.split('\n', 1)
@@ -19,7 +19,7 @@ export function unsigned(note: string, [verifierKey = '']: readonly string[]): s
   return `is of \`${origin}\`, and the key of \`${name}\``
 }
 
-/** The origin of a log ends with its tenant (docs/decisions/0016-checkpoints.md). */
+/** The tenant in the origin of a log, which ends with it (docs/decisions/0016-checkpoints.md). */
 export function tenantOf(origin: string | undefined): string | undefined {
   return /^countersign\/[^/]+\/([^/]+)$/.exec(origin ?? '')?.[1]
 }

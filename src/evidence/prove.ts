@@ -8,13 +8,13 @@ import { readExportLine, recordIn } from './export-line.ts'
 import { openByAny } from './keys.ts'
 import { LONGEST_LINE_BYTES } from './verify.ts'
 
-/** Something that cannot be proved, in words. */
+/** The reason that a record cannot be proved, in words. */
 export class NotProved extends Error {
   override readonly name = 'NotProved'
 }
 
 export interface Wanted {
-  /** Of the record, from 1. */
+  /** Number of the record, from 1. */
   readonly number: number
   /** A checkpoint that covers it, as a signed note. */
   readonly note: string
@@ -22,8 +22,8 @@ export interface Wanted {
 }
 
 /**
- * A proof for one record of an export (docs/evidence.md, inclusion), to be shown to somebody who has the key of the log and must not see the others:
- * a C2SP tlog-proof with the record in it.
+ * A proof of one record of an export (docs/evidence.md, inclusion): a C2SP tlog-proof with the record in it. It is for
+ * a reader who has the key of the log and must not see the other records.
  *
  * @throws NotProved when the checkpoint is not of this key, does not cover the record, or was signed over other records
  */
@@ -47,7 +47,7 @@ interface Export {
   readonly path: readonly string[]
 }
 
-/** Reads no further than the checkpoint goes, and keeps nothing but frontiers. */
+/** Reads up to the end of the checkpoint, in constant memory: it keeps only frontiers. */
 async function read(source: AsyncIterable<Uint8Array>, place: LeafPlace): Promise<Export> {
   const beside = pathRanges(place).map((range) => ({ ...range, tree: EMPTY_TREE }))
   let whole: MerkleTree = EMPTY_TREE
@@ -80,11 +80,11 @@ export interface Proved {
   readonly number: number
   /** The record, byte for byte. */
   readonly record: string
-  /** What covers it. */
+  /** The checkpoint that covers it. */
   readonly checkpoint: Checkpoint
 }
 
-/** What a proof proves to whoever has the key of the log. @throws NotProved */
+/** The content that a proof proves to a holder of the log's key. @throws NotProved */
 export function openProof(text: string, verifierKeys: readonly string[]): Proved {
   const proof = readLogProof(text)
   if (proof === undefined) throw new NotProved('this is no tlog-proof with a record in it')

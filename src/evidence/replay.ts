@@ -8,29 +8,30 @@ import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledg
 import { readEvent, type ReadEvent } from '../events/read-event.ts'
 import { LawBroken, requireThat } from '../events/require.ts'
 
-/** What the records tell of a tenant, from the first on. */
+/** A tenant's state after all of its records. */
 export interface Story {
-  /** Calls that policy answered at once. */
+  /** The number of calls that policy answered at once. */
   readonly allowed: number
   readonly rejected: number
-  /** Threads by what has become of them. */
+  /** The number of threads by status. */
   readonly threads: Readonly<Record<ThreadStatus, number>>
-  /** Of the approved ones: those whose proof was redeemed. */
+  /** Approved threads whose proof was redeemed. */
   readonly redeemed: number
 }
 
-/** What the records tell of a thread. */
+/** A thread's state after all of its records. */
 export interface ThreadStory {
   readonly status: ThreadStatus
   readonly revision: number
   readonly redeemed: boolean
-  /** One of its records cannot have happened: nothing more is known of it. */
+  /** One of its records is impossible; later states are unknown. */
   readonly broken: boolean
 }
 
 /**
- * Lives through everything again that evidence tells (docs/evidence.md, completeness): every thread by the table that the gateway itself moves it by, and
- * with it who may act, votes, proofs and freezes. What was left out, invented, or put into another order shows in what follows from it.
+ * Replays every record of evidence (docs/evidence.md, completeness) against the gateway's own table of transitions. It
+ * also replays credentials, votes, proofs and freezes. A removed, invented or moved record contradicts the records that
+ * depend on it.
  */
 export class Replay {
   readonly #ledger: Ledger = emptyLedger()
@@ -38,7 +39,10 @@ export class Replay {
   #latest = 0
   #tenant: string | undefined
 
-  /** What is wrong with the next record, in words; undefined when it follows from those before. What can be lived through of it is, so that what follows is not blamed. */
+  /**
+   * The fault of the next record, in words; undefined when it follows from the earlier ones. The possible part of a
+   * faulty record is entered, so that later records are not blamed.
+   */
   take(value: JsonValue): string | undefined {
     const { due } = this.#ledger
     delete this.#ledger.due
@@ -61,7 +65,7 @@ export class Replay {
     return (missing ?? impossible ?? untimely)?.message
   }
 
-  /** What is missing at the end. */
+  /** The fault of a missing record at the end. */
   end(): string | undefined {
     const { due } = this.#ledger
     return (
@@ -101,16 +105,16 @@ export class Replay {
     )
   }
 
-  /** The store's clock never goes back; a record has the time at which its commit was begun. */
+  /** Requires the record's time, the begin of its commit, to fit: the store's clock never runs backwards. */
   #requireTime({ at }: ReadEvent): void {
     const latest = this.#latest
     const follows = at + OUT_OF_ORDER_MS >= latest
-    // one that was of the future is told once, and not by all that come after it
+    // a record from the future is reported once, not again by every later record
     this.#latest = follows ? Math.max(latest, at) : at
     requireThat(follows, `a record before it is of ${new Date(latest).toISOString()}`)
   }
 
-  /** What was done without a credential was done all the same: what comes after rests on it. */
+  /** Applies the laws. An act without a credential still takes effect, because later records depend on it. */
   #live(record: ReadEvent, kind: EventKind): LawBroken | undefined {
     const { thread = '', actor } = record
     const unproved = this.#once(`${actor.kind}:${actor.id}`, () => requireCredential(this.#ledger, record))
@@ -142,7 +146,7 @@ function requireKind({ type }: ReadEvent): EventKind {
   return kind
 }
 
-/** Neither a part of the gateway nor the admin key has another name, least of all that of a person. */
+/** Requires a known actor: a part of the gateway and the admin key each have one fixed name. */
 function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): void {
   const who = kind === 'gateway' ? `gateway:${id}` : kind
   requireThat(
@@ -156,7 +160,7 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
   )
 }
 
-/** Each member is one of the kind. A member that is missing is left to the law. */
+/** Requires each member to be of its kind. The law handles missing members. */
 function requireDetails({ details }: ReadEvent, kind: EventKind): void {
   for (const [name, value] of Object.entries(details)) {
     const field = Object.hasOwn(kind.details, name) ? kind.details[name] : undefined
@@ -172,7 +176,7 @@ function requireDue({ type, thread }: ReadEvent, due: Ledger['due']): void {
   )
 }
 
-/** The law that is broken, when one is. */
+/** The law that `laws` breaks, or undefined. */
 function brokenBy(laws: () => void): LawBroken | undefined {
   try {
     laws()
@@ -183,5 +187,5 @@ function brokenBy(laws: () => void): LawBroken | undefined {
   }
 }
 
-/** Much more than a commit may take. */
+/** Far more time than a commit may take. */
 export const OUT_OF_ORDER_MS = 5 * 60_000

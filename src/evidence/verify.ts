@@ -11,24 +11,28 @@ import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
 
-/** What an auditor brings beside the export: nothing of it comes from the gateway at the time of the check. */
+/** The auditor's own data beside the export; nothing of it comes from the gateway at the time of the check. */
 export interface Proofs {
-  /** C2SP signed notes that were kept. */
+  /** Kept C2SP signed notes. */
   readonly notes: readonly string[]
-  /** The verifier keys that were kept: of when the log was new, and of each rotation since. */
+  /** Kept verifier keys: the first of the log, and one for each rotation since. */
   readonly verifierKeys: readonly string[]
   /** `Countersign-Evidence` headers that agents kept: `<number>:<leaf hash>`. */
   readonly receipts: readonly string[]
-  /** The newest checkpoint was signed at this moment or later, ms since 1970; anything goes when absent. */
+  /** The earliest accepted signing time of the newest checkpoint, ms since 1970; any time when absent. */
   readonly freshSince?: number
-  /** With it: at this moment or before, because one of the future would be new for ever. */
+  /** With it: the latest accepted time, because a checkpoint from the future would never go stale. */
   readonly freshUntil?: number
 }
 
 /**
- * What can be wrong with evidence (docs/evidence.md). `signature`: who signed the checkpoints; `integrity`: each record is what was stored; `inclusion`: the
- * records are those that were signed, and that receipts speak of; `consistency`: there is one history; `completeness`: nothing is missing or invented in it;
- * `freshness`: it is new enough.
+ * The properties of evidence that can fail (docs/evidence.md):
+ * - `signature`: the keys signed the checkpoints
+ * - `integrity`: each record has its stored bytes
+ * - `inclusion`: checkpoints and receipts match the records
+ * - `consistency`: there is one history
+ * - `completeness`: no record is missing or invented
+ * - `freshness`: the evidence is new enough
  */
 export const PROPERTIES = [
   'signature',
@@ -42,34 +46,37 @@ export type Property = (typeof PROPERTIES)[number]
 
 export interface Fault {
   readonly property: Property
-  /** In words. */
+  /** The fault in words. */
   readonly text: string
 }
 
 export interface Verdict {
-  /** What is wrong; nothing when the evidence holds. */
+  /** The faults; empty when the evidence holds. */
   readonly faults: readonly Fault[]
-  /** How many more there are. */
+  /** The number of further faults. */
   readonly omitted: number
   readonly records: number
-  /** The newest checkpoint that the export agrees with. */
+  /** The newest checkpoint that matches the export. */
   readonly signed?: Checkpoint
-  /** Records after it: only receipts speak for them. */
+  /** The number of records after it, which only receipts confirm. */
   readonly unsigned: number
-  /** Every record could be read, stands in its place, and was lived through. */
+  /** True when every record was readable, in its place, and replayed. */
   readonly whole: boolean
-  /** What the records tell, as far as they were lived through. */
+  /** The state after the replayed records. */
   readonly story: Story
 }
 
-/** And the first of each property, however many there are of others: none seems to hold that does not. */
+/**
+ * Limits the list of faults. The first fault of each property is always listed, so that no failed property seems to
+ * hold.
+ */
 const MOST_FAULTS = 100
-/** A record has 16 Mi code units at the most, of three bytes each, and little stands beside it. */
+/** A record has at most 16 Mi code units, of three bytes each, and the rest of a line is short. */
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 /**
- * Checks an export of one tenant's evidence, from its first record on (docs/evidence.md), offline. Checkpoints that all agree with one export agree with
- * each other.
+ * Checks an export of one tenant's evidence offline, from its first record (docs/evidence.md). Checkpoints that all
+ * match one export match each other.
  */
 export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: Proofs): Promise<Verdict> {
   const check = new EvidenceCheck(proofs)
@@ -85,23 +92,23 @@ export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: 
 class EvidenceCheck {
   readonly #faults: Fault[] = []
   readonly #replay = new Replay()
-  /** No record is missing so far, and each could be read: behind that the rest would contradict itself for no other reason. */
+  /** False after a missing or unreadable record. Replay stops there, because all later records would seem wrong. */
   #isWhole = true
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
-  /** By how many records they cover: of years there are thousands, and each record is held against them. */
+  /** Checkpoints by their size, because years make thousands, and each record is checked against them. */
   readonly #signedAt = new Map<number, Checkpoint[]>()
-  /** Leaf hashes that receipts name, by the number of the record. */
+  /** Leaf hashes of receipts, by the number of the record. */
   readonly #receipts = new Map<number, string[]>()
   readonly #fresh: { readonly since: number; readonly until: number }
   #omitted = 0
-  /** Of the file. */
+  /** The line of the file. */
   #line = 0
   #tree: MerkleTree = EMPTY_TREE
-  /** Number that the last line gave itself. */
+  /** The number in the last line. */
   #number = 0
   #signed: Checkpoint | undefined
-  /** The latest time that a record tells, ms since 1970. */
+  /** The latest time of a record, ms since 1970. */
   #latest = -Infinity
 
   constructor({
@@ -126,7 +133,7 @@ class EvidenceCheck {
     this.#compare()
   }
 
-  /** A line without anything in it is none of an export, and counts as a line all the same: its place is where an editor shows it. */
+  /** Takes a line. A blank line is no record, but is counted, so that line numbers match an editor's. */
   take(bytes: Buffer): void {
     this.#line += 1
     if (bytes.length === 0) return
@@ -174,7 +181,7 @@ class EvidenceCheck {
     else this.#omitted += 1
   }
 
-  /** Keys of two logs would let one stand for the other. */
+  /** The tenant of the keys. Keys of two logs are refused, because one log could pass for the other. */
   #tenantOf(verifierKeys: readonly string[]): string | undefined {
     const [first, ...others] = verifierKeys.map((key) => readVerifierKey(key)?.name)
     const tenant = tenantOf(first)
@@ -191,7 +198,7 @@ class EvidenceCheck {
     this.#receipts.set(Number(number), [...(this.#receipts.get(Number(number)) ?? []), hash])
   }
 
-  /** Of two that were signed for the same number of records, one is of another history. */
+  /** Compares checkpoints of equal size: a different root means another history. */
   #compareEachOther(): void {
     const roots = new Map<number, string>()
     for (const { size, root } of this.#checkpoints) {
@@ -214,7 +221,7 @@ class EvidenceCheck {
     }
   }
 
-  /** What is signed is there already, by the same clock. */
+  /** Requires the checkpoint to be no older than its records, by the same clock. */
   #fits(checkpoint: Checkpoint): void {
     this.#signed = later(this.#signed, checkpoint)
     const { size, at } = checkpoint
@@ -240,14 +247,14 @@ class EvidenceCheck {
     if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }
 
-  /** One record that is missing, or too many, is one fault and not one for each record after it. */
+  /** Reports a missing or extra record once, not for every later record. */
   #follow(number: number, due: number): void {
     if (number !== due && number !== this.#number + 1)
       this.#fault('completeness', `record ${number} stands where ${due} is due`)
     this.#number = number
   }
 
-  /** What is no time, as 99 hours, is neither: it is held against both. */
+  /** Checks freshness. An invalid time, such as 99 hours, fails both bounds. */
   #lookAtTime(): void {
     const { since, until } = this.#fresh
     if (since === -Infinity) return
@@ -263,12 +270,12 @@ class EvidenceCheck {
   }
 }
 
-/** The one over more records; of two over the same, the one that was signed later. */
+/** The larger checkpoint; of equal sizes, the one signed later. */
 function later(one: Checkpoint | undefined, other: Checkpoint): Checkpoint {
   return one !== undefined && one.size === other.size && one.at > other.at ? one : other
 }
 
-/** What is no time is told by the replay. */
+/** The time of a record; replay reports an invalid one. */
 function timeOf({ at }: JsonObject): number {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
   return Number.isNaN(time) ? -Infinity : time
