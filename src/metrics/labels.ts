@@ -3,12 +3,12 @@ import { SIGN_IN_PROBLEMS, type SignInProblem } from '../contract/sign-in-proble
 import { RISKS, VERDICTS } from '../domain/decision.ts'
 import { BUDGET_NAMES } from '../domain/budget.ts'
 
-/** What the labels of the metrics may hold. Every set is closed, or bounded by its metric's `atMost`. */
+/** Label values of the metrics. Every set is closed, or bounded by its metric's `atMost`. */
 
-/** Names that come with the bundle or with the routes, and are not known before. */
+/** Names from the bundle or the routes, unknown in advance. */
 export interface OpenSet {
   readonly from: 'tools' | 'rules' | 'groups' | 'routes' | 'release' | 'bundle'
-  /** For docs/metrics.md. */
+  /** Text for docs/metrics.md. */
   readonly says: string
 }
 
@@ -16,7 +16,7 @@ export type LabelSet = readonly string[] | OpenSet
 
 export const isOpen = (set: LabelSet): set is OpenSet => !Array.isArray(set)
 
-/** What stands for everything that has no series of its own. */
+/** Replaces every value without a series of its own. */
 export const OTHER = '_other'
 
 export const TOOLS: OpenSet = { from: 'tools', says: 'a tool with a contract in the bundle in force' }
@@ -33,15 +33,15 @@ export const PROBLEMS: readonly ErrorCode[] = CODES
 
 const SUCCESSES = ['200', '201', '204', '302', '303', '304']
 const REFUSALS = new Set(CODES.map((code) => String(ERRORS[code].status)))
-/** Every status that the gateway gives. */
+/** All statuses of answers. */
 export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
 
-/** What is spent: a budget, or the disk. */
+/** Exhaustible things: the budgets, and the disk. */
 export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
 export const METHODS = ['GET', 'POST', 'DELETE', OTHER] as const
 
-/** Why a call was rejected: by a rule, because none fits, or by one of the codes that stand where a rule's id would. */
+/** Reasons of rejections: a rule, no matching rule, or a code in place of a rule's id. */
 export const REJECTION_REASONS = [
   'rule',
   'unmatched',
@@ -54,7 +54,7 @@ export const REJECTION_REASONS = [
   OTHER,
 ] as const
 
-/** How a review ended. `uncollected`: it was approved, and no agent asked in time. */
+/** Ends of a review. `uncollected`: approved, but no agent collected it in time. */
 export const REVIEW_ENDS = [
   'approved',
   'rejected',
@@ -64,10 +64,10 @@ export const REVIEW_ENDS = [
   'frozen',
 ] as const
 
-/** What a call was when its agent withdrew it. */
+/** States in which an agent withdraws a call. */
 export const WITHDRAWN_FROM = ['pending_review', 'changes_requested', 'approved'] as const
 
-/** Why an approval no longer held when the agent came for it. */
+/** Reasons that an approval no longer held when the agent collected it. */
 export const REVOCATIONS = ['policy_changed', 'reviewer_removed', 'store_changed', 'frozen', OTHER] as const
 
 export const SIGN_IN_RESULTS: readonly ('ok' | 'refused' | SignInProblem)[] = [
@@ -76,7 +76,7 @@ export const SIGN_IN_RESULTS: readonly ('ok' | 'refused' | SignInProblem)[] = [
   ...(Object.keys(SIGN_IN_PROBLEMS) as SignInProblem[]),
 ]
 
-/** The class of an answer, or why there was none. */
+/** The class of an answer, or the reason that none arrived. */
 export const DELIVERY_CODES = [
   '1xx',
   '2xx',

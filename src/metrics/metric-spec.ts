@@ -9,13 +9,13 @@ import type { LabelSet } from './labels.ts'
 export interface MetricSpec {
   readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly name: string
-  /** What is counted or measured. */
+  /** The unit of the count or measurement. */
   readonly unit: string
   readonly help: string
   readonly labels: Readonly<Record<string, LabelSet>>
   readonly buckets?: readonly number[]
-  /** Most series; only where a label is open, else the product of the closed sets says it. */
+  /** The most series; only with an open label, otherwise it is the product of the closed sets. */
   readonly atMost?: number
-  /** What an exemplar of it names. */
+  /** The id in an exemplar. */
   readonly exemplar?: 'trace_id' | 'thread_id'
 }

@@ -4,7 +4,7 @@ import type { MetricSpec } from './metric-spec.ts'
 
 /** From five seconds to seven days. */
 const HUMAN = [5, 30, 60, 300, 900, 1_800, 3_600, 14_400, 28_800, 86_400, 259_200, 604_800]
-/** What nobody can have read stands below 2.5 s. */
+/** Times below 2.5 s are too short to read anything. */
 const ATTENTION = [1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 
 export const REVIEW_METRICS = {

@@ -11,7 +11,10 @@ import {
 import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
-/** Half a second: where a slow store becomes a ticket (deploy/prometheus/alerts.yaml). Between bounds that are farther apart a quantile is a guess. */
+/**
+ * Half a second is the bound at which a slow store raises an alert (deploy/prometheus/alerts.yaml). Quantiles between
+ * wider bounds are guesses.
+ */
 const STORE_CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 const CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 60]
 

@@ -5,12 +5,14 @@ import { REVIEW_METRICS } from './table-reviews.ts'
 import { SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service.ts'
 
 /**
- * Every metric of the gateway. Names are base units with the prefix `countersign_`; counters end in `_total`. No label ever holds a task, thread,
- * agent, reviewer or tenant, and all of them together are never more than `MAX_SAMPLES`, whatever agents send and bundles hold.
+ * Every metric of the gateway. Names are base units with the prefix `countersign_`; counters end in `_total`. No label
+ * ever holds a task, thread, agent, reviewer or tenant. The total never exceeds `MAX_SAMPLES`, whatever agents send and
+ * bundles hold.
  *
- * A new metric is a row here, a panel in grafana/src/, and what counts it: docs/metrics.md is made from the table.
+ * A new metric needs a row here, a panel in grafana/src/, and code that counts it. docs/metrics.md is generated from
+ * the table.
  *
- * For docs/metrics.md every metric stands in one area.
+ * Areas group the metrics in docs/metrics.md.
  */
 export const AREAS = {
   'Decisions and policy': DECISION_METRICS,
@@ -36,23 +38,23 @@ export type MetricOf<K extends MetricSpec['kind']> = {
 }[MetricName]
 type ValueOf<S> = S extends readonly (infer V)[] ? V : string
 
-/** The labels of a metric, each with the values that the table gives it. */
+/** The labels of a metric, each with its values of the table. */
 export type LabelsOf<N extends MetricName> = {
   readonly [L in keyof (typeof METRICS)[N]['labels']]: ValueOf<(typeof METRICS)[N]['labels'][L]>
 }
 
-/** Counts what becomes evidence (src/events/); the exemplar comes from the record. */
+/** Counts evidence records (src/events/); the exemplar comes from the record. */
 export interface Meter {
   count<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>): void
   observe<N extends MetricOf<'histogram'>>(name: N, labels: LabelsOf<N>, value: number): void
 }
 
-/** What one instance shows at the most, Node's own metrics included. */
+/** The most samples of one instance, including Node's own metrics. */
 export const MAX_SAMPLES = 5_000
-/** Of which Node's own are less than this. */
+/** The most samples of Node's own metrics. */
 export const NODE_SAMPLES = 200
 
-/** Series in which only closed sets differ: one for each combination of their values. */
+/** The number of series over closed sets: one for each combination of their values. */
 export function closedSeries({ labels }: MetricSpec): number {
   return Object.values(labels).reduce((all, set) => all * (isOpen(set) ? 1 : set.length), 1)
 }

@@ -5,19 +5,19 @@
  */
 const LINE_END = 0x0a
 
-/** A line without its end, and whether it had one: the last one of a file that was cut off has none. */
+/** A line without its end. `ended` is false for the last line of a truncated file. */
 export interface Line {
   readonly bytes: Buffer
   readonly ended: boolean
 }
 
-/** A line is longer than any can be. What reads on would only fill memory. */
+/** A line exceeds the limit; reading on would only fill memory. */
 export class LongLine extends Error {
   override readonly name = 'LongLine'
 }
 
 /**
- * Lines of bytes, however they arrive, of `mostBytes` each at the most. Not by node:readline, which takes other characters for line ends, too.
+ * Splits bytes into lines of at most `mostBytes`. node:readline also splits at other characters.
  *
  * @throws LongLine after the lines before it
  */

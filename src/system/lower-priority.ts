@@ -2,18 +2,19 @@ import { readdirSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
 
 const LOWEST_PRIORITY = constants.priority.PRIORITY_LOW
-/** To the system calls 0 is who calls: on Linux the thread, elsewhere the process. */
+/** The caller: system calls read 0 as the thread on Linux, elsewhere as the process. */
 const CALLER = 0
 
 /**
- * Lets the gateway's event loop go first where it shares a core with the calling thread, by so many steps of `nice`: 5 leave a third of a core that two
- * want, 12 a fifteenth. Where a thread has no priority of its own, which is everywhere but on Linux, nothing is done.
+ * Gives the event loop priority over the calling thread on a shared core, by this many steps of `nice`. With 5 steps
+ * the thread keeps a third of a contended core, with 12 a fifteenth. Only Linux has priorities for threads; elsewhere
+ * it does nothing.
  */
 export function giveWay(steps: number): void {
   if (process.platform === 'linux') lower(CALLER, steps)
 }
 
-/** The same for a whole process: all threads that it has, and so all that they will start. */
+/** The same for a whole process: its threads, and the threads that they start. */
 export function giveWayAsProcess(steps: number): void {
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [CALLER]
   for (const thread of threads) lower(thread, steps)
@@ -23,6 +24,6 @@ function lower(thread: number, steps: number): void {
   try {
     setPriority(thread, Math.min(getPriority(thread) + steps, LOWEST_PRIORITY))
   } catch {
-    // Not permitted here, or gone: the work is none the worse, only in the way.
+    // not permitted, or the process has ended: the work is unaffected, but delays others
   }
 }

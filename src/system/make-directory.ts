@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a directory, and those above it that are missing; one that is there is left as it is. For `mkdirSync` with `recursive`, ENOENT always means that
- * a parent is missing: below one in which nothing can be made and which says so by ENOENT (an automounter's, /proc) it goes round for ever, without a
- * turn for timers or signals.
+ * Makes a directory and its missing parents; an existing one is unchanged. `mkdirSync` with `recursive` always takes
+ * ENOENT for a missing parent. Below a directory that refuses entries with ENOENT (an automounter's, /proc), it loops
+ * forever and blocks timers and signals.
  *
- * @throws NodeJS.ErrnoException; EEXIST for what is there and no directory, ENOENT for a link that leads nowhere
+ * @throws NodeJS.ErrnoException; EEXIST for an existing file, ENOENT for a dangling link
  */
 export function makeDirectory(path: string, mode = 0o777): void {
   const parent = dirname(resolve(path))

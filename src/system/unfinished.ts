@@ -11,14 +11,14 @@ import { join } from 'node:path'
 import { makeDirectory } from './make-directory.ts'
 
 /**
- * Undecided calls, kept from one process to the next: a model that repeats its call must not ask reviewers twice. Each call is one file that holds the
- * id of its thread. It is named `<key>.<id>` while no process has it, and `<key>.<id>.<pid>` while that process waits. Each step renames the file
- * atomically, so only one process has a call.
+ * Undecided calls, kept from one process to the next: a model that repeats its call must not ask reviewers twice. Each
+ * call is one file that holds the id of its thread. It is named `<key>.<id>` while no process has it, and
+ * `<key>.<id>.<pid>` while that process waits. Each step renames the file atomically, so only one process has a call.
  */
 export interface Unfinished {
-  /** An id that an unfinished call with this key left, the oldest first; no other process gets the same. */
+  /** The oldest id that an unfinished call with this key left; no other process receives the same. */
   take(key: string): string | undefined
-  /** The thread of a call that this process has; undefined where no thread was noted. */
+  /** The thread of a call of this process; undefined when no thread was noted. */
   threadOf(key: string, id: string): string | undefined
   /** The call waits for reviewers in `thread`: when this process dies, the next call with this key continues it. */
   hold(key: string, id: string, thread?: string): void
@@ -29,19 +29,22 @@ export interface Unfinished {
 }
 
 export interface UnfinishedParts {
-  /** Made when it is not there. What it throws is noted like every other fault. */
+  /** Creates the directory when it is missing. An error is noted like every other fault. */
   readonly directory: () => string
-  /** How long a call is kept, ms: no longer than the gateway knows what its id was for. */
+  /** Retention of a call, ms: no longer than the gateway remembers its id. */
   readonly keptMs: number
   /** ms since 1970. */
   readonly now: () => number
-  /** Gets each fault. None stops a call: people are asked again. */
+  /** Receives each fault. A fault never stops a call: reviewers are asked again. */
   readonly note: (text: string) => void
 }
 
 const NAME = /^([0-9a-f]{64})\.([0-9a-f-]{36})(?:\.([1-9][0-9]{0,9}))?$/
 const THREAD = /^thr_[\w-]{1,100}$/
-/** What this process holds. A file with its number that is not here is of an earlier process with the same number. */
+/**
+ * Files that this process holds. A file with its number that is not here belongs to an earlier process with the same
+ * number.
+ */
 const held = new Set<string>()
 
 export function openUnfinished({ directory, keptMs, now, note }: UnfinishedParts): Unfinished {
@@ -73,7 +76,7 @@ export function openUnfinished({ directory, keptMs, now, note }: UnfinishedParts
         return held.delete(heldPath(place, key, id))
       }) ?? false,
     end: (key, id) => {
-      // most calls never wait: they cost no look at the disk
+      // most calls never wait, so they need no disk access
       if (held.size > 0) inDirectory((place) => endIn(heldPath(place, key, id)))
     },
   }
@@ -83,7 +86,7 @@ function heldPath(directory: string, key: string, id: string): string {
   return join(directory, `${key}.${id}.${process.pid}`)
 }
 
-/** Undefined for a file that says none: of an earlier version, or of a call that the gateway never answered. */
+/** The thread in a file; undefined for a file of an earlier version, or of a call that the gateway never answered. */
 function threadIn(path: string): string | undefined {
   if (!held.has(path)) return undefined
   return THREAD.exec(readFileSync(path, 'utf8'))?.[0]
@@ -93,7 +96,10 @@ function endIn(path: string): void {
   if (held.delete(path)) succeeds(() => unlinkSync(path))
 }
 
-/** Whoever else could write there would choose which calls are the same. @throws Error */
+/**
+ * The directory, checked to be ours: another user who could write there could decide which calls are equal.
+ * @throws Error
+ */
 function ownDirectory(directory: string): string {
   makeDirectory(directory, 0o700)
   const { mode, uid } = statSync(directory)
@@ -102,7 +108,7 @@ function ownDirectory(directory: string): string {
   return directory
 }
 
-/** What is from the future is of a clock that was set back: its age is unknown, and it counts as old. */
+/** Takes an id. A file from the future (after the clock was set back) counts as old, because its age is unknown. */
 function takeIn(directory: string, key: string, isOld: (since: number) => boolean): string | undefined {
   const free = readdirSync(directory)
     .flatMap((file) => unfinishedIn(directory, file))
@@ -121,7 +127,7 @@ interface Left {
   readonly since: number
 }
 
-/** Nothing for what is not ours, or is gone by now. */
+/** The call of a file; empty for a foreign file, or one that has vanished. */
 function unfinishedIn(directory: string, file: string): Left[] {
   const [, key, id, pid] = NAME.exec(file) ?? []
   const path = join(directory, file)
@@ -130,7 +136,7 @@ function unfinishedIn(directory: string, file: string): Left[] {
   return [{ path, key, id, pid: pid === undefined ? undefined : Number(pid), since }]
 }
 
-/** Whether a process that runs waits for it. */
+/** True when a running process waits for it. */
 function isHeld({ path, pid }: Left): boolean {
   if (pid === undefined) return false
   return pid === process.pid ? held.has(path) : isRunning(pid)
@@ -141,21 +147,21 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // without a right to send it a signal, too, it is there
+    // EPERM also means that the process exists
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 
 function taken(directory: string, { path, key, id }: Left): boolean {
   const own = heldPath(directory, key, id)
-  // before the name changes: no other call of this process may take it for one of a dead process
+  // before the rename, so that no other call of this process takes it for a dead process's
   held.add(own)
   if (path === own || succeeds(() => renameSync(path, own))) return true
   held.delete(own)
   return false
 }
 
-/** Whether it was we who did it, and no other process before us. */
+/** True when this process did the work, and no other process before it. */
 function succeeds(work: () => void): boolean {
   try {
     work()
