@@ -42,7 +42,8 @@ export interface Plan<T> {
 }
 
 /**
- * A guard of the caller's credential record, which never changes until it is deleted. When it fails, the request ends.
+ * A guard of the caller's credential record, which never changes until it is deleted. When it fails, the caller is
+ * unauthenticated.
  */
 export interface ProofGuard extends RecordGuard {
   readonly proof: true

@@ -3,17 +3,17 @@ import { STORE_LIMITS } from '../store.ts'
 /*
  * Keys of the embedded store. Compared byte by byte they have the order of their parts:
  *
- *   'e' partition number            an event
+ *   'e' partition number               an event
  *   'i' partition index score member   an index entry
- *   'l' partition limit             what was charged to a limit (S18)
- *   'm' partition index member      the score at which a member is (S15)
- *   'n' partition                   the number of the last event
- *   'r' partition type id           a record
- *   'z'                             the stamp: last time, store id, count of flights
+ *   'l' partition limit                the charges of a limit (S18)
+ *   'm' partition index member         the score of a member (S15)
+ *   'n' partition                      the number of the last event
+ *   'r' partition type id              a record
+ *   'z'                                the stamp: last time, store id, count of flights
  *
- * Text is one to three bytes per UTF-16 code unit and ends with 0, so its order is code unit order for every string there is
- * (S05); UTF-8 would sort astral characters after U+E000..U+FFFF. Code units 0 and 1 are escaped. Scores are doubles
- * with the sign bit turned, numbers are six bytes, both big-endian.
+ * Text is one to three bytes per UTF-16 code unit and ends with 0, so its order is code unit order for every string
+ * (S05). UTF-8 would sort astral characters after U+E000..U+FFFF. Code units 0 and 1 are escaped. Scores are doubles
+ * with the sign bit inverted, numbers are six bytes, both big-endian.
  */
 export const TAG = {
   event: 0x65,
