@@ -14,8 +14,8 @@ import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
 
 /*
- * What the votes of a thread amount to (docs/review-api.md): it is approved once every seat is filled. A vote fills seats; so does an escalation, and so does
- * a directory that knows a voter again.
+ * The effect of a thread's votes (docs/review-api.md): it is approved once every seat is filled. A vote fills a seat,
+ * and so may an escalation, or a directory that lists a voter again.
  */
 
 /** The thread approved, or undefined while a seat is empty. */
@@ -34,14 +34,14 @@ function approvedBy(thread: Thread, approval: Given): Thread {
 
 type Given = Required<Pick<Approval, 'at' | 'epoch' | 'seated'>>
 
-/** Who fills which seat of a waiting thread, by the votes that were cast; undefined while one is empty. */
+/** The reviewers in each seat of a waiting thread, by the votes so far; undefined while one is empty. */
 function seatedBy(thread: Thread, tenant: Tenant | undefined, now: number): Given['seated'] | undefined {
   if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return undefined
   const { met, seats } = quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at)
   return met ? seats.map(({ filledBy }) => filledBy) : undefined
 }
 
-/** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
+/** Charges the limits of an approval, even those without room, because a reviewer decided. Adds it to the history. */
 export function approving<T>(
   deps: Deps,
   snapshot: Snapshot | undefined,
@@ -51,7 +51,7 @@ export function approving<T>(
   if (thread.status !== 'approved' || thread.approval === undefined) return plan
   const { at, epoch } = thread.approval
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
-  // whoever approves guards the epoch of the approval
+  // the caller guards the epoch of the approval
   const noting = noteHistory(deps, snapshot, doer, { at, epoch })
   const charges = charge(thread.charges ?? [], at)
   return { ...plan, writes: [...(plan.writes ?? []), ...noting.writes, ...charges], landed: noting.landed }
@@ -64,7 +64,7 @@ const CLOSED_AS = {
   pending_review: undefined,
 } as const
 
-/** The record of what the votes have made of the thread; none while it waits. */
+/** The record of the votes' outcome; empty while the thread waits. */
 export function outcomeRecord(after: Thread, actor: Actor, at: number): EvidenceRecord[] {
   const type = CLOSED_AS[after.status]
   if (type === undefined) return []
@@ -78,8 +78,8 @@ export function outcomeRecord(after: Thread, actor: Actor, at: number): Evidence
 }
 
 /**
- * Now, when the seats of a waiting thread are found filled without another vote. Not by votes of another epoch of the store alone: it may have forgotten that
- * they were counted already, and what came of it (S19). Then somebody has to vote once more.
+ * The approval of a waiting thread whose seats were filled without another vote. Votes of another epoch are not enough:
+ * the store may have counted them already and forgotten the outcome (S19). Then one more vote is needed.
  */
 export async function filledNow(deps: Deps, thread: Thread): Promise<Given | undefined> {
   const at = deps.store.now()
@@ -89,7 +89,7 @@ export async function filledNow(deps: Deps, thread: Thread): Promise<Given | und
   return currentVotes(thread).at(-1)?.epoch === epoch ? { at, epoch, seated } : undefined
 }
 
-/** The plan that approves a thread whose seats were filled without another vote, whoever notices first: the timer, a poll or a reviewer who looks. */
+/** The plan that approves such a thread, for the first to notice: the timer, a poll or a reviewer's request. */
 export async function completion(
   deps: Deps,
   read: Versioned<Thread>,

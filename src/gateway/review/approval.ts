@@ -10,23 +10,24 @@ import type { RevisionRecord } from '../core/records.ts'
 import { callOf, decide } from '../agent/judge-call.ts'
 import { approversOf } from './approvers.ts'
 
-/** Why an approval no longer holds: the stable code that its message starts with. */
+/** The reason that an approval no longer holds: the stable code at the start of its message. */
 export interface Lapse {
   readonly code: LapseCode
   readonly sentence: string
 }
 
-/** What was promised in another epoch of the store may have been kept already, and forgotten. */
+/** An approval of another epoch of the store may have been used, and forgotten. */
 export const STORE_CHANGED: Lapse = {
   code: 'store_changed',
   sentence: 'the store was restarted, restored or taken over since the approval; ask for a new one',
 }
 
 /**
- * An approval is a promise of the past; before it is acted on, policy and people are asked again (docs/agent-api.md):
- * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
+ * Judges an approval again before it is acted on (docs/agent-api.md). It ends when the snapshot now rejects the action,
+ * or when a counted voter has lost the seat.
  *
- * @throws GatewayError `not_ready` while nothing can judge it (no bundle, a fault of the engine): the approval is neither used nor ended
+ * @throws GatewayError `not_ready` while it cannot be judged (no bundle, a fault of the engine): the approval is
+ * neither used nor ended
  */
 export async function lapseOf(
   deps: Deps,
@@ -37,7 +38,11 @@ export async function lapseOf(
   return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
 }
 
-/** @throws GatewayError `not_ready`: what people decided must not end because no bundle is in force yet */
+/**
+ * The snapshot in force.
+ *
+ * @throws GatewayError `not_ready` without a bundle, because that must not end a decision of reviewers
+ */
 export function requirePolicy(deps: Deps): Snapshot {
   const snapshot = deps.policies.current()
   if (snapshot) return snapshot
@@ -45,7 +50,7 @@ export function requirePolicy(deps: Deps): Snapshot {
 }
 
 /**
- * `decide` for a thread that people work on: a fault of the engine is no verdict, and ends nothing.
+ * `decide` for a thread under review: a fault of the engine is no verdict, and ends nothing.
  *
  * @throws GatewayError `not_ready`
  */
@@ -74,7 +79,10 @@ async function policyRefuses(
     : undefined
 }
 
-/** Would the snapshot in force reject the approved action (by rule, as unmatched, or because it no longer fits its contract)? */
+/**
+ * True when the snapshot in force would reject the approved action: by rule, as unmatched, or because it no longer fits
+ * its contract.
+ */
 async function refusedNow(
   deps: Deps,
   snapshot: Snapshot,
@@ -86,7 +94,7 @@ async function refusedNow(
   const caller = { tenant: thread.tenant, id: thread.agent }
   const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
-  // On the facts of then: by now the approval itself is part of the history, and charged.
+  // On the facts of its decision: by now the approval itself is in the history, and charged.
   const entry = snapshot.agentOf(thread.tenant, thread.agent)
   const history = revision.history ?? (await historyFor(deps, snapshot, { ...doer, entry }))
   const outcome = await judge(deps, snapshot, {

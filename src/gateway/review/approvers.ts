@@ -2,8 +2,8 @@ import { currentVotes, type Thread } from '../../domain/thread.ts'
 import type { ReviewerEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
 
 /**
- * The reviewers whose approvals of the current revision count today: in the directory, and not owners of the agent. Their groups are those of the directory,
- * or of the sign-in when it had its own.
+ * The reviewers whose approvals of the current revision still count: in the directory, and not owners of the agent.
+ * Their groups are those of the directory, or of the identity provider at sign-in.
  */
 export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
   const { interactive = false } = thread.requirement
@@ -16,7 +16,10 @@ export function approversOf(tenant: Tenant | undefined, thread: Thread): Reviewe
     })
 }
 
-/** Owners never vote on threads of their agents, unless the directory says so for that agent (docs/review-api.md). */
+/**
+ * True for an owner of the thread's agent. Owners never vote, unless the directory allows it for that agent
+ * (docs/review-api.md).
+ */
 export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: string): boolean {
   const agent = tenant?.agents.get(thread.agent)
   return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)

@@ -13,10 +13,11 @@ import { type Committed, type Plan, transact } from '../core/transact.ts'
 import { findThread, refuseObstacle } from './obstacles.ts'
 
 /**
- * Tells the others who is looking at a thread. A courtesy: it keeps nobody from voting, and ends by itself. Whoever may vote may claim.
+ * Claims a thread, so that other reviewers see who looks at it. A claim is a courtesy: every reviewer can still vote,
+ * and it expires. Anyone who may vote may claim.
  *
- * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `sign_in_required`, `already_claimed`,
- *   `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `sign_in_required`,
+ * `already_claimed`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function claim(
   deps: Deps,
@@ -42,13 +43,17 @@ export async function claim(
   })
 }
 
-/** Ends the caller's claim; another's stays. @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown` */
+/**
+ * Ends the caller's own claim.
+ *
+ * @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ */
 export async function release(deps: Deps, caller: Caller, thread_id: string): Promise<Committed<void>> {
   return transact(deps, caller.tenant, async () => {
     reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
     if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) {
-      // nothing is committed that would guard it
+      // no commit follows that would guard the key
       await keyInForce(deps, caller)
       return { answer: undefined }
     }

@@ -7,7 +7,7 @@ import type { Plan } from '../core/transact.ts'
 import type { Actor } from '../../domain/evidence.ts'
 import { closingMessage, type LapseCode } from '../core/closing-codes.ts'
 
-/** How a thread ends without a decision of reviewers. */
+/** The end of a thread without a decision of reviewers. */
 export interface Ending {
   readonly trigger: 'expire' | 'freeze' | 'revoke' | 'withdraw'
   readonly message: string
@@ -15,7 +15,7 @@ export interface Ending {
   readonly at: number
 }
 
-/** The thread as it ends: what its approval has taken from limits, and nobody used, is given back. */
+/** The ended thread. Unused charges of its approval are given back. */
 function endedThread(thread: Thread, { trigger, message, at }: Ending, event: EvidenceRecord): WrittenThread {
   const withdrawn = trigger === 'withdraw' ? { withdrawn_at: at } : {}
   const after = moved(withoutCharges(thread), trigger, { message, ended_at: at, ...withdrawn })
@@ -28,7 +28,7 @@ export interface ReviewEnding extends Ending {
   readonly event:
     | { readonly type: 'review.expired' | 'review.frozen' }
     | { readonly type: 'review.withdrawn'; readonly reason: string }
-  /** Whom evidence names for it, whoever notices first that the review is over. */
+  /** The actor in evidence, whoever notices the end first. */
   readonly actor: Actor
 }
 
@@ -56,7 +56,7 @@ function ended(
   return { type: event.type, details: { ...details, reason: event.reason } }
 }
 
-/** An approval that no longer holds ends its thread, and its proof with it. */
+/** Ends a thread whose approval no longer holds, with its proof. */
 export function revoked(
   thread: Thread,
   { code, sentence }: { readonly code: LapseCode; readonly sentence: string },

@@ -10,10 +10,11 @@ import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
 /**
- * Says something about a thread, whatever its state. It changes no decision; every reviewer of the tenant may. Who says the same again, before
- * anybody has said something else, has said it once: browsers send a request again by themselves when its connection breaks.
+ * Comments on a thread in any state; every reviewer of the tenant may. A comment changes no decision. An immediate
+ * repetition of the last comment is not stored, because browsers resend requests when their connection breaks.
  *
- * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `not_ready`, `store_unavailable`,
+ * `outcome_unknown`
  */
 export async function comment(
   deps: Deps,
@@ -33,7 +34,7 @@ export async function comment(
       via: caller.via,
     }
     const guards = [unchanged('comments', thread_id, known), keyGuard(caller)]
-    // the answer that was lost may have been that nobody knew whether it is kept
+    // the lost answer may have been `outcome_unknown`, so it is confirmed now
     if (isSaidAgain(before.at(-1), said)) return { answer: undefined, guards, confirmed: true }
     if (before.length >= LIMITS.COMMENTS)
       throw new GatewayError('too_many_comments', `a thread holds ${LIMITS.COMMENTS} comments at the most`)

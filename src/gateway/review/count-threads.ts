@@ -5,7 +5,7 @@ import { reviewerEntry } from '../auth/identify.ts'
 import { INDEX } from '../core/records.ts'
 import { storeCall } from '../core/transact.ts'
 
-/** How many threads of the tenant wait, by assessed risk: counted in the indexes, whatever their number. */
+/** The number of the tenant's waiting threads by assessed risk, counted in the indexes. */
 export async function countThreads(deps: Deps, caller: Caller): Promise<ThreadCounts> {
   reviewerEntry(deps.policies.current(), caller)
   const count = (index: string): Promise<number> => deps.store.count(caller.tenant, index)

@@ -6,7 +6,9 @@ import type { Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 import { endOfReview } from './close-thread.ts'
 
-/** The plan that ends a thread that a freeze hit. Undefined for a thread that no freeze hit, or that has ended: a redeemed call has. */
+/**
+ * The plan that ends a frozen thread. Undefined for a thread that no freeze hit, or that has ended, as by redemption.
+ */
 export function frozenEnd(
   deps: Deps,
   read: Versioned<Thread>,

@@ -6,8 +6,8 @@ import type { Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 
 /**
- * The plan that rejects a thread whose time is up, whoever notices first: the timer, a poll, a vote or a revision.
- * Expiry always rejects.
+ * The plan that rejects an expired thread, for the first to notice: the timer, a poll, a vote or a revision. Expiry
+ * always rejects.
  */
 export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefined {
   const { value: thread } = read

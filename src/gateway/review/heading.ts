@@ -9,13 +9,13 @@ export interface Headed {
   readonly tenant: string
   readonly tool: string
   readonly payload: JsonObject
-  /** The ids of what decided. */
+  /** The ids of the deciding rules. */
   readonly by: readonly string[]
 }
 
 /**
- * What the call does, in one line, by the policy that decided about it. Equal sensitive values have equal tags within what `scope` names: a thread, so that a
- * revision cannot change one unseen.
+ * The heading of a call, by the policy that decided it. Equal sensitive values have equal tags within `scope`, a
+ * thread, so that a revision cannot change one unnoticed.
  */
 export function makeHeading(
   deps: Deps,
@@ -27,12 +27,15 @@ export function makeHeading(
   return snapshot.headingOf({ tool, payload }, by, tagger(deps, scope))
 }
 
-/** Of a thread from before headings were kept, and of a tool that no policy knows. */
+/** The heading of an older thread without one, or of a tool that no policy knows. */
 export function bareHeading(tool: string): Heading {
   return headingOf([{ text: tool }])
 }
 
-/** The heading as it may be shown today: without what the contract in force calls sensitive; without any value when there is no contract. */
+/**
+ * The heading as it may be shown now. It hides values that the contract in force calls sensitive; without a contract,
+ * all values.
+ */
 export function shownHeading(
   snapshot: Snapshot | undefined,
   tool: string,

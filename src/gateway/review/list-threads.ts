@@ -15,15 +15,16 @@ import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
 const PAGE = 25
-/** Most records one page looks at: a rare filter answers with a short page and a cursor, never with a long wait. */
+/** Most records read for one page. A filter with few matches returns a short page and a cursor, without a long wait. */
 const SCAN = 1_000
-/** Most records that are read at once, in one turn of the event loop. */
+/** Most records read at once, in one turn of the event loop. */
 const CHUNK = 200
 
 /**
- * Threads of the tenant, a page at a time: waiting ones oldest first, everything else newest first. A record that is broken hides no other.
+ * Threads of the tenant, a page at a time: waiting ones oldest first, all others newest first. A broken record hides no
+ * other.
  *
- * @throws GatewayError `invalid_request` for a cursor that is not ours
+ * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue
  */
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
   const snapshot = deps.policies.current()
@@ -45,7 +46,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   }
   for (let looked = 0; looked < SCAN;) {
     const { after } = page
-    // twice as many as before when few fit
+    // doubles when few match
     const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
     const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
@@ -63,11 +64,11 @@ interface Page {
   readonly threads: ThreadSummary[]
   readonly unreadable: string[]
   readonly limit: number
-  /** The last entry that was looked at. */
+  /** The last entry that was processed. */
   after: IndexEntry | undefined
 }
 
-/** True when the page is full and there is more. */
+/** True when the page is full and more matches exist. */
 function fill(
   page: Page,
   entries: readonly IndexEntry[],
@@ -103,7 +104,7 @@ async function threadsAt(
   )
 }
 
-/** Indexes of threads are scored by their creation. */
+/** Bounds of the creation time, which scores the indexes of threads. */
 function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'limit'> {
   return {
     reverse: status !== 'pending_review',
@@ -112,14 +113,14 @@ function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'li
   }
 }
 
-/** Names that nothing of ours can have are not looked up at all. */
+/** True for names that no agent or task can have, which need no lookup. */
 function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
   return (
     (agent !== undefined && !HOLDER_NAME.test(agent)) || (task_id !== undefined && !TASK_ID.test(task_id))
   )
 }
 
-/** The narrowest index that holds every match. */
+/** The smallest index that holds every match. */
 function indexOf(query: ThreadsQuery): string {
   if (query.task_id !== undefined && query.agent !== undefined) return INDEX.task(query.agent, query.task_id)
   return query.status === undefined ? INDEX.threads : INDEX.status(query.status)

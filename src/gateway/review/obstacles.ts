@@ -11,26 +11,26 @@ import type { Deps } from '../core/deps.ts'
 import { read, type Versioned } from '../core/records.ts'
 import { isOwner } from './approvers.ts'
 
-/** @throws GatewayError `not_found` */
+/** The thread. @throws GatewayError `not_found` */
 export async function findThread(deps: Deps, tenant: string, thread_id: string): Promise<Versioned<Thread>> {
   const thread = THREAD_ID.test(thread_id) ? await read(deps.store, tenant, 'thread', thread_id) : undefined
   if (thread === undefined) throw new GatewayError('not_found', 'no such thread')
   return thread
 }
 
-/** What a thread is held against, whoever asks. */
+/** Conditions that apply to every voter. */
 export interface Circumstances {
   readonly now: number
   readonly freezes: KnownFreezes
 }
 
-/** @throws GatewayError `not_pending` */
+/** Requires a thread that reviewers can vote on. @throws GatewayError `not_pending` */
 export function checkPending(thread: Thread, circumstances: Circumstances): void {
   const closed = closedAs(thread, circumstances)
   if (closed !== undefined) throw new GatewayError('not_pending', `the thread is ${closed}`)
 }
 
-/** What the thread is instead of pending, whether or not somebody has noticed yet; undefined while people can vote. */
+/** The state of a closed thread, even before its end is recorded; undefined while reviewers can vote. */
 function closedAs(thread: Thread, { now, freezes }: Circumstances): string | undefined {
   if (isExpired(thread, now)) return 'expired'
   if (thread.withdrawn_at !== undefined) return 'withdrawn'
@@ -38,7 +38,7 @@ function closedAs(thread: Thread, { now, freezes }: Circumstances): string | und
   return frozenMessage(freezes, thread)
 }
 
-/** @throws GatewayError with the obstacle that keeps the caller from voting on the thread, if there is one */
+/** @throws GatewayError with the obstacle that keeps the caller from voting, if there is one */
 export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread, freezes: KnownFreezes): void {
   const circumstances = { now: deps.store.now(), freezes }
   const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
@@ -51,7 +51,7 @@ export interface Obstacle {
   readonly reason: string
 }
 
-/** Why this reviewer may not vote on the thread now, in words for the reviewer; undefined when nothing is in the way. */
+/** The reason that this reviewer may not vote on the thread now, in words for the reviewer; undefined without one. */
 export function obstacleTo(
   thread: Thread,
   reviewer: ReviewerEntry,
@@ -80,7 +80,7 @@ export function obstacleTo(
 }
 
 /**
- * Why the caller may not vote: what stands in the way of the reviewer, and, last, of a key where somebody has to sign in.
+ * The reason that the caller may not vote: the reviewer's obstacle, and last, a key where a session is required.
  *
  * @throws GatewayError `unauthenticated`, `not_ready`
  */
@@ -100,7 +100,7 @@ export function obstacleFor(
   }
 }
 
-/** Groups that are named to somebody who is in none that counts: an identity provider may know of hundreds. */
+/** The most groups to name to a reviewer without a matching group: an identity provider may report hundreds. */
 const NAMED_GROUPS = 10
 
 function listOf(groups: readonly string[]): string {

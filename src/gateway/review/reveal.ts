@@ -11,7 +11,7 @@ import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
 /**
- * The payload of a revision with its sensitive values. Who asked is on record before the answer leaves.
+ * The payload of a revision with its sensitive values. The request is recorded before the answer is sent.
  *
  * @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */

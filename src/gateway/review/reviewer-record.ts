@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 
-/** The record of something that a reviewer did with a thread, now. */
+/** The record of a reviewer's act on a thread, at the current time. */
 export function reviewerRecord(deps: Deps, caller: Caller, thread: Thread, event: Happened): EvidenceRecord {
   return {
     ...event,

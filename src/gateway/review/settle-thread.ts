@@ -8,8 +8,8 @@ import { completion } from './approval-effects.ts'
 import type { Plan } from '../core/transact.ts'
 
 /**
- * The plan for what has become of a thread without anybody's act: its time is up, a freeze has ended it, or its seats are filled. Whoever looks first
- * makes it true: the timer, a poll or a reviewer.
+ * The plan for a change of a thread without an act: it expired, a freeze ended it, or its seats are filled. The first
+ * to notice commits it: the timer, a poll or a reviewer's request.
  */
 export async function overtaken(
   deps: Deps,

@@ -7,8 +7,9 @@ import { hideSensitive } from './mask-sensitive.ts'
 import type { RevisionRecord } from '../core/records.ts'
 
 /**
- * The payload as the caller sees it. In a session sensitive values stand as tags until somebody asks for them (`reveal`); a key, which a program
- * holds, gets them as they are. Equal values of a thread have equal tags, so that a revision cannot change one unseen.
+ * The payload as the caller may see it. In a session sensitive values are tags until `reveal`. A key belongs to a
+ * program and receives the values. Equal values of a thread have equal tags, so that a revision cannot change one
+ * unnoticed.
  */
 export function shownPayload(
   deps: Deps,

@@ -23,8 +23,9 @@ import { storeCall, transact } from '../core/transact.ts'
 import { findThread, obstacleFor, obstacleTo } from './obstacles.ts'
 
 /**
- * Everything a reviewer decides on: what the agent claims apart from what policy assessed, all revisions, votes, seats,
- * who can still vote and why I cannot, and the evidence of the thread. The ETag is the digest of the current revision.
+ * Everything a reviewer decides on. It separates the agent's claims from policy's assessment. It has all revisions,
+ * votes and seats, the reviewers who can still vote, the caller's obstacle, and the evidence of the thread. The ETag is
+ * the digest of the current revision.
  *
  * @throws GatewayError `not_found`
  */
@@ -97,7 +98,7 @@ interface ShownRevision {
   readonly shown: ReturnType<typeof payloadFor>
 }
 
-/** Of so many revisions whatever is asked of others waits: each may hold a whole request body. */
+/** Revisions read at once. Each may hold a whole request body, and other requests wait meanwhile. */
 const TOGETHER = 2
 
 async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<ShownRevision[]> {
@@ -115,7 +116,7 @@ async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<
   return found
 }
 
-/** What the action is and looks like, as the caller may see it. */
+/** The action, and how it looks, as the caller may see it. */
 function payloadFor(
   deps: Deps,
   caller: Caller,
@@ -139,7 +140,7 @@ async function commentsOf(
   }))
 }
 
-/** What is made of the whole payload is left out where that is not shown whole: a value can be guessed, and the guess compared. */
+/** Digests of the whole payload, omitted while values are masked: a reader could guess a value and compare. */
 function digestsOf(
   { payload_digest, action_hash }: RevisionRecord,
   { masked }: Pick<ThreadView, 'masked'>,
@@ -214,11 +215,14 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
   return approval.token_hash === undefined ? 'unsigned' : 'collected'
 }
 
-/** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
+/** Most commits that a thread's page lists, the latest ones, so that the end of the thread is always included. */
 const EVIDENCE_COMMITS = 200
-/** Read at a time: most commits have one or two. The one behind them shows where they end, and is somebody else's, who may have put a whole request body into it. */
+/**
+ * Records read at a time; most commits have one or two. The record behind them marks the end, but belongs to another
+ * caller and may hold a whole request body.
+ */
 const RECORDS_PER_COMMIT = 2
-/** Commits that are read in one turn of the event loop, and asked of the store at once: others wait meanwhile. */
+/** Commits read at once in one turn of the event loop, because other requests wait meanwhile. */
 const COMMITS_TOGETHER = 10
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
@@ -241,7 +245,7 @@ function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][num
   return { number, type, at, actor: `${actor.kind}:${actor.id}`, says: sayingOf(record) }
 }
 
-/** All records of the commit that the mark is of. */
+/** All records of the mark's commit. */
 async function recordsOf(
   deps: Deps,
   tenant: string,

@@ -13,21 +13,22 @@ import { summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
 /**
- * What happens to the threads of a tenant, as it becomes evidence, by whichever instance. One reader for a tenant, however many follow; it
- * runs while somebody does.
+ * Changes of a tenant's threads, from evidence of any instance. Each tenant has one reader, shared by all followers; it
+ * runs while there are any.
  */
 export interface ThreadFeed {
   /**
-   * Changes after the place in the evidence, or from now on without it, until `signal` aborts.
+   * Changes after the place in the evidence, or from now on without a place, until `signal` aborts.
    *
-   * @throws GatewayError `unauthenticated` when the credential is gone, `store_unavailable` when the store cannot be read
+   * @throws GatewayError `unauthenticated` when the credential was revoked, `store_unavailable` when the store cannot
+   * be read
    */
   follow(caller: Caller, after: Place | undefined, signal: AbortSignal): AsyncGenerator<FeedMessage>
 }
 
 /**
- * The last evidence record that a reader knows, 0 for none, and the commit that wrote it: a store that has forgotten records gives their numbers out
- * again, to others. Whoever says no commit takes the number alone for it.
+ * The last evidence record that a follower knows, 0 for no record, and the commit that wrote it. A store that forgot
+ * records assigns their numbers again. Without a commit, only the number counts.
  */
 export interface Place {
   readonly number: number
@@ -36,21 +37,24 @@ export interface Place {
 
 export type FeedMessage = { readonly place: Place } & (
   | { readonly kind: 'change'; readonly change: ThreadChange }
-  /** Everything up to the place has been told. */
+  /** Every change up to the place was sent. */
   | { readonly kind: 'hello' }
-  /** Too much was missed, or the store is another one: look at everything again. */
+  /** Too many changes were missed, or the store was replaced: reload everything. */
   | { readonly kind: 'reset' }
 )
 
-/** A wake-up may be missed (S11). */
+/** The longest wait for a wake-up, which may be missed (S11). */
 const LOOK_AGAIN_MS = 1_000
-/** What comes within this time is read together. */
+/** Records that arrive within this time are read together. */
 const GATHER_MS = 20
-/** Records that are read at a time, of what a reader missed, or this gateway where it stood still: each may hold a whole request body, and others wait meanwhile. */
+/**
+ * Records read at a time, for a follower or for a gateway that was paused. Each may hold a whole request body, and
+ * other requests wait meanwhile.
+ */
 const PAGE = 50
-/** Whoever missed more records starts afresh. */
+/** A follower that missed more records starts anew. */
 const CATCH_UP = 10_000
-/** Changes that wait for a slow reader. */
+/** Changes that are queued for a slow follower. */
 const INBOX = 1_000
 
 export function createThreadFeed(deps: Deps): ThreadFeed {
@@ -82,7 +86,7 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
           const changes = await inbox.next()
           if (changes === undefined) return
           if (changes === 'lost') {
-            // it may be a smaller one
+            // it may be an earlier one
             const place = tail.last()
             told = place.number
             yield { kind: 'reset', place }
@@ -101,7 +105,7 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
   }
 }
 
-/** A record about a thread, and the thread as it is by now. */
+/** A record about a thread, and the thread's current state. */
 interface Change {
   readonly place: Place
   readonly record: EvidenceRecord
@@ -119,7 +123,7 @@ function messageOf(deps: Deps, caller: Caller, { place, record, thread, freezes 
   }
 }
 
-/** Tells what was missed, and returns the number of the last record that the reader knows. */
+/** Sends the missed changes, and returns the number of the last record that the follower knows. */
 async function* catchUp(
   deps: Deps,
   caller: Caller,
@@ -147,7 +151,7 @@ async function* catchUp(
     place = events.at(-1) ?? upTo
     await nextTurn()
   }
-  // another instance may have told more than this one has read by now
+  // another instance may have sent more than this one has read so far
   yield { kind: 'hello', place }
   return place.number
 }
@@ -160,7 +164,7 @@ interface Tail {
 }
 
 interface Inbox {
-  /** What came since the last call; undefined at the end. @throws what ended the tail */
+  /** Changes since the last call; undefined at the end. @throws the error that ended the tail */
   next(): Promise<readonly Change[] | 'lost' | undefined>
   leave(): void
 }
@@ -240,8 +244,8 @@ function deliver(member: Member, changes: readonly Change[] | 'lost'): void {
 }
 
 /**
- * Records behind a place; undefined when the store has another record there, or none: it has forgotten some that were told, and will give their
- * numbers out again.
+ * Records behind a place. Undefined when the store has no record or another one there: it forgot some that were sent,
+ * and will assign their numbers again.
  */
 async function following(
   store: Store,
@@ -255,7 +259,7 @@ async function following(
   return events
 }
 
-/** Begins to wait before anything is read, so that nothing comes in between. */
+/** Starts to wait before anything is read, so that no commit is missed in between. */
 function waking(
   store: Store,
   tenant: string,
@@ -269,11 +273,11 @@ function waking(
   }
   const timer = setTimeout(cancel, LOOK_AGAIN_MS)
   signal.addEventListener('abort', cancel)
-  // a store that cannot be watched cannot be read either, and says so there
+  // a store that cannot be watched cannot be read either, and the read reports that
   return { woken: store.watch(tenant, controller.signal).catch(() => undefined), cancel }
 }
 
-/** An unescaped member of the record itself: most records are of calls decided at once, and are not looked into. */
+/** An unescaped member of the record itself. Most records are of calls decided at once, and need no parsing. */
 const ABOUT_THREAD = '"thread_id":'
 
 async function changesIn(deps: Deps, tenant: string, events: readonly StoredEvent[]): Promise<Change[]> {
@@ -294,7 +298,7 @@ async function changesIn(deps: Deps, tenant: string, events: readonly StoredEven
   })
 }
 
-/** Evidence is dense, so its end is found by asking for numbers. */
+/** The last place. Evidence is dense, so a search over numbers finds its end. */
 async function lastPlace(store: Store, tenant: string): Promise<Place> {
   let high = 1
   while (await eventAt(store, tenant, high)) high *= 2

@@ -6,13 +6,16 @@ import type { RevisionRecord } from '../core/records.ts'
 export type Shown = Pick<ThreadView, 'payload' | 'masked' | 'pictures'>
 type Revision = Pick<RevisionRecord, 'digest' | 'claims'>
 
-/** A page reads its thread again and again, and a long text in many scripts takes a quarter of a second to look at. */
+/** Cached results: a page reloads its thread often, and a long text in many scripts takes a quarter of a second. */
 const KEPT = 100
 const kept = new Map<string, TextWarning[]>()
 
-/** What could deceive in what the agent wrote: in claims, in the payload as it is shown, in the texts of pictures that are not shown. */
+/**
+ * Deceptive places in the agent's texts: in claims, in the payload as shown, in the texts of pictures that are not
+ * shown.
+ */
 export function warningsIn(revision: Revision, shown: Shown): TextWarning[] {
-  // the digest covers whatever is shown but what is masked; a tag deceives nobody
+  // the digest covers everything shown but the masks; a tag deceives no reader
   const key = JSON.stringify([revision.digest, shown.masked])
   const found = kept.get(key) ?? warningsOf(textsOf(revision, shown))
   kept.delete(key)

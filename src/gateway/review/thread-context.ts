@@ -11,13 +11,15 @@ import { readableThreads } from '../core/thread-records.ts'
 import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
 import { shownHeading } from './heading.ts'
 
-/** What stands around a thread: the other calls of its task, the limits that it would charge, and what time will bring. */
+/**
+ * The context of a thread: the other calls of its task, the limits that it would charge, and its future announcements.
+ */
 
 const EARLIER = 20
 
 /**
- * Other calls of the task, latest first: reviewed ones, rejected ones, and of those allowed at once the last of each tool, because that is what
- * the history keeps of them.
+ * Other calls of the task, latest first: reviewed ones, rejected ones, and the last allowed call of each tool, because
+ * the history keeps only that.
  */
 export async function earlierCalls(
   deps: Deps,
@@ -73,7 +75,7 @@ async function rejections(
   })
 }
 
-/** An approval is part of the history too, and stands there as its thread. */
+/** An allowed call. An approval is in the history, too, but is listed as its thread. */
 function allowedCall(
   { member, score }: IndexEntry,
   approvals: ReadonlySet<number | undefined>,
@@ -82,7 +84,7 @@ function allowedCall(
   return tool === undefined || approvals.has(score) ? [] : [{ tool, outcome: 'allow', at: isoTime(score) }]
 }
 
-/** The limits that the call is charged to when it is approved, as full as they are now. */
+/** The limits that an approval would charge, with their current use. */
 export async function limitStates(
   deps: Deps,
   snapshot: ExplainingSnapshot | undefined,

@@ -3,12 +3,12 @@ import type { Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 
-/** How long people can have looked at what they vote on: a vote that came faster than anybody reads was not a review. */
+/** How long a reviewer can have seen a revision before the vote: a vote faster than reading is no review. */
 
-/** Revisions that are remembered as shown; the oldest are forgotten. */
+/** Most shown revisions to remember; the oldest are forgotten. */
 const MOST_SHOWN = 20_000
 
-/** Notes that the caller was shown the thread's current revision, the first time. */
+/** Notes that the caller saw the thread's current revision for the first time. */
 export function noteShown({ shown, store }: Deps, caller: Caller, thread: Thread): void {
   const key = keyOf(caller, thread)
   if (shown.has(key)) return
@@ -17,7 +17,10 @@ export function noteShown({ shown, store }: Deps, caller: Caller, thread: Thread
   shown.set(key, store.now())
 }
 
-/** The longest time that the caller can have looked at the current revision until now, ms: since it came, was shown here, or was claimed. */
+/**
+ * The longest time that the caller can have seen the current revision, ms: since its submission, its first display
+ * here, or the claim.
+ */
 export function lookedMs({ shown, store }: Deps, caller: Caller, thread: Thread): number {
   const { claim, submitted_at } = thread
   const claimed = claim?.reviewer === caller.id ? claim.expires_at - LIMITS.CLAIM_MS : 0

@@ -22,16 +22,17 @@ import { type Committed, type Plan, transact } from '../core/transact.ts'
 export interface Ballot {
   readonly thread_id: string
   readonly vote: VoteRequest
-  /** Digest named by If-Match: what the reviewer was shown. */
+  /** The digest in If-Match: the revision that the reviewer saw. */
   readonly shown?: string
 }
 
 /**
- * One vote, whatever channel it came by (docs/review-api.md). Checked in this order: the thread exists, it is pending, the
- * reviewer looked at the current revision, and may vote.
+ * Casts one vote from any channel (docs/review-api.md). It checks in this order: the thread exists, it is pending, the
+ * reviewer saw the current revision, and may vote.
  *
- * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`, `self_review`,
- *   `already_voted`, `sign_in_required`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`,
+ * `self_review`, `already_voted`, `sign_in_required`, `unauthenticated`, `not_ready`, `store_unavailable`,
+ * `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   let looked = 0
@@ -75,7 +76,7 @@ interface Counting {
   readonly ballot: Ballot
   readonly caller: Caller
   readonly tenant: Tenant | undefined
-  /** The store's, at the vote. */
+  /** Epoch of the store at the vote. */
   readonly epoch: string
 }
 
@@ -99,14 +100,17 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   return { answer: written.thread, writes: written.writes, notices: written.notices, evidence }
 }
 
-/** Groups that the identity provider vouched for and that can fill a seat: the vote is counted by them, whatever the directory says later. */
+/**
+ * The groups that the identity provider vouched for and that can fill a seat. The vote keeps them, whatever the
+ * directory changes later.
+ */
 function groupsThatCount(requirement: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
   if (session?.groups === undefined) return {}
   const wanted = groupsEver(requirement)
   return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
-/** What the thread becomes with the vote counted. One reject ends it; an approval needs every seat filled. */
+/** The thread with the vote counted. One reject ends it; an approval needs every seat filled. */
 function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval, 'at' | 'epoch'>): Thread {
   const cast = thread.votes.at(-1)
   if (cast?.decision === 'reject') return moved(thread, 'vote_reject', { message: said(cast, 'rejected') })
