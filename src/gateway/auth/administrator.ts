@@ -6,16 +6,21 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 
-/** Who does an administrator's work. */
+/** The actor of an administrator's work. */
 export interface Administrator {
   readonly actor: Actor
-  /** Of a reviewer with the admin role; absent for the admin key, which no record proves. */
+  /** Present for a reviewer with the admin role. The admin key has no record. */
   readonly caller?: Caller
 }
 
 const ADMIN_ROLE = 'admin'
 
-/** @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted` when the directory in force gives the reviewer no admin role */
+/**
+ * The reviewer's entry with the admin role.
+ *
+ * @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted` when the directory in force gives the reviewer
+ * no admin role
+ */
 export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = reviewerEntry(snapshot, caller)
   if (!entry.roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
@@ -23,8 +28,8 @@ export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): Revi
 }
 
 /**
- * What every commit of an administrator guards. A body may arrive seconds after its credential: the role is asked for again, and the credential
- * must be there when the act lands.
+ * The guards of every administrator's commit. A body may arrive seconds after its credential, so the role is checked
+ * again, and the credential must exist when the commit lands.
  *
  * @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted`
  */

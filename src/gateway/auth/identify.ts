@@ -11,8 +11,8 @@ import { type ProofGuard, storeCall, unauthenticated } from '../core/transact.ts
 const REMEMBERED_KEYS = 10_000
 
 /**
- * Resolves a bearer credential (docs/agent-api.md). A missing, malformed, unknown or revoked key are one and the same refusal. Whether the
- * directory still knows the holder is asked by `standingOf` and `reviewerEntry`, which refuse alike.
+ * Resolves a bearer credential (docs/agent-api.md). A missing, malformed, unknown or revoked key gets the same refusal.
+ * `standingOf` and `reviewerEntry` check that the directory still knows the holder, and refuse alike.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`
  */
@@ -38,9 +38,9 @@ export async function identify(
 }
 
 /**
- * An agent whose key was seen before, without asking the store. That is safe because whoever acts on it guards the key's
- * record in its commit (`keyGuard`) or reads it (`keyInForce`): a revoked key is refused at once, on every instance. An old key whose overlap
- * began after it was seen here ends with its record, which the timer removes within a second.
+ * A known agent, by its cached key, without a read. That is safe: every act guards the key's record in its commit
+ * (`keyGuard`) or reads it (`keyInForce`), so a revoked key is refused at once, on every instance. An old key whose
+ * overlap began later ends with its record, which the timer removes within a second.
  */
 export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
   const caller = credential === undefined ? undefined : deps.keys.get(credential)
@@ -48,12 +48,18 @@ export function recognise(deps: Deps, credential: string | undefined): Caller | 
   return isOver ? undefined : caller
 }
 
-/** The guard that makes a revocation instant: a commit under a key or session that is gone changes nothing and is refused. */
+/**
+ * The guard that makes a revocation instant: a commit under a deleted key or session changes nothing and is refused.
+ */
 export function keyGuard(caller: Caller): ProofGuard {
   return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
 }
 
-/** For calls that commit nothing, and for calls that last: the key or session must still be there. @throws GatewayError `unauthenticated` */
+/**
+ * Checks that the key or session still exists, for requests that commit nothing or last long.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
 export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
   if (caller.session !== undefined) return sessionInForce(deps, caller)
   const key = await storeCall(() => deps.store.get(caller.tenant, 'key', caller.keyHash))
@@ -61,8 +67,8 @@ export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
 }
 
 /**
- * The bundle in force with the agent's entry: looked up when the request is admitted, and again only after another bundle came into force. Without a bundle there is
- * no directory, and policy refuses every call.
+ * The bundle in force with the agent's entry. It is looked up when the request is admitted, and again after a new
+ * bundle. Without a bundle there is no directory, and policy refuses every call.
  *
  * @throws GatewayError `unauthenticated` when the directory does not know the agent
  */
@@ -77,8 +83,8 @@ export function standingOf({ policies }: Pick<Deps, 'policies'>, { tenant, id, s
 /**
  * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
  *
- * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or not as when the session was opened;
- *   `not_ready` while there is no directory: nobody is signed out by a bundle that does not load
+ * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or has changed the entry since
+ * the session was opened; `not_ready` without a directory, so that a bundle that fails to load ends no session
  */
 export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = requireDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)

@@ -3,23 +3,23 @@ import { SignInError } from '../../contract/sign-in-problems.ts'
 import { SEAL_NONCE_BYTES, seal, unseal } from '../../domain/sealed.ts'
 import type { Deps } from '../core/deps.ts'
 
-/** Who signs people in for us (OpenID Connect). The adapter is src/sign-in/oidc.ts. */
+/** The provider that signs people in (OpenID Connect). The adapter is src/sign-in/oidc.ts. */
 export interface IdentityProvider {
-  /** For the button. */
+  /** Label of the button. */
   readonly label: string
-  /** Whether `authorize` asks nobody: what the provider says about itself is at hand, or already asked for. */
+  /** True when `authorize` needs no request, because the provider's metadata is known or requested already. */
   isKnown(): boolean
-  /** Where to send the browser. @throws SignInError */
+  /** The URL to send the browser to. @throws SignInError */
   authorize(flow: Flow, redirectUri: string): Promise<string>
-  /** What the provider says of the person who came back with `callback`; everything in it was checked. @throws SignInError */
+  /** The provider's verified statement about the person who returned with `callback`. @throws SignInError */
   redeem(flow: Flow, callback: URL): Promise<Identity>
 }
 
-/** What binds the answer of the provider to the browser that asked. */
+/** Values that bind the provider's answer to the browser that started the flow. */
 export interface Flow {
   readonly state: string
   readonly nonce: string
-  /** Of PKCE. */
+  /** The verifier of PKCE. */
   readonly verifier: string
 }
 
@@ -29,10 +29,10 @@ export interface Identity {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** A flow on its way, as the cookie of its browser carries it: nothing is written before somebody has signed in. */
+/** A flow in progress, in the cookie of its browser. The store holds nothing before the sign-in completes. */
 export interface SealedFlow extends Flow {
   readonly until: number
-  /** Of the tab that began it: its answer is for nobody else. */
+  /** The challenge of the tab that began it, the only one that may use the answer. */
   readonly challenge: string
 }
 
@@ -51,7 +51,9 @@ export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: 
   return { flow, sealed: seal(deps.commitmentSecret, PURPOSE, text, deps.random(SEAL_NONCE_BYTES)) }
 }
 
-/** The flow that this browser began. @throws SignInError `expired` when it began none, or another, or too long ago */
+/**
+ * The flow that this browser began. @throws SignInError `expired` when it began no flow, another, or one too long ago
+ */
 export function resumeFlow(deps: Deps, sealed: string | undefined, state: string | null): SealedFlow {
   if (sealed === undefined) throw new SignInError('expired', 'the browser sent no cookie of a flow')
   const text = unseal(deps.commitmentSecret, PURPOSE, sealed)

@@ -18,15 +18,15 @@ export interface Holder {
   readonly id: string
 }
 
-/** An earlier key goes on for so long beside the new one. */
+/** The time for which an earlier key still works beside the new one. */
 export interface Overlap {
   readonly overlapMs: number
 }
 
 /**
- * Issues the key of an agent or reviewer, or rotates it. Without an overlap the old key and the approval tokens bound to it are dead in the same
- * commit (docs/agent-api.md). With one both keys work until it is over, each token only under the key that it was minted under;
- * a key from before the old one dies at once. The raw key is in the answer only.
+ * Issues the key of an agent or reviewer, or rotates it. Without an overlap, the same commit voids the old key and the
+ * proofs bound to it (docs/agent-api.md). With an overlap both keys work until it ends, each proof only under the key
+ * that it was minted under; a still older key is void at once. The raw key is in the answer only.
  *
  * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`
  */
@@ -75,14 +75,14 @@ export async function issueKey(
   return answer
 }
 
-/** The keys that work, the newest first. */
+/** The keys in force, the newest first. */
 function hashesOf(holder: HolderRecord | undefined): string[] {
   return [holder?.key_hash, holder?.previous?.key_hash].filter((hash) => hash !== undefined)
 }
 
 const forgotten = (hash: string): Write[] => [remove('key', hash), neverPurge('key', hash)]
 
-/** What the timer does when an overlap is over: the old key ends. */
+/** Ends the old key; the timer calls it when an overlap is over. */
 export async function endOverlap(deps: Deps, tenant: string, key_hash: string): Promise<Plan<void>> {
   const key = await read(deps.store, tenant, 'key', key_hash)
   if (key === undefined) return { answer: undefined, writes: [neverPurge('key', key_hash)] }
@@ -104,7 +104,7 @@ export async function endOverlap(deps: Deps, tenant: string, key_hash: string): 
   }
 }
 
-/** The key, and the one whose overlap is not over. @throws GatewayError `not_found` when there is no key to revoke */
+/** Revokes the key, and the older one of an overlap. @throws GatewayError `not_found` when there is no key to revoke */
 export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder
   const none = new GatewayError('not_found', `${kind} \`${id}\` has no key`)

@@ -22,7 +22,11 @@ export interface IssuedLink {
   readonly expiresAt: number
 }
 
-/** A one-time link for a reviewer; several may be open at once. @throws GatewayError `not_found` when the directory does not know the reviewer, `not_ready` */
+/**
+ * Issues a one-time link for a reviewer, who may have several.
+ *
+ * @throws GatewayError `not_found` when the directory does not know the reviewer, `not_ready`
+ */
 export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<IssuedLink> {
   const known = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.has(id)
   if (known !== true)
@@ -47,12 +51,12 @@ export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<Iss
 }
 
 interface Kind {
-  /** How long it can be used. */
+  /** How long it can be used, ms. */
   readonly ms: number
   readonly vouched?: Vouched
 }
 
-/** A link of either kind, found by its reviewer and by the timer. */
+/** Creates a link of either kind, indexed for its reviewer and for the timer. */
 export function newLink(deps: Deps, { tenant, id }: Person, { ms, vouched }: Kind): Plan<IssuedLink> {
   const now = deps.store.now()
   const token = composeCredential('link', deps.random(SECRET_BYTES), tenant)

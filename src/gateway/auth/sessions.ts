@@ -12,7 +12,7 @@ import { INDEX, put, read, remove, unchanged, type Version } from '../core/recor
 import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from '../core/transact.ts'
 import { sessionsOf, spend } from '../core/budgets.ts'
 
-/** Sessions while they are used, and how they end. How they begin stands in sign-in.ts. */
+/** Sessions in use, and their end. sign-in.ts opens them. */
 
 export interface OpenSession extends SessionState, Version {
   readonly tenant: string
@@ -20,8 +20,8 @@ export interface OpenSession extends SessionState, Version {
 }
 
 /**
- * Who a session belongs to, while it holds, for a request that brings both of its secrets. One that is found to be
- * over is ended on the spot. It is used when `attended`: by a person, and not by a page alone.
+ * The reviewer of a valid session, for a request with both of its secrets. An expired one is ended at once. The request
+ * counts as use when `attended`: by a person, not by the page alone.
  *
  * @throws GatewayError `unauthenticated`, whatever the reason
  */
@@ -32,15 +32,15 @@ export async function identifySession(deps: Deps, proof: SessionProof, attended 
   return callerOf(found)
 }
 
-/** What a request of the console brings. */
+/** The secrets in a request of the console. */
 export interface SessionProof {
-  /** In the cookie, which every server on this host is sent, whatever its port. */
+  /** In the cookie, which browsers send to every server on this host, on any port. */
   readonly credential: string
-  /** In a header that only the page of our own origin can fill. */
+  /** In a header that only a page of our own origin can set. */
   readonly page: string | undefined
 }
 
-/** Garbage never reaches the store. @throws GatewayError `unauthenticated` */
+/** Rejects malformed secrets before they reach the store. @throws GatewayError `unauthenticated` */
 function hashesOf({ credential, page }: SessionProof): { tenant: string; hash: string; page: string } {
   const tenant = parseCredential('session', credential)?.tenant
   if (tenant === undefined || page === undefined || parseCredential('page', page)?.tenant !== tenant)
@@ -48,7 +48,11 @@ function hashesOf({ credential, page }: SessionProof): { tenant: string; hash: s
   return { tenant, hash: hashCredential(credential), page: hashCredential(page) }
 }
 
-/** For calls that last: the session must still hold. It counts as no use of it. @throws GatewayError `unauthenticated` */
+/**
+ * Checks that the session still holds, for requests that last long. It does not count as use.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
 export async function sessionInForce(deps: Deps, { tenant, keyHash }: Caller): Promise<void> {
   await inForce(deps, tenant, { hash: keyHash })
 }
@@ -70,7 +74,10 @@ export function callerOf({
   }
 }
 
-/** Without `page` of a caller who has proved it before. Who cannot prove it ends nothing, either. */
+/**
+ * The session in force. `page` is absent for a caller who has proved it before. A caller who cannot prove it cannot end
+ * the session, either.
+ */
 async function inForce(
   deps: Deps,
   tenant: string,
@@ -81,7 +88,7 @@ async function inForce(
   if (page !== undefined && page !== found.session.page) throw unauthenticated()
   requireDirectory(deps.policies.current())
   if (endOf(found, deps.store.now(), deps.sessions) === undefined) return found
-  // Over is over, also when that cannot be written down now: the timer does it later.
+  // An expired session is refused even when its end cannot be written now; the timer does that later.
   await ifPossible(() => transact(deps, tenant, () => endWhenOver(deps, tenant, hash)))
   throw unauthenticated()
 }
@@ -99,8 +106,8 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
 }
 
 /**
- * Guarded by the session itself: what has ended leaves no trace of its use behind. A use that the store cannot note now makes the session
- * end sooner, never later, and is no reason to refuse it.
+ * Notes a use, guarded by the session, so that an ended one leaves no record. If the store cannot write now, the
+ * request is still served, and the session may end sooner.
  */
 async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession): Promise<void> {
   const at = deps.store.now()
@@ -110,7 +117,7 @@ async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession
   await ifPossible(() => transact(deps, tenant, () => Promise.resolve({ answer: undefined, guards, writes })))
 }
 
-/** A store that cannot answer now is no reason to fail. */
+/** Ignores failures of the store. */
 export async function ifPossible(act: () => Promise<unknown>): Promise<void> {
   try {
     await act()
@@ -122,12 +129,12 @@ export async function ifPossible(act: () => Promise<unknown>): Promise<void> {
 
 const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown']
 
-/** A session that time or the directory has ended goes; any other is looked at again when its time may be over. */
+/** Ends a session that has expired, or that the directory ended. Reschedules the check of any other. */
 export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
   const found = await findSession(deps, tenant, hash)
   if (found === undefined) return { answer: undefined, writes: [neverPurge('session', hash)] }
   const reason = endOf(found, deps.store.now(), deps.sessions)
-  // Before the first bundle is in force nobody is in the directory.
+  // Before the first bundle is in force, the directory is empty.
   const early = reason === 'removed' && deps.policies.current() === undefined
   if (reason !== undefined && !early) return ended(deps, found, { reason, actor: TIMER })
   const to = sessionOver(found.session, found.seen, deps.sessions)
@@ -167,7 +174,7 @@ function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended
   }
 }
 
-/** Where a session or a link is found, as one member: by its reviewer, and by the timer. */
+/** Index entries of a session or a link, for its reviewer and for the timer. */
 export function list(reviewer: string, member: string, at: { over: number; look: number }): Write[] {
   return [
     { op: 'index', index: INDEX.signIns(reviewer), member, to: at.over },
@@ -181,7 +188,7 @@ export function unlist(reviewer: string, member: string): Write[] {
 
 const NOTHING: Ended = { answer: undefined, guards: [], writes: [], evidence: [] }
 
-/** Part of a plan that ends the session; nothing when it is gone already. */
+/** The part of a plan that ends the session; empty when it has ended already. */
 export async function endSession(deps: Deps, tenant: string, hash: string, ending: Ending): Promise<Ended> {
   const found = await findSession(deps, tenant, hash)
   return found === undefined ? NOTHING : ended(deps, found, ending)

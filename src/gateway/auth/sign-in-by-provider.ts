@@ -9,16 +9,16 @@ import { LIMITS } from '../../contract/limits.ts'
 import type { Vouched } from '../../domain/session.ts'
 import { newLink } from './login-links.ts'
 
-/** How what the provider says becomes a reviewer of the directory. */
+/** The rules that match the provider's statement to a reviewer of the directory. */
 export interface Matching {
   /** `email` is compared with the reviewer's address, any other claim with the reviewer's id. */
   readonly reviewerClaim: string
   readonly groupsClaim?: string
-  /** Where to look; everywhere when absent. */
+  /** The tenant to search; all when absent. */
   readonly tenant?: string
 }
 
-/** Single sign-on as it is configured. */
+/** Single sign-on as configured. */
 export interface SingleSignOn {
   readonly provider: IdentityProvider
   readonly matching: Matching
@@ -30,8 +30,8 @@ interface Match {
 }
 
 /**
- * A one-time link for the person the provider vouches for. It opens a session for the tab that knows the verifier of
- * `challenge`, and for nobody else (docs/signing-in.md).
+ * Issues a one-time link for the person that the provider vouches for. Only the tab that knows the verifier of
+ * `challenge` can open a session with it (docs/signing-in.md).
  *
  * @throws SignInError `unverified`, `unknown`, `ambiguous`, `groups_unread`, `groups_unknown`, `unavailable`
  */
@@ -65,7 +65,7 @@ function directoryOf(deps: Deps): Directory {
   return snapshot.directory
 }
 
-/** The one reviewer the claim names. @throws SignInError */
+/** The one reviewer that the claim names. @throws SignInError */
 function findReviewer(directory: Directory, identity: Identity, matching: Matching): Match {
   const { reviewerClaim, tenant } = matching
   const bySubject = matchesIn(directory, tenant, ({ subject }) => subject === identity.subject)
@@ -95,7 +95,7 @@ function matchesIn(
   )
 }
 
-/** @throws SignInError `ambiguous` */
+/** The only match. @throws SignInError `ambiguous` */
 function onlyOne(found: readonly Match[], value: string): Match {
   const [match, another] = found
   if (match !== undefined && another === undefined) return match
@@ -103,11 +103,14 @@ function onlyOne(found: readonly Match[], value: string): Match {
   throw new SignInError('ambiguous', `\`${value}\` is ${names}; set oidc_tenant`)
 }
 
-/** A reviewer with a `subject` is found by that alone. */
+/** True when the claim names the reviewer. A `subject` in the directory is the only match for its reviewer. */
 function isNamed({ id, email, subject }: ReviewerEntry, claim: string, value: string): boolean {
   if (subject !== undefined) return false
   return claim === 'email' ? email !== undefined && plain(email) === plain(value) : id === value
 }
 
-/** Only A to Z have a small form here: of other letters some have that of another (the Kelvin sign has that of K), which is another address. */
+/**
+ * The address with A to Z in lower case. Other letters are unchanged, because two may share a lower case (the Kelvin
+ * sign has that of K) in different addresses.
+ */
 const plain = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())

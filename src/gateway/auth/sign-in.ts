@@ -14,20 +14,20 @@ import { callerOf, endSession, ifPossible, list, unlist } from './sessions.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
 export interface SignedIn {
-  /** For the cookie, shown to nobody else. */
+  /** The secret for the cookie only. */
   readonly credential: string
-  /** For the page, in the body of the answer. Only its hash is stored. */
+  /** The secret for the page, in the body of the answer. Only its hash is stored. */
   readonly page: string
   readonly caller: Caller
 }
 
-/** A session of the same browser, by its hash: a new one takes its place. */
+/** An earlier session of the same browser, by its hash; the new one replaces it. */
 export interface Replaced {
   readonly tenant: string
   readonly hash: string
 }
 
-/** The session whose credential came along, to be replaced; undefined when that is none. */
+/** The session of the cookie, to be replaced; undefined for a malformed one. */
 export function replacedBy(credential: string | undefined): Replaced | undefined {
   const tenant = credential === undefined ? undefined : parseCredential('session', credential)?.tenant
   if (credential === undefined || tenant === undefined) return undefined
@@ -36,15 +36,15 @@ export function replacedBy(credential: string | undefined): Replaced | undefined
 
 export interface LinkProof {
   readonly link: string
-  /** Of the tab that began single sign-on. */
+  /** The verifier of the tab that began single sign-on. */
   readonly verifier?: string | undefined
 }
 
 /**
- * Opens a session by a one-time link, which is spent in the same commit: of two that race with one link, one gets a session.
+ * Opens a session by a one-time link, and redeems the link in the same commit. Of two that race, one gets a session.
  *
- * @throws GatewayError `unauthenticated` for a link that was never issued, was used, has expired or is another tab's,
- * all the same
+ * @throws GatewayError `unauthenticated`, the same for a link that was never issued, was used, has expired or is
+ * another tab's
  */
 export async function signInByLink(
   deps: Deps,
@@ -74,7 +74,7 @@ export async function signInByLink(
   return answer
 }
 
-/** What the evidence says of how somebody came in. */
+/** The details in evidence of how the session was opened. */
 function openingBy(hash: string, vouched: Vouched | undefined): Omit<Opening, 'reviewer'> {
   if (vouched === undefined) return { via: 'link', proof: { link_hash: hash } }
   const { issuer, subject, groups } = vouched
@@ -88,7 +88,11 @@ function spent(): GatewayError {
   )
 }
 
-/** @throws GatewayError `not_ready`, and the refusal of a link for somebody who is no longer in the directory */
+/**
+ * The reviewer's entry.
+ *
+ * @throws GatewayError `not_ready`; `unauthenticated` for a link of a reviewer who has left the directory
+ */
 function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
   const entry = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.get(reviewer)
   if (entry === undefined) throw spent()
@@ -98,13 +102,13 @@ function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
 interface Opening {
   readonly reviewer: ReviewerEntry
   readonly via: Session['via']
-  /** As the identity provider says. */
+  /** Groups that the identity provider reported. */
   readonly groups?: readonly string[]
-  /** More for the evidence: who vouched. */
+  /** Further details for evidence: the provider that vouched. */
   readonly proof?: Pick<EventDetails<'session.opened'>, 'link_hash' | 'issuer' | 'subject'>
 }
 
-/** A new session of a reviewer. Its credential is in the answer only. */
+/** Opens a session of a reviewer. Its credential is in the answer only. */
 function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedIn> {
   const { reviewer, via, groups, proof } = opening
   const now = deps.store.now()
@@ -151,7 +155,7 @@ function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedI
   }
 }
 
-/** Ends, in the same commit, the session that the new one replaces, when it is of the same tenant. */
+/** Ends the replaced session in the same commit, if it is of the same tenant. */
 async function withReplaced(
   deps: Deps,
   tenant: string,
@@ -169,7 +173,10 @@ async function withReplaced(
   }
 }
 
-/** Of another tenant, it ends in a commit of its own: now if that can be, else by its time, because the new one is there already. */
+/**
+ * Ends the replaced session of another tenant in its own commit. If that fails, the session expires by its time,
+ * because the new one is open already.
+ */
 async function endElsewhere(deps: Deps, tenant: string, replaced: Replaced | undefined): Promise<void> {
   if (replaced === undefined || replaced.tenant === tenant) return
   const actor = { kind: 'gateway', id: 'sign-in' } as const

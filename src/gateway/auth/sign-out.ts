@@ -13,7 +13,7 @@ import { isNothing, type Plan, readConfirmed, transact } from '../core/transact.
 
 const BATCH = 100
 
-/** Ends the session that asks. Nothing when a key asks: it has none. */
+/** Ends the caller's session. A key has no session to end. */
 export async function signOut(deps: Deps, caller: Caller): Promise<void> {
   if (caller.session === undefined) return
   const actor = { kind: 'reviewer', id: caller.id } as const
@@ -21,14 +21,17 @@ export async function signOut(deps: Deps, caller: Caller): Promise<void> {
   await transact(deps, caller.tenant, () => endSession(deps, caller.tenant, caller.keyHash, ending))
 }
 
-/** Ends all sessions of the reviewer who asks, and the links nobody has used yet. The session that asks is not gone before the others: it may have to ask again. */
+/**
+ * Ends all sessions and unused links of the caller. The caller's own session ends last, because the caller may have to
+ * retry.
+ */
 export async function signOutEverywhere(deps: Deps, { tenant, id, keyHash }: Caller): Promise<void> {
   const ending = { reason: 'signed_out', actor: { kind: 'reviewer', id } } as const
   await endAll(deps, { tenant, id }, ending, purged('session', keyHash))
 }
 
 /**
- * Ends everything that lets a reviewer in but a key, also when the directory knows nobody of that name any more.
+ * Ends all sessions and links of a reviewer, even of one who has left the directory. Keys stay.
  *
  * @throws GatewayError `not_found` when there is neither such a reviewer nor a session
  */
@@ -49,7 +52,7 @@ interface Ending {
   readonly actor: Actor
 }
 
-/** Until none is left: one that was opened meanwhile goes, too, and `last` with the last of them. Returns how many there were. */
+/** Ends all sign-ins, including those opened meanwhile, and `last` with the last of them. Returns their number. */
 async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending, last?: string): Promise<number> {
   const index = INDEX.signIns(id)
   for (let done = 0; ;) {

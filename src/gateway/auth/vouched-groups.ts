@@ -2,17 +2,19 @@ import { SignInError } from '../../contract/sign-in-problems.ts'
 import type { Directory, ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
 
 /*
- * The groups that an identity provider vouches for, as the directory names them. A claim that cannot be read would leave a person without any
- * group and without a word, so the sign-in ends and says why.
+ * The groups that an identity provider vouches for, by their names in the directory. An unreadable claim ends the
+ * sign-in with a reason; the person would otherwise silently have no groups.
  */
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** Most groups of one person that are kept, and characters of the name of one. */
+/** Limits of one person's groups: their number, and the characters of a name. */
 const GROUPS = 1_000
 const GROUP_CHARS = 256
 
 /**
+ * The groups of the claim that the directory knows.
+ *
  * @param claim the name of a claim, or a path into one, such as `realm_access.roles`
  * @throws SignInError `groups_unread`
  */
@@ -26,7 +28,7 @@ export function vouchedGroups(claims: Claims, claim: string, { groups }: Directo
   return [...new Set(mapped)].sort().slice(0, GROUPS)
 }
 
-/** A claim of this very name comes first: names of claims may hold dots. */
+/** The value of a claim. An exact name precedes a path, because names of claims may hold dots. */
 export function claimAt(claims: Claims, claim: string): unknown {
   if (Object.hasOwn(claims, claim)) return claims[claim]
   let value: unknown = claims
@@ -37,7 +39,10 @@ export function claimAt(claims: Claims, claim: string): unknown {
   return value
 }
 
-/** Providers put a long list elsewhere, and say where (OpenID Connect Core section 5.6.2). */
+/**
+ * The reason that the claim is absent. Providers store a long list elsewhere, and name the place (OpenID Connect Core
+ * section 5.6.2).
+ */
 function absence(claims: Claims, claim: string): string {
   const elsewhere = claims['_claim_names'] as Claims | null | undefined
   const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim)
@@ -48,7 +53,11 @@ function absence(claims: Claims, claim: string): string {
 
 const unread = (text: string): SignInError => new SignInError('groups_unread', text)
 
-/** Somebody in no group of the directory decides nothing; an administrator may still look. @throws SignInError `groups_unknown` */
+/**
+ * Refuses a person without a group of the directory, who could decide nothing. An administrator may still sign in.
+ *
+ * @throws SignInError `groups_unknown`
+ */
 export function refuseUnknownGroups(
   vouched: readonly string[],
   { tenants }: Directory,
@@ -64,6 +73,6 @@ export function refuseUnknownGroups(
   )
 }
 
-/** A lone surrogate cannot be kept in a record, and no directory can name it. */
+/** True for a valid name. A record cannot hold a lone surrogate, and no directory can name it. */
 const isGroup = (name: unknown): name is string =>
   typeof name === 'string' && name.length <= GROUP_CHARS && name.isWellFormed()
