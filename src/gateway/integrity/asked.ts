@@ -4,12 +4,12 @@ import { heldKey } from '../core/equal-calls.ts'
 import { fault, type PartCheck } from './part.ts'
 
 /**
- * G16: of equal calls that wait, the first is the one that reviewers were notified of. A record that names no such thread would keep the next equal call
- * from them.
+ * G16: reviewers were notified of the first of equal waiting calls. A record that names another thread would suppress
+ * the notification of the next equal call.
  */
 export function checkAsked(): PartCheck {
   const named = new Map<string, string>()
-  /** The first of equal calls, by what makes them equal. */
+  /** The first of equal calls, by their common key. */
   const first = new Map<string, string>()
   return {
     record(type, id, value) {

@@ -12,7 +12,10 @@ import {
   type RecordType,
 } from '../core/records.ts'
 
-/** Keys and their holders (G06), tokens and the approvals that they prove (G04, G05). Holders come before keys, threads before tokens. */
+/**
+ * Checks keys and their holders (G06), proofs and their approvals (G04, G05). Holders precede keys, threads precede
+ * proofs.
+ */
 export function checkCredentials(now: () => number): PartCheck {
   const keys = new Map<string, string>()
   const approvals = new Map<string, Approved>()
@@ -53,7 +56,7 @@ function noteApproval(approvals: Map<string, Approved>, { thread_id, status, app
   if (approval?.token_hash !== undefined) approvals.set(approval.token_hash, { thread_id, status, approval })
 }
 
-/** An approval that lapsed after its token was minted ends its thread, and keeps the token's hash. */
+/** The faults of a proof. An approval that lapsed after minting ends its thread, and keeps the proof's hash. */
 function tokenFaults(approvals: Map<string, Approved>, hash: string, token: ApprovalToken): Fault[] {
   const named = approvals.get(hash)
   approvals.delete(hash)
@@ -67,12 +70,12 @@ function tokenFaults(approvals: Map<string, Approved>, hash: string, token: Appr
   return [fault('G05', `token \`${hash}\` was used ${used}, its approval redeemed ${redeemed}`)]
 }
 
-/** The timer forgets tokens some time after they have expired; their approvals stay. */
+/** True when the timer has deleted the proof, some time after it expired; its approval stays. */
 function isForgotten({ token_expires_at = 0 }: Approval, now: number): boolean {
   return token_expires_at + LIMITS.TOKEN_RETENTION_MS <= now
 }
 
-/** Nothing in a record is from the future (S12). */
+/** Checks that no time in a record is in the future (S12). */
 export function checkTimes(now: () => number): PartCheck {
   return {
     record(type, id, value) {

@@ -3,13 +3,16 @@ import { fault, type PartCheck } from './part.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { INDEX } from '../core/records.ts'
 
-/** A record was written a moment ago, by a gateway that knows the time of the store as well as we do. */
+/** The tolerated lead of a record's time: a gateway wrote it by its own estimate of the store's clock. */
 export const CLOCK_TOLERANCE_MS = 1_000
 
 /** The indexes that point at evidence. */
 const MARKS = [INDEX.evidence(''), 'rejected/']
 
-/** Evidence is JSON and names its tenant (G08), is not from the future (S12), and the marks of threads point at it (S17). */
+/**
+ * Checks that evidence is JSON of its tenant (G08) and not in the future (S12), and that marks of threads point at it
+ * (S17).
+ */
 export function checkEvidence(partition: string, now: () => number): PartCheck {
   const firsts = new FirstEvents()
   return {
@@ -41,7 +44,9 @@ function parse(body: string): Partial<EvidenceRecord> | undefined {
   }
 }
 
-/** Which commit begins at which event: four bytes for each event, a hash of the commit's id where one begins, 0 elsewhere. */
+/**
+ * The commit that begins at each event. Four bytes for each event: a hash of the commit's id where one begins, else 0.
+ */
 class FirstEvents {
   #hashes = new Uint32Array(1_024)
   #length = 0

@@ -3,7 +3,10 @@ import type { Thread } from '../../domain/thread.ts'
 import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 
-/** The epochs of freezes (G12): a thread from a later epoch than the tenant has reached would survive the next freeze. `freezes` come before threads. */
+/**
+ * Checks the epochs of freezes (G12). A thread of a later epoch than the tenant's would survive the next freeze.
+ * `freezes` precede threads.
+ */
 export function checkFreezes(): PartCheck {
   let reached = 0
   return {

@@ -1,8 +1,8 @@
 import type { EventEntry, Fault, MemberEntry } from '../../store/archive.ts'
 
 /*
- * The rules that the gateway itself keeps in the store, on top of the store's laws: `countersign store check` reports by these ids, and
- * docs/store.md lists them.
+ * Rules of the gateway on top of the store's laws. `countersign store check` reports their ids, and docs/store.md lists
+ * them.
  */
 export const GATEWAY_RULES = {
   G01: 'a thread stands in exactly the indexes that its state calls for',
@@ -23,13 +23,15 @@ export const GATEWAY_RULES = {
   G16: 'of equal calls that wait, the one that reviewers were notified of is recorded, and no other',
 } as const
 
-/** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */
+/**
+ * One part of the check of a partition. Entries arrive in the order of an archive: events, members, records by type.
+ */
 export interface PartCheck {
   readonly event?: (entry: EventEntry) => Fault[]
   readonly member?: (entry: MemberEntry) => Fault[]
   /** `value` is the parsed body. */
   readonly record?: (type: string, id: string, value: unknown) => Fault[]
-  /** What is only known at the end. */
+  /** The faults that only the end shows. */
   readonly end?: () => Fault[]
 }
 

@@ -4,7 +4,7 @@ import { fault, type PartCheck } from './part.ts'
 import { purged, readPurged } from '../core/expiry-index.ts'
 import { INDEX } from '../core/records.ts'
 
-/** Sessions and links, and where they are found (G11): by their reviewer, to end them all, and by the timer. */
+/** Checks sessions and links, and their index entries (G11): by reviewer, to end them all, and by the timer. */
 export function checkSignIns(): PartCheck {
   const listed = new Map<string, string>()
   const timed = new Set<string>()

@@ -18,7 +18,7 @@ export interface Finding extends Fault {
 export interface CheckReport {
   /** At most `MOST_FINDINGS`. */
   readonly findings: readonly Finding[]
-  /** How many more there are. */
+  /** The number of further findings. */
   readonly omitted: number
   readonly counts: Readonly<Record<'partitions' | 'events' | 'index' | 'limits' | 'records', number>>
 }
@@ -26,10 +26,10 @@ export interface CheckReport {
 const MOST_FINDINGS = 1_000
 
 /**
- * Reads everything in a store once, and reports what breaks a law of the store (src/store/store.ts) or a rule of the gateway (part.ts).
- * Changes nothing.
+ * Reads everything in a store once, and reports every breach of a law (src/store/store.ts) or of a rule of the gateway
+ * (part.ts). Changes nothing.
  *
- * @throws StoreMoved when a partition was never still
+ * @throws StoreMoved when a partition kept changing
  */
 export async function checkStore(archive: StoreArchive): Promise<CheckReport> {
   const findings: Finding[] = []
@@ -64,7 +64,7 @@ export async function checkStore(archive: StoreArchive): Promise<CheckReport> {
 interface Seen {
   readonly faults: Fault[]
   readonly counts: Record<'events' | 'index' | 'limits' | 'records', number>
-  /** What the index of tenants names, in the system partition. */
+  /** Tenants in the index of the system partition. */
   readonly tenants: string[]
   isTenant: boolean
 }
@@ -114,7 +114,7 @@ function count(seen: Seen, partition: string, entry: DumpEntry): void {
   if (entry.kind === 'record' && OF_TENANTS.includes(entry.type)) seen.isTenant = true
 }
 
-/** A record that is not what its type calls for must not end the check. */
+/** The faults of an entry. A record with unexpected content must not end the check. */
 function faultsIn(parts: readonly PartCheck[], entry: DumpEntry): Fault[] {
   try {
     if (entry.kind === 'event') return parts.flatMap((part) => part.event?.(entry) ?? [])

@@ -5,8 +5,8 @@ import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 
 /**
- * What evidence tells can have happened (G14), and the threads of the store are as it tells (G15). Not behind a record that is missing or cannot be read, where it
- * would contradict itself for no other reason.
+ * Checks that evidence is possible (G14), and that threads in the store match it (G15). Stops at a missing or
+ * unreadable record, because all later ones would seem wrong.
  */
 export function checkStory(): PartCheck {
   const replay = new Replay()
@@ -39,7 +39,7 @@ export function checkStory(): PartCheck {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function parse(body: string): JsonValue | undefined {
   try {
     return JSON.parse(body) as JsonValue
@@ -48,7 +48,7 @@ function parse(body: string): JsonValue | undefined {
   }
 }
 
-/** A thread whose records broke a law is a finding already. */
+/** Compares a thread with its records. Records that broke a law are reported already. */
 function compare(id: string, { status, revision, approval }: Thread, told: ThreadStory | undefined): Fault[] {
   if (told === undefined) return [fault('G15', `no evidence tells of thread \`${id}\``)]
   if (told.broken) return []

@@ -6,8 +6,8 @@ import { INDEX, type RevisionRecord } from '../core/records.ts'
 import { listThread, writeThread } from '../core/thread-records.ts'
 
 /*
- * Threads, the indexes they stand in (G01, G02) and their revisions (G03). What a thread calls for is not said here a second time: it is what the
- * verbs' own function would write for it.
+ * Checks threads, their index entries (G01, G02) and their revisions (G03). The expected entries come from the verbs'
+ * own function.
  */
 
 const OF_THREADS: readonly string[] = [INDEX.threads, INDEX.due]
@@ -16,12 +16,12 @@ const FAMILIES = [INDEX.status(''), INDEX.pending(''), 'task/']
 interface Revisions {
   count: number
   highest: number
-  /** Of the highest. */
+  /** The digest of the highest. */
   digest: string
 }
 
 export function checkThreads(partition: string): PartCheck {
-  /** By thread: `<score> <index>` line by line, until its record comes. */
+  /** By thread: lines of `<score> <index>`, until its record arrives. */
   const places = new Map<string, string>()
   const revisions = new Map<string, Revisions>()
   const commented = new Set<string>()
@@ -64,12 +64,12 @@ export function checkThreads(partition: string): PartCheck {
   }
 }
 
-/** V8 keeps a text that was put together as its parts, and what holds them takes three times as much as the text. */
+/** Copies a text. V8 keeps a concatenated text as its parts, at three times the memory. */
 const inOnePiece = (text: string): string => Buffer.from(text).toString()
 
 const MARKED = 'mark'
 
-/** Marks are counted once, however many there are. */
+/** The place of an entry. All marks of a thread count as one. */
 function placeOf({ index, score, member }: MemberEntry): { thread: string; text: string } | undefined {
   if (OF_THREADS.includes(index) || FAMILIES.some((family) => index.startsWith(family)))
     return { thread: member, text: `${score} ${index}` }
@@ -101,7 +101,7 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   ]
 }
 
-/** An entry that a timer has claimed stands later than when it fell due, until the timer is done with it or its lease ends. */
+/** The place of a claimed entry: it is later than the due time until the timer has finished or its lease ends. */
 function leased(place: string, found: readonly string[]): string | undefined {
   const due = Number.parseFloat(place)
   return found.find((one) => one.endsWith(` ${INDEX.due}`) && Number.parseFloat(one) >= due)
@@ -109,7 +109,7 @@ function leased(place: string, found: readonly string[]): string | undefined {
 
 function placeWritten(write: Write): string[] {
   if (write.op === 'mark') return [MARKED]
-  // what stands there under another name is a counter's, and not the thread's
+  // other entries in that index belong to counters, not to the thread
   const isOwn = write.op === 'index' && write.to !== undefined && write.index !== INDEX.purge
   return isOwn ? [`${write.to} ${write.index}`] : []
 }

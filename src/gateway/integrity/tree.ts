@@ -4,18 +4,21 @@ import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { CheckpointRecord } from '../core/records.ts'
 
-/** How far a tree may lie behind the evidence and still be checked. */
+/** The most records that a tree may lack and still be checked. */
 const RECENT = 10_000
 
-/** The tree over evidence is that of its first records, and the last checkpoint has its root (G13). Events come before records. */
+/**
+ * Checks that the tree covers the first records of evidence, and that the last checkpoint has its root (G13). Events
+ * precede records.
+ */
 export function checkTree(): PartCheck {
-  /** Of all events but the recent ones. */
+  /** The tree over all events but the recent ones. */
   let old: MerkleTree = EMPTY_TREE
   let recent: string[] = []
   let newest: CheckpointRecord | undefined
   let isThere = false
 
-  /** Undefined when it lies too far back. */
+  /** Undefined for a size too far back. */
   const treeAt = (size: number): MerkleTree | undefined =>
     size < old.size ? undefined : grown(old, recent.slice(0, size - old.size))
 
@@ -56,7 +59,10 @@ function compareRoot(newest: CheckpointRecord | undefined, tree: MerkleTree): Fa
   return [fault('G13', `no checkpoint has the root of the tree of ${tree.size} records`)]
 }
 
-/** What is handed out is the note: its second line is the size, its third the root (C2SP tlog-checkpoint). */
+/**
+ * Compares the note with its record, because readers receive the note. Its second line is the size, its third the root
+ * (C2SP tlog-checkpoint).
+ */
 function compareNote({ size, root, note }: CheckpointRecord): Fault[] {
   const [, noted, hash] = note.split('\n')
   if (noted === String(size) && hash === Buffer.from(root, 'hex').toString('base64')) return []

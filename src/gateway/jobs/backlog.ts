@@ -9,26 +9,26 @@ import { INDEX, read, unlessBroken } from '../core/records.ts'
 import { listTenants, webhookTenants } from '../core/tenants.ts'
 import { quorumOf } from '../review/thread-summary.ts'
 
-/** What waits, of all tenants. */
+/** Counts of held threads and waiting deliveries across all tenants. */
 export interface Census {
-  /** Waiting threads by risk: how many, and the age of the oldest in ms. */
+  /** Waiting threads by risk: their number, and the age of the oldest in ms. */
   readonly pending: ReadonlyMap<string, { readonly count: number; readonly oldestAgeMs: number }>
-  /** Of those that wait longest: how many have an empty seat for which group. */
+  /** For each group, the number of threads with an empty seat for it, among the longest-waiting ones. */
   readonly groups: ReadonlyMap<string, number>
-  /** Deliveries of webhooks that are still to be made. */
+  /** Deliveries that are not settled. */
   readonly deliveries: number
-  /** Of those whose destination is not paused: since when the one waits that is most overdue for a try, ms; 0 when none is due. */
+  /** How overdue the oldest due delivery of an unpaused destination is, ms; 0 when no delivery is due. */
   readonly overdueMs: number
-  /** Destinations that nothing is sent to, by why. */
+  /** Paused destinations, by reason. */
   readonly paused: ReadonlyMap<string, number>
   /** Freezes in force, by what they stop. */
   readonly frozen: ReadonlyMap<FreezeKind, number>
 }
 
-/** Threads that are read to see whom they wait for. */
+/** The most threads to read for their groups. */
 const LOOKED_AT = 200
 
-/** Tenants that are looked at in one turn of the event loop: there may be thousands, and a census is made for each scrape. */
+/** Tenants counted in one turn of the event loop: there may be thousands, and each scrape needs a census. */
 const TENANTS_TOGETHER = 50
 
 async function* inTurns(tenants: readonly string[]): AsyncGenerator<string> {
@@ -38,7 +38,7 @@ async function* inTurns(tenants: readonly string[]): AsyncGenerator<string> {
   }
 }
 
-/** Counts index entries where they are: beside the few threads that wait longest nothing is read, whatever waits. */
+/** Counts index entries. Only the few longest-waiting threads are read. */
 export async function census(deps: Deps): Promise<Census> {
   const tenants = await listTenants(deps)
   const { pending, oldest } = await waitingThreads(deps, tenants)
@@ -85,7 +85,7 @@ async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Cens
     waiting.map(({ tenant, thread_id }) => unlessBroken(read(deps.store, tenant, 'thread', thread_id))),
   )
   for (const record of records) {
-    // nobody knows for whom a broken one waits
+    // the groups of a broken record are unknown
     if (record === 'broken' || record?.value.status !== 'pending_review') continue
     const tenant = snapshot?.directory.tenants.get(record.value.tenant)
     for (const seat of quorumOf(deps, tenant, record.value).seats)
@@ -95,7 +95,7 @@ async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Cens
   return groups
 }
 
-/** Groups that have reviewers, so that those for whom nothing waits are seen as well. */
+/** Groups with reviewers, so that groups without waiting threads are reported as well. */
 function groupsOf(snapshot: Snapshot | undefined): Set<string> {
   const tenants = [...(snapshot?.directory.tenants.values() ?? [])]
   return new Set(tenants.flatMap(({ reviewers }) => [...reviewers.values()].flatMap(({ groups }) => groups)))
@@ -117,13 +117,13 @@ async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' 
   return { deliveries, overdueMs, paused }
 }
 
-/** Of the entry that is due first; a lease that is not over counts as not due. */
+/** When the first entry is due; a leased entry counts as due when its lease ends. */
 async function dueAt(deps: Deps, tenant: string, index: string): Promise<number> {
   const [first] = await deps.store.range(tenant, index, { limit: 1 })
   return first?.score ?? Infinity
 }
 
-/** Read from the store and not from memory: the gateway that counts may not have been asked for the tenant since. */
+/** Reads the store, not the cache: this instance may not have served the tenant recently. */
 async function frozenScopes(deps: Deps, tenants: readonly string[]): Promise<Census['frozen']> {
   const frozen = new Map<FreezeKind, number>()
   for await (const tenant of inTurns(tenants)) {

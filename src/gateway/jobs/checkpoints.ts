@@ -11,37 +11,40 @@ import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
 import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from '../core/records.ts'
 import { type Plan, readConfirmed, transact } from '../core/transact.ts'
 
-/** Checkpoints of evidence (docs/evidence.md): who keeps one outside can later show that no record before it was changed, dropped or added. */
+/**
+ * Checkpoints of evidence (docs/evidence.md). With a checkpoint kept outside, a reader can later prove that no earlier
+ * record was changed, dropped or added.
+ */
 
-/** What signs, and the name of this log: made once, when the store is new. */
+/** The signing key and the name of this log, generated once, when the store is new. */
 export interface LogIdentity {
   readonly name: string
   readonly key: SigningKey
 }
 
 const HEAD = 'head'
-/** Records hashed in one turn of the event loop, at the most. */
+/** Most records hashed in one turn of the event loop. */
 const PAGE = 100
-/** Records of one checkpoint: under load there would be more and more. */
+/** Most new records of one checkpoint, because under load more keep arriving. */
 const MOST_RECORDS = 10_000
 const HOUR_MS = 3_600_000
 
 export interface Made {
-  /** How many records are covered. */
+  /** The number of records covered. */
   readonly size: number
-  /** There may be more of them already. */
+  /** True when more records may exist already. */
   readonly more: boolean
-  /** The checkpoint before this one was signed by another key. */
+  /** True when another key signed the previous checkpoint. */
   readonly rekeyed: boolean
 }
 
 const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
 
 /**
- * Signs what the tenant's evidence has grown to. Two instances that do it at once sign the same tree, and one commit counts: a note leaves only
- * after that. Of each hour the last checkpoint stays.
+ * Signs the tenant's new evidence. Two instances that sign at once sign the same tree, and one commit wins; a note is
+ * published only after that. The last checkpoint of each hour is kept.
  *
- * @throws GatewayError `store_unavailable`, `outcome_unknown`; Error where the tree is ahead of the records
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`; Error when the tree is ahead of the records
  */
 export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<Made> {
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<Made>> => {
@@ -86,7 +89,11 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
   }
 }
 
-/** Where the last record of the tree is not there, others would take its number and be signed in its place. @throws Error */
+/**
+ * Checks that the tree's last record exists. Otherwise another record would take its number and be signed in its place.
+ *
+ * @throws Error
+ */
 async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void> {
   if (size === 0 || (await deps.store.events(tenant, size - 1, 1)).length > 0) return
   throw new Error(
@@ -94,7 +101,7 @@ async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void
   )
 }
 
-/** The one before goes when it is of the same hour. */
+/** Deletes the previous checkpoint if it is of the same hour. */
 function superseded(last: CheckpointRecord | undefined, at: number): Write[] {
   if (last === undefined || hourOf(last.at) !== hourOf(at)) return []
   const id = String(last.size)
@@ -133,7 +140,7 @@ const viewOf = ({ size, root, at, note }: CheckpointRecord): CheckpointList['che
   note,
 })
 
-/** What anybody may know: the key, not who the tenants are. */
+/** Public information: the keys, without the names of tenants. */
 export function verifierKeys({ name, key }: LogIdentity): VerifierKeys {
   return {
     origin: `countersign/${name}/`,

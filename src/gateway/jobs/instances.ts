@@ -6,7 +6,7 @@ import { isoTime } from '../core/event-record.ts'
 import { INDEX, put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
 import { storeCall, transact } from '../core/transact.ts'
 
-/** This gateway among those that share the store. */
+/** One of the instances that share the store. */
 export interface Instance {
   readonly id: string
   readonly host: string
@@ -15,15 +15,15 @@ export interface Instance {
   readonly startedAt: number
 }
 
-/** An instance that reported nothing for so long is not listed: it stopped, or cannot write. */
+/** An instance without a report for this long is not listed: it stopped, or cannot write. */
 const GONE_MS = 30_000
-/** Its record goes after so long. */
+/** Retention of its record. */
 const FORGET_MS = 3_600_000
 const MOST = 1_000
 
 /**
- * Reports which bundle this instance decides by, for `countersign policies status`. The commit is the probe of writing, too: when nothing else was
- * written, it says whether the store takes writes (src/app/write-probe.ts).
+ * Reports the bundle that this instance decides by, for `countersign policies status`. The commit also probes whether
+ * the store takes writes, when nothing else was written (src/app/write-probe.ts).
  *
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
@@ -50,7 +50,7 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<vo
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes }))
 }
 
-/** An instance that stops is listed no longer. */
+/** Removes an instance that stops from the list. */
 export async function retireInstance(deps: Deps, id: string): Promise<void> {
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: forgotten(id) }))
 }

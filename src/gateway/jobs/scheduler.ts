@@ -21,23 +21,26 @@ import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../core/thread-records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
-/** An item is given to one worker at a time; if that worker dies, another takes it over after the lease. */
+/** Lease of an item. One worker has it at a time; if that worker dies, another takes over after the lease. */
 const LEASE_MS = 5_000
 const BATCH = 100
-/** Of these so many at once: commits share a write to the disk, but each may have a large payload to read, and others wait for a turn of the event loop. */
+/**
+ * Items handled at once. Commits share a write to the disk, but each may read a large payload, and other requests wait
+ * for the event loop.
+ */
 const TOGETHER = 16
 
 /**
- * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions and of what a freeze has hit, and forgetting what is
- * old (answers, tokens, links, counters of limits, deliveries).
- * State is in the store, so a restart loses nothing: what came due meanwhile is done in the first round.
- * Returns how many items it dealt with; a full batch means there may be more.
+ * Runs one round of everything that time alone causes: expiry, reminders, escalations, the end of sessions and of
+ * frozen threads. It also deletes old answers, proofs, links, counters of limits and deliveries. State is in the store,
+ * so the first round after a restart handles everything that came due in the meantime. Returns the number of items; a
+ * full batch means there may be more.
  *
- * @param stop ends the round behind what is under way; the rest is for the next one, here or elsewhere
- * @throws what failed first, when all tenants had their turn: what is wrong with one, or with where it is kept, stops no other
+ * @param stop ends the round after the current work; the rest is for the next round, on any instance
+ * @throws the first error, after all tenants had their turn: a fault of one stops no other
  */
 export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
-  // agents and people do not wait for the large deliveries of this round
+  // agents and reviewers do not wait for the large deliveries of this round
   const own = { ...deps, outboxRoom: createByteSemaphore() }
   let done = 0
   const failures: unknown[] = []
@@ -90,7 +93,10 @@ const DUE: readonly Due[] = [
   [INDEX.purge, purge],
 ]
 
-/** Whatever is done moves or ends the entry, guarded by the thread's revision: a verb in between makes us look again. */
+/**
+ * Handles a due thread. Every outcome moves or ends the entry, guarded by the thread's revision; after a concurrent
+ * verb it runs again.
+ */
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const thread = await read(deps.store, tenant, 'thread', member)
   const freezes = await freezesNow(deps, tenant)
@@ -101,7 +107,10 @@ async function dueThread(deps: Deps, tenant: string, member: string): Promise<Pl
   return { answer: undefined, guards: [unchanged('thread', member, thread)], writes: [entry] }
 }
 
-/** One at a time: each is told to all destinations, and more than one may be more than a commit holds. What else is due follows in the next round. */
+/**
+ * Makes one announcement. Each goes to all destinations, and several might exceed a commit. The next round makes
+ * further ones.
+ */
 async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread> | undefined> {
   const { value: thread } = found
   const now = deps.store.now()
@@ -112,7 +121,7 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
   const evidence = [announcementRecord(thread, due, now)]
   const written = writeThread(thread, announced, { at: now, evidence })
   const { due_at } = written.thread
-  // the entry is leased to us: what is due at the same moment would wait until that ends
+  // the entry is leased: without this, announcements of the same moment would wait for the lease
   const again: Write[] =
     due_at === thread.due_at && due_at !== undefined
       ? [{ op: 'index', index: INDEX.due, member, to: due_at }]
@@ -136,10 +145,10 @@ function announcementRecord(thread: Thread, { at, group }: Announcement, now: nu
   return { ...event, ...aboutThread(thread), at: isoTime(now), actor: { kind: 'gateway', id: 'timer' } }
 }
 
-/** What came to its time is ended or forgotten. What was renewed meanwhile stays. */
+/** Ends or deletes a due item. One that was renewed in the meantime stays. */
 async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const { type, id } = readPurged(member)
-  // a later version's, which runs beside this one: left to that, until the lease ends
+  // written by a later version that runs beside this one, which handles it; leased until then
   if (!isPurged(type)) return { answer: undefined }
   return PURGES[type](deps, tenant, id)
 }
@@ -171,7 +180,7 @@ async function forgetAnswer(deps: Deps, tenant: string, id: string): Promise<Pla
   }
 }
 
-/** A token is looked at when it expires, too: what its approval was charged is taken back when it was not redeemed. */
+/** Deletes an old proof. When one expires unredeemed, its approval's charges are taken back first. */
 async function forgetToken(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
   const token = await read(deps.store, tenant, 'token', id)
   const until = token && token.value.expires_at + LIMITS.TOKEN_RETENTION_MS
@@ -187,7 +196,7 @@ async function forgetToken(deps: Deps, tenant: string, id: string): Promise<Plan
 interface Kept {
   readonly type: 'answer' | 'token'
   readonly id: string
-  /** Undefined when it is gone. */
+  /** Undefined when it was deleted. */
   readonly until: number | undefined
 }
 
@@ -197,7 +206,7 @@ function forgetting(deps: Deps, { type, id, until }: Kept): Write[] {
   return [neverPurge(type, id), remove(type, id)]
 }
 
-/** A link that nobody used in time. */
+/** Deletes a link that was not used in time. */
 async function forgetLink(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
   const link = await read(deps.store, tenant, 'link', hash)
   if (link === undefined) return { answer: undefined, writes: [neverPurge('link', hash)] }
@@ -207,7 +216,7 @@ async function forgetLink(deps: Deps, tenant: string, hash: string): Promise<Pla
 
 const NOTHING = { guards: [], writes: [], evidence: [] }
 
-/** Takes back what an approval was charged whose token has expired unredeemed. */
+/** Takes back the charges of an approval whose proof has expired unredeemed. */
 async function unused(
   deps: Deps,
   token: ApprovalToken,

@@ -8,16 +8,16 @@ import { ALL_FREEZES, neverPurge, purgeAt, readPurged } from '../core/expiry-ind
 import { INDEX, read, unlessBroken } from '../core/records.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
-/** Entries that one round looks at: the other tenants wait for it. */
+/** Entries of one round, because other tenants wait for it. */
 const PER_ROUND = 500
-/** Of these so many at once: their commits share a write to the disk. */
+/** Entries handled at once: their commits share a write to the disk. */
 const TOGETHER = 50
 const ORDER = [INDEX.due, INDEX.purge] as const
 
 /**
- * Ends what a freeze hit: everything that the timer watches over, and approvals with a token that nobody redeemed. Each in a commit of its own; what
- * another instance or a verb has ended meanwhile is left alone. A part of it at a time, the timer comes back while there is more; interrupted, or
- * overtaken by another freeze, it begins again.
+ * Ends everything that a freeze hit: the entries of the timer, and approvals with an unredeemed proof. Each has its own
+ * commit; an item that another instance or a verb has ended is skipped. One call handles a part, and the timer repeats
+ * it while more is left. After an interruption or another freeze, it starts again.
  */
 export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void>> {
   const known = await freezesNow(deps, tenant)
@@ -38,9 +38,10 @@ function begun(sweep: Sweep | undefined, { record }: KnownFreezes): Sweep {
 }
 
 /**
- * Entries move and go while the list is read: one that came back is looked at again, and none is passed by that stands still.
+ * Handles one page. Entries move and disappear meanwhile: one that reappears is handled again, and no unmoved entry is
+ * skipped.
  *
- * @returns where it goes on; undefined at the end
+ * @returns the next position; undefined at the end
  */
 async function sweepPage(deps: Deps, tenant: string, sweep: Sweep): Promise<Sweep | undefined> {
   const { of, index, after } = sweep
@@ -52,7 +53,7 @@ async function sweepPage(deps: Deps, tenant: string, sweep: Sweep): Promise<Swee
   return next && { of, index: next }
 }
 
-/** @throws what failed first, when all had their turn */
+/** Handles all entries of the page. @throws the first error, after all had their turn */
 async function allOf(page: readonly IndexEntry[], act: (entry: IndexEntry) => Promise<void>): Promise<void> {
   const settled = await Promise.allSettled(page.map(act))
   const failed = settled.find((one) => one.status === 'rejected')
@@ -71,7 +72,7 @@ async function endThread(deps: Deps, tenant: string, thread_id: string): Promise
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
     const known = await freezesNow(deps, tenant)
     const thread = await unlessBroken(read(deps.store, tenant, 'thread', thread_id))
-    // it keeps the others from nothing, and acts on nothing itself: whoever mends it finds it frozen
+    // a broken record is harmless: it blocks no other, and once repaired, its thread is frozen
     if (thread === 'broken') return { answer: undefined }
     const plan = thread && frozenEnd(deps, thread, known)
     return { ...plan, answer: undefined }
