@@ -12,9 +12,10 @@ import { callUnder } from '../../policy/language/limits.ts'
 import type { Deps } from '../core/deps.ts'
 
 /**
- * How the bundle in force decides a request, rule by rule (docs/operations.md). Nothing is executed, counted or recorded.
+ * Explains how the bundle in force decides a request, rule by rule (docs/operations.md). It executes, counts and
+ * records nothing.
  *
- * @param confined the asker may hear only of what the agent's tenant may use
+ * @param confined the caller may see only what the agent's tenant may use
  */
 export async function explainPolicies(
   deps: Deps,
@@ -32,7 +33,7 @@ export async function explainPolicies(
   const problems = snapshot.checkPayload(call.tool, call.payload)
   if (problems.length === 0) {
     const judged = callUnder(call, await snapshot.judge(call), usedOf(request))
-    // the call is judged again, and shown: in a turn of its own, because others wait
+    // judging and showing the call takes a turn of its own, because other requests wait
     await nextTurn()
     return snapshot.explain(judged)
   }

@@ -8,21 +8,22 @@ import { nextPageSize } from '../core/page-size.ts'
 import { SYSTEM } from '../core/records.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
 
-/** Records of one chunk, at the most. */
+/** Most records of one chunk. */
 const CHUNK = 50
-/** Characters of one chunk, where it has more than one record: a reader that is slow holds a few of them in memory. */
+/** Most characters of a chunk with several records, because a slow reader holds a few chunks in memory. */
 const CHUNK_UNITS = 128 * 1024
 
 export interface EvidenceRange {
   readonly tenant: string
-  /** Records with a number above this one. */
+  /** Exports the records with a greater number. */
   readonly after: number
   readonly limit: number
 }
 
 /**
- * Evidence as NDJSON, some lines at a time, in order of their numbers: `{"number", "leaf_hash", "commit_id", "record"}`. `record` is the
- * stored text as it stands, so that its bytes hash to `leaf_hash` (RFC 6962 section 2.1). Reading is evidence too, in `_system`.
+ * Evidence as NDJSON, some lines at a time, ordered by number: `{"number", "leaf_hash", "commit_id", "record"}`.
+ * `record` is the exact stored text, so that its bytes hash to `leaf_hash` (RFC 6962 section 2.1). Reading is evidence
+ * too, in `_system`.
  */
 export async function* exportEvidence(
   deps: Deps,
@@ -42,21 +43,21 @@ export async function* exportEvidence(
     after = last.number
     limit -= given.length
     page = given.length < events.length ? given.length : nextPageSize(page, events, CHUNK)
-    // together: a chunk of HTTP for each line would cost more than reading it
+    // joined, because an HTTP chunk for each line would cost more than reading it
     yield given.map(lineOf).join('')
-    // a reader that is as quick as this never makes it wait, and nobody else would be served before the end
+    // a fast reader never blocks this loop, so other requests need a turn
     await nextTurn()
   }
 }
 
-/** What fits into a chunk; the rest is read again, so that nothing more waits for a slow reader. */
+/** The records that fit into a chunk. The rest is read again later, which bounds the memory for a slow reader. */
 function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
   let room = CHUNK_UNITS
   const behind = events.findIndex(({ body }) => (room -= body.length) < 0)
   return behind < 0 ? events : events.slice(0, Math.max(1, behind))
 }
 
-/** Written by hand so that the record keeps its bytes. */
+/** Built by hand, so that the record keeps its bytes. */
 function lineOf(event: StoredEvent): string {
   const head = `"number":${event.number},"leaf_hash":"${leafHash(event.body)}"`
   return `{${head},"commit_id":${JSON.stringify(event.commitId)},"record":${event.body}}\n`

@@ -23,9 +23,9 @@ import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
- * Stops an agent, a tool or a whole tenant (docs/operations.md), on every instance from the moment this is durable: new calls are rejected, and
- * what is under way is dead for good. Threads are ended by the timer, or by whoever looks at one before. A name that the bundle does not know is
- * frozen all the same, because a bundle may come that does.
+ * Freezes an agent, a tool or a whole tenant (docs/operations.md), on every instance once it is durable. New calls are
+ * rejected, and calls in progress are cancelled for good. The timer ends the threads, or the first request that reads
+ * one. An unknown name is frozen as well, because a later bundle may contain it.
  *
  * @throws GatewayError `too_many_freezes`, `store_unavailable`, `outcome_unknown`
  */
@@ -49,7 +49,7 @@ export async function freeze(deps: Deps, by: Administrator, request: FreezeReque
 }
 
 /**
- * New calls are judged by policy again. What was under way stays dead.
+ * Unfreezes: policy judges new calls again. Calls in progress at the freeze stay cancelled.
  *
  * @throws GatewayError `not_found` when the scope is not frozen
  */
@@ -96,7 +96,7 @@ async function change<T>(
   return answer
 }
 
-/** A tenant as a whole can always be frozen. */
+/** Refuses more freezes than the limit. A whole tenant can always be frozen. */
 function refuseTooMany({ freezes }: Freezes, scope: FreezeScope): void {
   const isNew = !freezes.some((one) => isScope(one, scope))
   const isTenant = scope.agent === undefined && scope.tool === undefined

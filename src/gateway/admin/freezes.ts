@@ -10,18 +10,21 @@ import type { KnownFreezes } from '../core/caches.ts'
 import { readAgain, unchanged } from '../core/records.ts'
 
 /*
- * Freezing, as verbs use it (docs/operations.md and docs/store.md): the tenant's freezes are one record, kept in memory. Whatever lets an agent act guards that
- * record in its commit, so a freeze holds on every instance from the moment it is durable.
+ * Freezes for verbs (docs/operations.md and docs/store.md). A tenant's freezes are one cached record. Every commit that
+ * lets an agent act guards that record, so a freeze holds on every instance once it is durable.
  */
 
 export const FREEZES = 'all'
 
-/** As this instance last read them: for what guards them. No promise where they are known. */
+/** The freezes as this instance last read them; the caller guards them. Returns no promise when they are cached. */
 export function freezesOf(deps: Deps, tenant: string): KnownFreezes | Promise<KnownFreezes> {
   return deps.freezes.get(tenant) ?? freezesNow(deps, tenant)
 }
 
-/** Read afresh: for answers that commit nothing. Every poll does, and the record may hold a thousand names with their reasons. */
+/**
+ * The current freezes, for answers that commit nothing. Every poll reads them, and the record may hold a thousand names
+ * with their reasons.
+ */
 export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreezes> {
   const known = deps.freezes.get(tenant)
   const record = await readAgain(deps.store, tenant, ['freezes', FREEZES], known?.record)
@@ -31,10 +34,10 @@ export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreez
   return fresh
 }
 
-/** Nothing was frozen or freed meanwhile: with it, what is old may be used. */
+/** Guards that no freeze has changed since, so that older threads may be used. */
 export const freezeGuard = (known: KnownFreezes): Guard => unchanged('freezes', FREEZES, known.record)
 
-/** What a new call is told while its agent, its tool or its tenant is frozen. Policy is not asked. */
+/** The outcome of a new call whose agent, tool or tenant is frozen. Policy is not evaluated. */
 export function frozenOutcome(
   { freezes }: KnownFreezes,
   call: { readonly agent: string; readonly tool: string },
@@ -53,13 +56,13 @@ export function frozenOutcome(
   }
 }
 
-/** Why the thread is dead, as its message will say; undefined when no freeze hit it. */
+/** The message of a thread that a freeze cancelled; undefined when no freeze hit it. */
 export function frozenMessage({ freezes }: KnownFreezes, thread: Thread): string | undefined {
   const freeze = freezeSince(freezes, thread)
   return freeze && closingMessage('frozen', freeze.reason)
 }
 
-/** @throws GatewayError `not_pending`: nobody works on what is dead */
+/** Refuses work on a cancelled thread. @throws GatewayError `not_pending` */
 export function refuseFrozen(known: KnownFreezes, thread: Thread): void {
   const message = frozenMessage(known, thread)
   if (message !== undefined) throw new GatewayError('not_pending', `the thread is ${message}`)

@@ -11,7 +11,7 @@ import { holderId, read } from '../core/records.ts'
 import { nameOf } from '../review/thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
-/** The agents of the caller's tenant, who answers for them, whether they have a key, and what is frozen. */
+/** The agents of the caller's tenant, their owners, whether each has a key, and which are frozen. */
 export async function listAgents(deps: Deps, caller: Caller): Promise<AgentList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
@@ -38,7 +38,7 @@ function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number
   }
 }
 
-/** Agents whose keys are looked for in one turn of the event loop: a tenant may have thousands. */
+/** Agents whose keys are read in one turn of the event loop: a tenant may have thousands. */
 const TOGETHER = 200
 
 async function keysIssued(

@@ -1,17 +1,17 @@
 import type { Deps } from '../core/deps.ts'
 import { noteLoad, type PolicyLoad } from './record-policy-load.ts'
 
-/** Policy loads on their way into evidence: in order, one after another, tried again until each is durable. */
+/** Policy loads to record as evidence: in order, one at a time, each repeated until it is durable. */
 export interface LoadNotes {
   add(load: PolicyLoad): void
-  /** Gives what is left one more try, then stops. Resolves with how many could not be recorded. */
+  /** Tries the remaining loads once more, then stops. Resolves with the number of unrecorded ones. */
   close(): Promise<number>
 }
 
 export interface LoadNotesOptions {
-  /** Pause after a failed try, ms. */
+  /** Pause after a failed attempt, ms. */
   readonly retryMs: number
-  /** Told of the first failure, and of the next only when a load was recorded in between: the store may be away for hours. */
+  /** Receives the first failure, and the next one only after a load was recorded: the store may be away for hours. */
   readonly onError: (error: unknown) => void
 }
 

@@ -4,7 +4,10 @@ import type { Diagnostic } from '../../policy/report/diagnostics.ts'
 import type { Deps, PolicyStatus } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 
-/** The bundle in force and how the last load went (docs/operations.md, GET policies). `shadow` counts fired shadow rules. */
+/**
+ * The bundle in force and the result of the last load (docs/operations.md, GET policies). `shadow` counts fired shadow
+ * rules.
+ */
 export function showPolicies(deps: Deps, shadow: ReadonlyMap<string, number>): PoliciesView {
   const snapshot = deps.policies.current()
   const { loadedAt, commit, lastLoad } = deps.policies.status()

@@ -5,7 +5,7 @@ import type { Deps } from '../core/deps.ts'
 import type { Noted } from '../core/caches.ts'
 import { INDEX } from '../core/records.ts'
 
-/** Which call is, or was, allowed. */
+/** The agent, task and tool of an allowed call. */
 export interface Doer {
   readonly tenant: string
   readonly agent: string
@@ -13,9 +13,9 @@ export interface Doer {
   readonly tool: string
 }
 
-/** `agent.tools` and `agent.labels` look back this far (docs/policy-language.md). */
+/** How far `agent.tools` and `agent.labels` look back (docs/policy-language.md). */
 const AGENT_WINDOW_MS = 24 * 3_600_000
-/** The same tool of the same agent is noted anew only after this time; so much longer is looked back. */
+/** The pause before the same tool of the same agent is noted again; look-backs are longer by this time. */
 const REFRESH_MS = 60_000
 const MOST_ENTRIES = 10_000
 const REMEMBERED_NOTES = 50_000
@@ -29,15 +29,15 @@ export function toolOf(member: string): string | undefined {
 }
 
 /**
- * What the tool's rules read of earlier calls. Labels are those that the contracts had then and those that they have now: a label that is added
- * to a tool counts for the calls before, too. Undefined when the rules read nothing of it.
+ * The earlier calls that the tool's rules read. Labels are those of the contracts at the call and of the current ones:
+ * a label that is added to a tool counts for earlier calls, too. Undefined when the rules read no history.
  */
 export function historyFor(
   deps: Deps,
   snapshot: Snapshot | undefined,
   doer: Doer & Pick<Standing, 'entry'>,
 ): Promise<History | undefined> | undefined {
-  // who may not use it is refused, whatever happened before, and in the same time as for a tool that is not there
+  // an agent without the tool is refused whatever its history, as fast as for an unknown tool
   if (snapshot?.mayUse(doer.entry, doer.tool) !== true) return undefined
   const needs = snapshot.historyNeeds(doer.tool)
   if (!needs.task && !needs.agent) return undefined
@@ -54,7 +54,7 @@ async function readHistory(
     needs.task ? members(deps, tenant, INDEX.taskHistory(agent, task)) : [],
     needs.agent ? members(deps, tenant, INDEX.agentHistory(agent), since) : [],
   ])
-  // A history that was not read to its end cannot be checked, and what cannot be checked counts against the agent.
+  // A truncated history cannot be checked, and that counts against the agent.
   if (ofTask.length >= MOST_ENTRIES || ofAgent.length >= MOST_ENTRIES) return undefined
   const [taskFacts, agentFacts] = [factsOf(snapshot, ofTask), factsOf(snapshot, ofAgent)]
   return {
@@ -85,15 +85,18 @@ function factsOf(
   return { tools: tools.sort(), labels: [...new Set([...then, ...now])].sort() }
 }
 
-/** Index moves, and what to remember once they are durable: never a guarded record, or the calls of one task would stand in each other's way. */
+/**
+ * Index writes, and what to cache once they are durable. It guards no history record, so that calls of one task never
+ * conflict.
+ */
 export interface Noting {
   readonly writes: readonly Write[]
-  /** Of what is not written again. */
+  /** Guards of the omitted writes. */
   readonly guards: readonly Guard[]
   readonly landed: () => void
 }
 
-/** As this instance last read it: for what guards it. No promise where it is known. */
+/** The epoch as this instance last read it; the caller guards it. Returns no promise when it is cached. */
 export function epochOf(deps: Deps, tenant: string): string | Promise<string> {
   return deps.epochs.get(tenant) ?? epochNow(deps, tenant)
 }
@@ -104,7 +107,7 @@ async function epochNow(deps: Deps, tenant: string): Promise<string> {
   return epoch
 }
 
-/** Notes that the call is allowed or approved at `now.at`. What was noted a moment ago, in the same epoch, is not noted again. */
+/** Notes that the call is allowed or approved at `now.at`. Skips a call that was just noted in the same epoch. */
 export function noteHistory(deps: Deps, snapshot: Snapshot | undefined, doer: Doer, now: Noted): Noting {
   const { tenant, agent, task, tool } = doer
   const labels = snapshot?.tools.get(tool)?.labels ?? []

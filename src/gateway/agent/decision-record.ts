@@ -7,11 +7,11 @@ import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'
 import type { Heading } from '../../domain/heading.ts'
 
-/** A value longer than this (as JSON text) stands in evidence as its digest. */
+/** Length of a value (as JSON text) above which evidence holds its digest. */
 const READ_VALUE_CHARS = 2_048
 
 export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
-  if (snapshot === undefined) return true // nobody can tell
+  if (snapshot === undefined) return true // unknown, so treated as sensitive
   return (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
 }
 
@@ -21,19 +21,19 @@ export interface Decided {
   readonly heading: Heading
   /** Revision of the bundle that decided. */
   readonly bundle: string
-  /** The contract of the tool calls some field sensitive. */
+  /** True when the tool's contract calls some field sensitive. */
   readonly sensitive: boolean
   readonly actionHash: string | undefined
   readonly claimedRisk?: Risk | undefined
   readonly traceparent?: string | undefined
   readonly revisionId?: string | undefined
-  /** What people have to do before the call may run. */
+  /** The conditions under which the call may run. */
   readonly requirement?: ReviewRequirement | undefined
 }
 
 /**
- * What a decision rested on: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
- * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
+ * The basis of a decision: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
+ * Sensitive values, and a payload with any, are salted commitments, which only a holder of the secret can open.
  */
 export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'decision.allowed'> {
   const { outcome, payload, bundle, sensitive } = decided
@@ -65,12 +65,12 @@ export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'dec
   }
 }
 
-/** What people read of the call, and by which template. Its sensitive values are tags. */
+/** The heading of the call, and its template. Sensitive values are tags. */
 function summaryOf({ line, template }: Heading): JsonObject {
   return { line, ...(template === undefined ? {} : { template }) }
 }
 
-/** Enough to count the approvals by, and to tell what came too late. */
+/** The parts of a requirement that replay needs, to count approvals and find late ones. */
 function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): JsonObject {
   return {
     expires_ms,
@@ -83,7 +83,7 @@ function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): J
   }
 }
 
-/** One pass and no copies: every decision of the gateway goes through here. */
+/** One pass without copies, because every decision of the gateway uses it. */
 function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {
   const rules: string[] = []
   const shadow: string[] = []
@@ -96,7 +96,7 @@ function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unkno
   return { rules, shadow, unknown }
 }
 
-/** What the call uses of a limit, and whether there was no room for it. */
+/** The amount that the call uses of a limit, and whether the limit had no room for it. */
 function limitOf({ id, amount, sensitive }: LimitUse, over: ReadonlySet<string>): JsonObject {
   return { ...(sensitive ? {} : { amount }), id, ...(over.has(id) ? { over: true } : {}) }
 }
@@ -109,7 +109,9 @@ function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | unde
   return text.length > READ_VALUE_CHARS ? { field, digest: sha256(text) } : { field, value }
 }
 
-/** SHA-256 over a salt and the RFC 8785 text; the salt is an HMAC of record and field, so equal values do not look equal. */
+/**
+ * SHA-256 over a salt and the RFC 8785 text. The salt is an HMAC of record and field, so equal values look different.
+ */
 function commit(deps: Deps, nonce: string, field: string, value: JsonValue): string {
   const salt = createHmac('sha256', deps.commitmentSecret)
     .update(JSON.stringify([nonce, field]))

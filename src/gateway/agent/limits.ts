@@ -4,22 +4,23 @@ import { type Guard, type LimitGuard, STORE_LIMITS, type Write } from '../../sto
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 
 /*
- * Limits (docs/policy-language.md). Policy says what a call uses of which limit; whether there is room is found out by the commit of
- * the decision itself, which guards every limit and charges it if it allows. A guard that fails says which limits have no room, and the
- * call is decided again with them fired. So nothing is read before, nobody conflicts below the limit, and nobody gets above it.
+ * Limits (docs/policy-language.md). Policy determines the amount that a call uses of each limit. The commit of the
+ * decision checks for room: it guards every limit, and charges it if it allows the call. Failed guards name the limits
+ * without room, and the call is decided again with these fired. So no read is needed, calls below a limit never
+ * conflict, and no call exceeds it.
  */
 
-/** Whatever the window of a limit is, nothing is left in it then. */
+/** The time after which a limit's counter is empty, whatever its window. */
 const FORGET_MS = 2 * STORE_LIMITS.windowMs
 
-/** The limits that a decision still takes for free. */
+/** Guards of the limits that still have room. */
 export function limitGuards({ limits = [] }: Outcome, exceeded: ReadonlySet<string>): LimitGuard[] {
   return limits
     .filter(({ limit }) => !exceeded.has(limit))
     .map(({ limit, windowMs, amount, atMost }) => ({ limit, windowMs, amount, atMost }))
 }
 
-/** The limits found without room: those of earlier attempts, and those whose guard has failed now. */
+/** The limits without room: those of earlier attempts, and those whose guard has failed now. */
 export function exceededBy(before: ReadonlySet<string>, failed: readonly Guard[]): ReadonlySet<string> {
   const now = failed.flatMap((guard) => ('limit' in guard ? guard.limit : []))
   return now.length === 0 ? before : new Set([...before, ...now])
@@ -29,7 +30,7 @@ export function chargesOf({ limits = [] }: Outcome): LimitCharge[] {
   return limits.map(({ limit, windowMs, amount }: LimitUse) => ({ limit, window_ms: windowMs, amount }))
 }
 
-/** Charges every limit, whatever room there is: it was allowed, or people decided. */
+/** Charges every limit, even without room: the call was allowed, or reviewers decided. */
 export function charge(charges: readonly LimitCharge[], at: number): Write[] {
   return charges.flatMap(({ limit, window_ms: windowMs, amount }): Write[] => [
     { op: 'charge', limit, windowMs, at, amount },
@@ -37,7 +38,7 @@ export function charge(charges: readonly LimitCharge[], at: number): Write[] {
   ])
 }
 
-/** Takes back what an approval was charged that ends without having been used. */
+/** Takes back the charges of an approval that ends unused. */
 export function release(thread: Thread): Write[] {
   const { approval, charges = [] } = thread
   if (approval === undefined || isUsed(approval)) return []
@@ -50,16 +51,16 @@ export function release(thread: Thread): Write[] {
   }))
 }
 
-/** The thread once its charges are taken back: that happens once. */
+/** The thread after its charges were taken back, which happens once. */
 export function withoutCharges(thread: Thread): Thread {
   const { charges: _, ...rest } = thread
   return rest
 }
 
-/** What the timer does with a counter to which nothing was charged for long. */
+/** Deletes the counter of a limit without recent charges; the timer calls it. */
 export function forgetWindow(limit: string, now: number): Write[] {
   return [
-    // A charge of nothing drops what has left the longest window that there can be, and with it the counter.
+    // A charge of 0 drops charges older than the longest possible window, and with them the counter.
     { op: 'charge', limit, windowMs: STORE_LIMITS.windowMs, at: now, amount: 0 },
     neverPurge('limit', limit),
   ]

@@ -6,9 +6,9 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { read, type Versioned } from '../core/records.ts'
 
-/** A thread as its own agent finds it, and what the agent reads of it. */
+/** The threads of the calling agent, and their decisions. */
 
-/** Another agent's thread is as absent as one that never was. */
+/** The agent's own thread. Another agent's thread is not found, like one that does not exist. */
 export async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
   const thread = THREAD_ID.test(thread_id)
     ? await read(deps.store, caller.tenant, 'thread', thread_id)
@@ -21,7 +21,7 @@ export function notFound(): GatewayError {
   return new GatewayError('not_found', 'no decision of this agent under this identifier')
 }
 
-/** Without proof: that is what minting adds. */
+/** The decision without a proof, which minting adds. */
 export function decisionOn(
   thread: Thread,
   now: number,

@@ -29,19 +29,20 @@ export interface PollTarget {
   readonly task_id?: string
 }
 
-/** Who reads the answer. */
+/** The reader of the answer. */
 export interface Reader {
-  /** True when nobody is left to read the answer: then no token is minted into the void. */
+  /** True when the reader has disconnected; then no proof is minted. */
   callerGone(): boolean
-  /** Absent: answered at once. */
+  /** Absent for an immediate answer. */
   readonly wait?: Wait
 }
 
 /**
- * Reads the decision on a thread (docs/agent-api.md, GET decisions). The first approved read of a signed
- * approval mints the token, in the commit that records it: of two racing polls one gets it.
+ * Reads the decision on a thread (docs/agent-api.md, GET decisions). The first read of a signed approval mints the
+ * proof, in the commit that records it: of two racing polls, one receives it.
  *
- * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`; `request_timeout` to nobody
+ * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`,
+ * `outcome_unknown`; `request_timeout` to a disconnected reader
  */
 export async function poll(
   deps: Deps,
@@ -54,7 +55,7 @@ export async function poll(
   const located = (): Promise<string> => storeCall(() => locate(deps, caller, target))
   if (reader.wait) await settled(deps, caller, located, reader.wait)
   refuseGone(reader)
-  // the newest thread of a task may have become another one while we waited
+  // the task may have a newer thread after the wait
   const thread_id = await located()
   for (;;) {
     const { answer, ...receipt } = await transact(deps, caller.tenant, () =>
@@ -68,7 +69,10 @@ function refuseGone(reader: Reader): void {
   if (reader.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
 }
 
-/** One look at the decision. An approval that nobody had noticed is made true first, and read, with its proof, by the next look. */
+/**
+ * Reads the decision once. A filled quorum without an approval is approved first; the next look reads it, with its
+ * proof.
+ */
 async function look(
   deps: Deps,
   caller: Caller,
@@ -89,7 +93,10 @@ async function look(
   return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
 }
 
-/** A decision that a failover may take back is none yet; that nobody has decided promises nothing. */
+/**
+ * Confirms a decision on the replicas before it is reported, because a failover may undo it. Without a decision, no
+ * confirmation is needed.
+ */
 function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
   const { thread_id, status } = thread.value
   return {
@@ -99,7 +106,7 @@ function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
   }
 }
 
-/** A poll by task alone means the newest thread of that task for that agent. */
+/** The thread to poll. A poll by task alone means the newest thread of that task for that agent. */
 async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<string> {
   const { thread_id, task_id } = target
   if (thread_id === undefined && task_id === undefined) {
@@ -122,15 +129,22 @@ async function newestOf(deps: Deps, caller: Caller, task: string): Promise<strin
   return newest.member
 }
 
-/** Longest time between two looks while waiting: a wake-up may be missed, and none tells of a revoked key or a changed directory. */
+/**
+ * Longest time between two looks while waiting. A wake-up may be missed, and a revoked key or a changed directory
+ * causes no wake-up.
+ */
 const LOOK_AGAIN_MS = 1_000
-/** Of all who wait at an instance together, in a second: with more of them each looks less often, and what happens to a thread still wakes its own at once. */
+/**
+ * The most looks a second of all waiting requests of an instance. With more requests, each looks less often; a change
+ * of its thread still wakes it at once.
+ */
 const LOOKS_PER_SECOND = 500
 
 /**
- * Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too.
+ * Resolves when the thread is no longer pending, its deadline passed, its reader's key was revoked, or the wait is
+ * over.
  *
- * @param located which thread it is now
+ * @param located returns the current thread
  */
 async function settled(
   deps: Deps,
@@ -160,7 +174,7 @@ async function settled(
 const lookAgainMs = (wait: Wait): number =>
   Math.max(LOOK_AGAIN_MS, (wait.waiting() / LOOKS_PER_SECOND) * 1_000)
 
-/** The deadline of a thread that waits for people; undefined when it does no longer. */
+/** The deadline of a waiting thread; undefined when it no longer waits. */
 async function waitsUntil(deps: Deps, caller: Caller, thread_id: string): Promise<number | undefined> {
   await keyInForce(deps, caller)
   const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
@@ -172,8 +186,9 @@ async function waitsUntil(deps: Deps, caller: Caller, thread_id: string): Promis
 }
 
 /**
- * A signal that aborts with `parent`, after a time, or when it is ended. Not AbortSignal.any with AbortSignal.timeout: Node forgets a timeout that only
- * such a signal knows when it collects garbage, and the wait would never end.
+ * A signal that aborts with `parent`, after a time, or when it is ended. It avoids AbortSignal.any with
+ * AbortSignal.timeout: Node garbage-collects a timeout that only such a signal references, and the wait would never
+ * end.
  */
 function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: number): void; end(): void } {
   const controller = new AbortController()
@@ -194,7 +209,7 @@ function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: 
   }
 }
 
-/** Before an approval is handed out, policy and people are asked again; what fails ends the thread. */
+/** Judges an approval again before it is handed out; when it no longer holds, the thread ends. */
 async function approvedRead(
   deps: Deps,
   caller: Caller,
@@ -219,7 +234,7 @@ async function approvedRead(
   }
   if (value.approval?.collected_at !== undefined)
     return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }
-  // a gateway that stood still, or is slow, learns of it only now
+  // a paused or slow gateway learns of the disconnect only now
   refuseGone(reader)
   const plan =
     entry?.signedApprovals === false
@@ -232,7 +247,7 @@ async function approvedRead(
   }
 }
 
-/** An agent with unsigned approvals needs no proof: the first read is only noted. */
+/** Notes the first read of an unsigned approval, which needs no proof. */
 function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
   const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }

@@ -20,14 +20,14 @@ import { revoked } from '../review/close-thread.ts'
 
 const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
 
-/** A body that is not of the contract's form: invalid, but a real token in it makes the refusal evidence. */
+/** A malformed body is invalid, but a real proof in it makes the refusal evidence. */
 export interface Misfit {
   readonly signature: string | undefined
 }
 
 /**
- * Redeems an approval token exactly once (docs/agent-api.md, POST approvals/validate). A body that is
- * not of the contract's form is `invalid` like every other mismatch, and consumes nothing.
+ * Redeems a proof exactly once (docs/agent-api.md, POST approvals/validate). A malformed body is `invalid`, like every
+ * other mismatch, and leaves the proof unused.
  *
  * @throws GatewayError only `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
@@ -125,7 +125,7 @@ async function redeem(
   }
 }
 
-/** In the trace of its own thread only. */
+/** Continues the trace of the agent's own thread only. */
 function goOn({ origin }: Deps, caller: Caller, thread: Thread | undefined): void {
   if (thread?.agent === caller.id) origin?.span.goesOn(traceOf(thread))
 }
@@ -134,14 +134,14 @@ interface Judged {
   readonly thread: Versioned<Thread>
   readonly approved: RevisionRecord
   readonly freezes: KnownFreezes
-  /** The store's, now. */
+  /** The current epoch of the store. */
   readonly epoch: string
 }
 
-/** What keeps an approval from being used now; for good where it is a lapse. */
+/** The reason that an approval cannot be used now; a lapse is permanent. */
 type Objection = Lapse | { readonly code: 'frozen' | 'no_policy' | 'policy_fault' }
 
-/** Why the approval must not be used now, though its token is good. */
+/** The reason that the approval must not be used now, although its proof is valid. */
 async function objectionTo(
   deps: Deps,
   { thread: { value: thread }, approved, freezes, epoch }: Judged,
@@ -153,7 +153,7 @@ async function objectionTo(
   return lapse ?? (token.epoch === epoch ? undefined : STORE_CHANGED)
 }
 
-/** What cannot be judged now is refused now, and the approval still holds. */
+/** Refuses an approval that cannot be judged now; it still holds. */
 function notJudged(error: unknown): { readonly code: 'policy_fault' } {
   if (error instanceof GatewayError && error.code === 'not_ready') return { code: 'policy_fault' }
   throw error
@@ -166,7 +166,7 @@ interface Refused {
   readonly because?: string
 }
 
-/** A refusal consumes nothing, and is evidence too. */
+/** Refuses and leaves the proof unused. The refusal is evidence, too. */
 async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Plan<ApprovalValidationResult>> {
   const { token_hash, token, reason = 'invalid', because } = refused
   const details = { token_hash, because, reason: refused.reason }
@@ -183,7 +183,7 @@ interface Refusing {
   readonly refusal: Plan<ApprovalValidationResult>
 }
 
-/** The refusal, and, where the approval lapsed, the end of its thread in the same commit. */
+/** The refusal, and, for a lapsed approval, the end of its thread in the same commit. */
 function endedBy(
   deps: Deps,
   { thread, freezes, epoch }: Judged,
@@ -201,7 +201,7 @@ function endedBy(
   }
 }
 
-/** Names the thread only to the agent whose token it is. */
+/** The record; it names the thread only to the proof's own agent. */
 function recordOf(
   deps: Deps,
   caller: Caller,

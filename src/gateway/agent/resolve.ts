@@ -6,9 +6,9 @@ import type { Caller } from '../core/caller.ts'
 import { keyInForce, standingOf } from '../auth/identify.ts'
 
 /**
- * The contracts of the tools an agent may use (docs/agent-api.md, POST tools/resolve). An empty list asks for
- * all of them; a tool that the agent may not use is as unknown as one that does not exist. An answer holds as many contracts as
- * its limit takes, and names the others (docs/decisions/0027): many callers at once must not fill the memory.
+ * The contracts of the tools that an agent may use (docs/agent-api.md, POST tools/resolve); all for an empty list. A
+ * tool that the agent may not use is as unknown as one that does not exist. An answer holds as many contracts as its
+ * limit allows, and names the others (docs/decisions/0027), so that many callers cannot fill the memory.
  *
  * @throws GatewayError `unauthenticated`
  */
@@ -27,14 +27,14 @@ export async function resolve(deps: Deps, caller: Caller, names: readonly string
   }
 }
 
-/** One at the least, so that whoever asks on comes to an end. */
+/** The number of contracts that fit: at least one, so that repeated requests finish. */
 function countThatFit(contracts: readonly ToolContract[]): number {
   let room: number = LIMITS.RESOLVED_BYTES
   const first = contracts.findIndex((contract) => (room -= bytesOf(contract)) < 0)
   return first < 0 ? contracts.length : Math.max(1, first)
 }
 
-/** Contracts are the same objects until a bundle changes them. */
+/** Sizes by contract; a contract is the same object until its bundle is replaced. */
 const sizes = new WeakMap<ToolContract, number>()
 
 function bytesOf(contract: ToolContract): number {

@@ -40,11 +40,11 @@ export interface RevisionRequest {
 }
 
 /**
- * Replaces the action under review in the same thread (docs/agent-api.md): earlier votes
- * are void, policy is asked again, and what people must do can only become more.
+ * Replaces the action under review in the same thread (docs/agent-api.md). Earlier votes are void, policy judges again,
+ * and the requirement can only become stricter.
  *
  * @throws GatewayError `unknown_thread`, `not_pending`, `duplicate_revision`, `too_many_revisions`, `invalid_revision`,
- *   `invalid_policy_input`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ * `invalid_policy_input`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function revise(
   deps: Deps,
@@ -217,10 +217,13 @@ function nextRevision(
   })
 }
 
-/** Said instead of a rule's reason, and instead of what a reviewer said about the revision before. */
+/** Replaces a rule's reason, and reviewers' comments on the earlier revision. */
 const STILL_HELD = 'Policy would now allow this action; the people who were asked still decide.'
 
-/** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
+/**
+ * The thread after a revision. A reject ends it; otherwise reviewers still decide, even about a call that policy would
+ * now allow.
+ */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
   const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...kept } = thread
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'

@@ -46,7 +46,8 @@ export interface Submission {
 /**
  * Evaluates a proposed tool call (docs/agent-api.md, POST requests): allow or reject at once, or a new thread.
  *
- * @throws GatewayError `unauthenticated`, `invalid_policy_input`, `idempotency_mismatch`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `unauthenticated`, `invalid_policy_input`, `idempotency_mismatch`, `store_unavailable`,
+ * `outcome_unknown`
  */
 export async function submit(
   deps: Deps,
@@ -68,16 +69,16 @@ export async function submit(
   })
 }
 
-/** What a decision is made on beside the request. */
+/** The basis of a decision beside the request. */
 interface World extends Standing {
   readonly freezes: KnownFreezes
-  /** The store's. */
+  /** The epoch of the store. */
   readonly epoch: string
-  /** Limits found without room. */
+  /** Limits without room. */
   readonly exceeded: ReadonlySet<string>
 }
 
-/** Under an Idempotency-Key: the first answer again, or an evaluation that is remembered in the same commit. */
+/** Under an Idempotency-Key: returns the first answer, or evaluates and stores the answer in the same commit. */
 async function evaluateOnce(
   deps: Deps,
   caller: Caller,
@@ -104,7 +105,7 @@ async function evaluateOnce(
 const verdictOf = ({ status }: Decision): Verdict =>
   status === 'allow' ? 'allow' : status === 'pending_review' ? 'review' : 'reject'
 
-/** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
+/** Refuses a payload that does not fit the contract of a usable tool, as "invalid policy input". */
 function checkInput({ snapshot, entry }: Standing, request: DecisionRequest): void {
   const payload = payloadOf(request)
   const problems = snapshot?.mayUse(entry, request.tool_name)
@@ -170,7 +171,7 @@ interface Evaluation {
   readonly at: number
   readonly bundle: string
   readonly sensitive: boolean
-  /** Of what the outcome rests on. */
+  /** Guards of the outcome's basis. */
   readonly guards: readonly Guard[]
 }
 
@@ -200,7 +201,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   return { answer, evidence, notices, counted: true, guards, writes: [{ op: 'mark', index }] }
 }
 
-/** An allowed call is part of the history, and charged. */
+/** Adds an allowed call to the history, and charges it. */
 function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): Noting {
   const { writes, ...noting } = noteHistory(deps, snapshot, doer, { at, epoch })
   return { writes: [...writes, ...charge(chargesOf(outcome), at)], ...noting }

@@ -18,15 +18,16 @@ import { type Committed, type Plan, transact } from '../core/transact.ts'
 
 export interface Withdrawal {
   readonly thread_id: string
-  /** Why, in the agent's words. */
+  /** The reason, in the agent's words. */
   readonly reason?: string
 }
 
 /**
- * The agent does not want the call any more: its thread ends, votes are refused from then on, and its approval and proof are void. A thread that
- * has ended otherwise stays as it is, so that withdrawing again changes nothing.
+ * Withdraws a call. Its thread ends, later votes are refused, and its approval and proof are void. A thread that has
+ * ended otherwise is unchanged, so withdrawing again has no effect.
  *
- * @throws GatewayError `not_found`, `not_pending` when the call may have run, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `not_pending` when the call may have run, `unauthenticated`, `store_unavailable`,
+ * `outcome_unknown`
  */
 export async function withdraw(
   deps: Deps,
@@ -54,7 +55,7 @@ interface Asked {
   readonly withdrawal: Withdrawal
 }
 
-/** @throws GatewayError `not_pending` */
+/** The withdrawn thread. @throws GatewayError `not_pending` */
 function withdrawn(
   deps: Deps,
   read: Versioned<Thread>,

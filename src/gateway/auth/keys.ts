@@ -26,7 +26,7 @@ export interface Overlap {
 /**
  * Issues the key of an agent or reviewer, or rotates it. Without an overlap, the same commit voids the old key and the
  * proofs bound to it (docs/agent-api.md). With an overlap both keys work until it ends, each proof only under the key
- * that it was minted under; a still older key is void at once. The raw key is in the answer only.
+ * of its minting. A still older key is void at once. The raw key is in the answer only.
  *
  * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`
  */
