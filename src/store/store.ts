@@ -36,11 +36,11 @@
  *   affects no other call.
  * S17 mark: a mark indexes the commit's first event by its number, in the same commit. A commit without events has no
  *   mark.
- * S18 limit: a commit with a limit guard applies only when the charges in the window that ends with it, plus the
- *   guard's amount, are at most `atMost`. So commits that guard and charge a limit never exceed it together. A window
- *   counts at least its charges. It counts an older charge for at most a 24th of its length longer. A charge is
- *   unconditional, and shortens the limit's window only in a commit that guards it. `charged` is the sum that a guard
- *   would find.
+ * S18 limit: a commit with a limit guard applies only when the window has room: its charges plus the guard's amount
+ *   are at most `atMost`. The window ends with the commit. So commits that guard and charge a limit never exceed it
+ *   together. A window counts at least its charges. It counts an older charge for at most a 24th of its length longer.
+ *   A charge is unconditional, and shortens the limit's window only in a commit that guards it. `charged` is the sum
+ *   that a guard would find.
  * S20 room: `shortOfRoom` answers before `commit` refuses for want of room. Between the two, commits are taken.
  * S19 epoch: the epoch of a partition changes whenever the store may have forgotten an acknowledged commit. That is
  *   when a replica takes over, when a server returns that others may outrun, and with every restore. A commit with an

@@ -34,7 +34,7 @@ export function approvalCollected(ledger: Ledger, record: ReadEvent): void {
   thread.approval = { ...approval, collected: true }
 }
 
-/** The agent's first read of an approval, in time. */
+/** Requires the agent's first read of an approval, in time. */
 function collecting(
   ledger: Ledger,
   record: ReadEvent,
@@ -53,7 +53,7 @@ function approvalOf({ status, approval }: LedgerThread): LedgerApproval {
   return approval
 }
 
-/** Exactly once, in time, by the agent and under the key that the proof was minted for. */
+/** Requires a redemption exactly once, in time, by the agent and under the key of the minting. */
 export function tokenRedeemed(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
   const approval = approvalOf(thread)
@@ -73,7 +73,7 @@ function tokenOf({ approval }: LedgerThread): LedgerToken {
   return token
 }
 
-/** A refusal names the thread only when the proof was the agent's own. */
+/** Requires a refusal to name the thread only when the proof was the agent's own. */
 export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
   const { reason } = record.details
   requireThat(
@@ -92,7 +92,7 @@ export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
   requireThat(reason !== 'expired' || expired, 'its token had not expired')
 }
 
-/** Policy or reviewers no longer support the approval. */
+/** Revokes an approval that policy or its voters no longer support. */
 export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
   requireAgent(thread, record)
@@ -100,7 +100,7 @@ export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'revoke')
 }
 
-/** The approval's charges are taken back, once, when the proof has expired unused. */
+/** Requires charges to be taken back once, after the proof has expired unused. */
 export function approvalReleased(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   const approval = approvalOf(thread)

@@ -201,8 +201,8 @@ function voteOf({ actor, details }: ReadEvent): LedgerVote {
 }
 
 /**
- * The vote that filled the last seat precedes it. When an escalation or the directory filled the seat, the gateway is
- * the actor.
+ * Requires the vote that filled the last seat as the previous record. When an escalation or the directory filled the
+ * seat, the gateway is the actor.
  */
 export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
@@ -230,7 +230,7 @@ function requireVoters(thread: LedgerThread, record: ReadEvent): void {
   requireThat(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
 }
 
-/** Follows from the vote before it, or from policy after a revision. */
+/** Requires the vote before it, or a revision that policy rejects. */
 export function reviewRejected(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   if (ledger.last?.type === 'review.revised') {
@@ -282,7 +282,7 @@ export function reviewFrozen(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'freeze')
 }
 
-/** By its own agent, before the agent may have acted on it. */
+/** Requires the thread's own agent, before the agent may have acted on it. */
 export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   const thread = endable(ledger, record)
   const { approval } = thread
@@ -346,12 +346,12 @@ function claimable(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** At any time, about an existing revision. */
+/** Requires an existing revision; the thread may be in any state. */
 export function threadCommented(ledger: Ledger, record: ReadEvent): void {
   threadOf(ledger, record)
 }
 
-/** The same. */
+/** Requires an existing revision. */
 export function payloadRevealed(ledger: Ledger, record: ReadEvent): void {
   const { revealed_revision: revision } = record.details
   requireThat(Number.isSafeInteger(revision), 'its `revealed_revision` is no number')

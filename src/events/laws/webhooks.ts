@@ -12,7 +12,7 @@ export function webhookCreated(ledger: Ledger, { details }: ReadEvent): void {
   ledger.webhooks.set(id, UNTOLD)
 }
 
-/** Changes a webhook that exists. */
+/** Requires an existing webhook. */
 export function webhookChanged(ledger: Ledger, record: ReadEvent): void {
   requireThat(!webhookOf(ledger, record).gone, 'this webhook was deleted before')
 }
@@ -22,7 +22,7 @@ export function webhookDeleted(ledger: Ledger, record: ReadEvent): void {
   ledger.webhooks.set(idOf(record), { ...webhookOf(ledger, record), gone: true })
 }
 
-/** A ping. The webhook may have been deleted in the meantime. */
+/** Counts a ping. The webhook may have been deleted in the meantime. */
 export function webhookPinged(ledger: Ledger, record: ReadEvent): void {
   const webhook = webhookOf(ledger, record)
   ledger.webhooks.set(idOf(record), { ...webhook, pings: webhook.pings + 1 })
@@ -35,7 +35,7 @@ export function webhookRedelivered(ledger: Ledger, record: ReadEvent): void {
 }
 
 /**
- * A delivery succeeded or was given up: once, for an event that happened. It may settle after its webhook was deleted.
+ * Requires a delivery to settle once, for an event that happened. It may settle after its webhook was deleted.
  */
 export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
   const webhook = webhookOf(ledger, record)

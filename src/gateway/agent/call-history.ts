@@ -29,8 +29,9 @@ export function toolOf(member: string): string | undefined {
 }
 
 /**
- * The earlier calls that the tool's rules read. Labels are those of the contracts at the call and of the current ones:
- * a label that is added to a tool counts for earlier calls, too. Undefined when the rules read no history.
+ * The earlier calls that the tool's rules read. Labels come from the contracts at the call and from the current
+ * contracts. So a label that is added to a tool counts for earlier calls, too. Undefined when the rules read no
+ * history.
  */
 export function historyFor(
   deps: Deps,
@@ -54,7 +55,7 @@ async function readHistory(
     needs.task ? members(deps, tenant, INDEX.taskHistory(agent, task)) : [],
     needs.agent ? members(deps, tenant, INDEX.agentHistory(agent), since) : [],
   ])
-  // A truncated history cannot be checked, and that counts against the agent.
+  // A truncated history cannot be checked; that counts against the agent.
   if (ofTask.length >= MOST_ENTRIES || ofAgent.length >= MOST_ENTRIES) return undefined
   const [taskFacts, agentFacts] = [factsOf(snapshot, ofTask), factsOf(snapshot, ofAgent)]
   return {

@@ -7,7 +7,7 @@ import { keyInForce, standingOf } from '../auth/identify.ts'
 
 /**
  * The contracts of the tools that an agent may use (docs/agent-api.md, POST tools/resolve); all for an empty list. A
- * tool that the agent may not use is as unknown as one that does not exist. An answer holds as many contracts as its
+ * tool that the agent may not use is reported as unknown, like a missing one. An answer holds as many contracts as its
  * limit allows, and names the others (docs/decisions/0027), so that many callers cannot fill the memory.
  *
  * @throws GatewayError `unauthenticated`

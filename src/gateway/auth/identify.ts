@@ -38,9 +38,9 @@ export async function identify(
 }
 
 /**
- * A known agent, by its cached key, without a read. That is safe: every act guards the key's record in its commit
- * (`keyGuard`) or reads it (`keyInForce`), so a revoked key is refused at once, on every instance. An old key whose
- * overlap began later ends with its record, which the timer removes within a second.
+ * A known agent, by its cached key, without a read. Every act guards the key's record in its commit (`keyGuard`) or
+ * reads it (`keyInForce`). So a revoked key is refused at once, on every instance. An old key whose overlap began later
+ * ends with its record, which the timer removes within a second.
  */
 export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
   const caller = credential === undefined ? undefined : deps.keys.get(credential)
@@ -83,8 +83,8 @@ export function standingOf({ policies }: Pick<Deps, 'policies'>, { tenant, id, s
 /**
  * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
  *
- * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or has changed the entry since
- * the session was opened; `not_ready` without a directory, so that a bundle that fails to load ends no session
+ * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or changed the entry after
+ * sign-in; `not_ready` without a directory, so that a broken bundle ends no session
  */
 export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = requireDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)

@@ -41,7 +41,8 @@ export interface LinkProof {
 }
 
 /**
- * Opens a session by a one-time link, and redeems the link in the same commit. Of two that race, one gets a session.
+ * Opens a session by a one-time link, and uses up the link in the same commit. When two requests race, one gets a
+ * session.
  *
  * @throws GatewayError `unauthenticated`, the same for a link that was never issued, was used, has expired or is
  * another tab's

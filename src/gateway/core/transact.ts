@@ -26,7 +26,7 @@ export interface Plan<T> {
   /** Events for the destinations of webhooks, in the same commit. */
   readonly notices?: readonly Notice[]
   /**
-   * The caller may act on what the answer reports. So the commit is made even without writes, and what was read is as
+   * The caller may act on what the answer reports. So the commit is made even without writes, which makes the read as
    * durable as a write.
    */
   readonly confirmed?: boolean

@@ -108,7 +108,7 @@ async function dueThread(deps: Deps, tenant: string, member: string): Promise<Pl
 }
 
 /**
- * Makes one announcement. Each goes to all destinations, and several might exceed a commit. The next round makes
+ * Makes one announcement. Each is sent to all destinations, and several might exceed a commit. The next round makes
  * further ones.
  */
 async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread> | undefined> {

@@ -3,7 +3,7 @@ import type { ReviewerEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
 
 /**
  * The reviewers whose approvals of the current revision still count: in the directory, and not owners of the agent.
- * Their groups are those of the directory, or of the identity provider at sign-in.
+ * Their groups come from the directory, or from the identity provider at sign-in.
  */
 export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
   const { interactive = false } = thread.requirement

@@ -28,7 +28,7 @@ export interface ReviewEnding extends Ending {
   readonly event:
     | { readonly type: 'review.expired' | 'review.frozen' }
     | { readonly type: 'review.withdrawn'; readonly reason: string }
-  /** The actor in evidence, whoever notices the end first. */
+  /** The actor in evidence, whichever part notices the end first. */
   readonly actor: Actor
 }
 

@@ -15,7 +15,7 @@ export interface Headed {
 
 /**
  * The heading of a call, by the policy that decided it. Equal sensitive values have equal tags within `scope`, a
- * thread, so that a revision cannot change one unnoticed.
+ * thread, so that a changed value in a revision is visible.
  */
 export function makeHeading(
   deps: Deps,

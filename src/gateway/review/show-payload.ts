@@ -8,8 +8,8 @@ import type { RevisionRecord } from '../core/records.ts'
 
 /**
  * The payload as the caller may see it. In a session sensitive values are tags until `reveal`. A key belongs to a
- * program and receives the values. Equal values of a thread have equal tags, so that a revision cannot change one
- * unnoticed.
+ * program and receives the values. Equal values of a thread have equal tags, so that a changed value in a revision is
+ * visible.
  */
 export function shownPayload(
   deps: Deps,

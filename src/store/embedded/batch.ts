@@ -6,8 +6,8 @@ import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write 
  * overlaid with the changes of earlier passengers. So commits run one after the other (S04), and all guards of each are
  * checked before it changes anything (S03). Only the outcome reaches the disk, written once per key.
  *
- * Planning on a snapshot is safe: one flight is in the air at a time, and the disk transaction checks that no other
- * process wrote in between (tables.ts, `writeFlight`).
+ * Planning on a snapshot is safe. One flight is in the air at a time, and the disk transaction checks that no other
+ * process wrote in between (lmdb.ts, `writeFlight`).
  */
 export interface Flight {
   readonly before: StateBefore

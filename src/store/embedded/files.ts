@@ -72,7 +72,7 @@ export function createDataFiles(directory: string): void {
 }
 
 /**
- * Gives a file to the directory's owner. Root may maintain the store of a service that has its own user; a file of root
+ * Gives a file to the directory's owner. Root may maintain the store of a service with its own user. A file of root
  * would keep that user's gateway from opening the store. It changes the name itself, not the target of a link.
  */
 export function handOver(directory: string, name: string): void {
@@ -127,8 +127,8 @@ export function inspectDataFile(directory: string, exists: boolean): DataFile {
 }
 
 /**
- * Watches the open data file. When the directory is removed, or restored from a copy, the open file has no name left:
- * its data is synced, and lost with this process.
+ * Watches the open data file. When the directory is removed, or restored from a copy, the open file has no name left.
+ * Its data is synced, but lost with this process.
  */
 export function watchDataFile(directory: string): () => string | undefined {
   const file = join(directory, DATA_FILE)
