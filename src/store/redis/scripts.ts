@@ -31,9 +31,8 @@ end
 
 /**
  * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written.
- * Time is the server's, and never before the partition's latest time (S12). Functions that few
- * commits need are defined on demand. Redis runs the text from the top each time, and defining a function costs more
- * than calling it.
+ * Time is the server's, and never before the partition's latest time (S12). Functions that few commits need are defined
+ * on demand. Redis runs the text from the top each time, and defining a function costs more than calling it.
  *
  * - KEYS: 1 head, 2 events, then the keys that the parts name by position.
  * - ARGV: 1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member.
