@@ -15,7 +15,7 @@ export interface RedisRestoreOptions extends RedisOptions {
   readonly restart?: boolean
 }
 
-/** Size limits of one command of the pipeline and of all of them, in code units. */
+/** Limits of the pipeline: code units, commands, and members of one command. */
 const PIPELINE_UNITS = 500_000
 const PIPELINE_COMMANDS = 2_000
 const MEMBERS_PER_COMMAND = 200
