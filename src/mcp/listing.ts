@@ -4,18 +4,18 @@ import { describedTool } from '../contract/tool-source.ts'
 import { canonicalJson, type Payload } from '@countersign/sdk'
 import { isObject } from './message.ts'
 
-/** The tools of a server, as its answers to `tools/list` describe them. */
+/** The tools of a server, from its answers to `tools/list`. */
 export interface Listing {
-  /** Begins a list. The list that was begun last, and has all its pages, is in force. */
+  /** Begins a list. The newest list that has all its pages is in force. */
   begin(): List
-  /** The server says that its tools changed: no list that was begun before is whole any more. */
+  /** The server reports that its tools changed: no list begun before is whole any more. */
   outdated(): void
   /** The list in force; undefined until the server has listed all its tools. */
   whole(): Tools | undefined
 }
 
 export interface Tools {
-  /** Undefined for a tool that the list does not have. */
+  /** The tool of this name; undefined when the list does not have it. */
   of(name: string): Listed | undefined
   names(): Iterable<string>
 }
@@ -27,7 +27,7 @@ export interface List extends Tools {
 }
 
 export interface Listed {
-  /** SHA-256 (hex) of its description; undefined for one that has no canonical form, and for two tools of one name. */
+  /** SHA-256 (hex) of its description; undefined without a canonical form, and for two tools of one name. */
   readonly digest: string | undefined
   /** The digest when the server first listed the tool. */
   readonly first: string | undefined

@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { LossyNumber, parseStrictJson } from '../contract/strict-json.ts'
 
 /*
- * Messages of the Model Context Protocol: JSON-RPC 2.0, one to a line (transport `stdio`). Read so that the proxy and the server never see two different
- * messages in the same bytes: what goes on is written anew from what was read here.
+ * Messages of the Model Context Protocol: JSON-RPC 2.0, one to a line (transport `stdio`). The proxy writes every
+ * message anew from what it read, so that it and the server never read the same bytes differently.
  */
 
 export type Id = string | number
@@ -12,11 +12,11 @@ export type Id = string | number
 export interface ToolCall {
   readonly id: Id
   readonly name: string
-  /** `{}` when there were none. */
+  /** `{}` when the call has none. */
   readonly args: JsonObject
-  /** What else a call may have: `_meta` and `task`. */
+  /** Other members of a call: `_meta` and `task`. */
   readonly rest: JsonObject
-  /** As the client names itself here. */
+  /** The client's name for itself in this call. */
   readonly client: string | undefined
 }
 
@@ -28,22 +28,22 @@ export type FromClient =
 
 export interface Refusal {
   readonly kind: 'refuse'
-  /** Undefined: nobody waits for an answer. */
+  /** Undefined when the message expects no answer. */
   readonly id: Id | null | undefined
   readonly code: number
   readonly why: string
-  /** Of whom the id is: who answers counts from zero, too. */
+  /** The side that chose the id: client and server both count from zero. */
   readonly asker: 'client' | 'server'
-  /** The call that the client gave up, in what is refused. */
+  /** The call that the client cancels in the refused message. */
   readonly cancelled?: Id
-  /** The model can correct what is refused: it reads the result of a failed call, and no error of the protocol. */
+  /** The model can correct the refused call. It reads the result of a failed call, but no error of the protocol. */
   readonly isCorrectable?: true
 }
 
 export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
 export const INVALID_PARAMS = -32_602
-/** The range of JSON-RPC for errors of a server. */
+/** A code in JSON-RPC's range for errors of a server. */
 export const SERVER_ENDED = -32_000
 
 const CALL = 'tools/call'
@@ -55,7 +55,7 @@ const LIST_CHANGED = 'notifications/tools/list_changed'
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const CALL_MEMBERS = ['name', 'arguments', '_meta', 'task']
 
-/** What the client wants. Whatever could run a tool and is not plainly a call is refused. */
+/** Reads a message of the client. Refuses everything that could run a tool and is not plainly a call. */
 export function readClient(line: Uint8Array): FromClient {
   const message = parsed(line)
   if (message === undefined) return refuse(null, PARSE_ERROR, 'not JSON in UTF-8')
@@ -64,7 +64,7 @@ export function readClient(line: Uint8Array): FromClient {
   const id = idOf(message['id'])
   if ('id' in message && id === undefined)
     return refuse(null, INVALID_REQUEST, 'an id is text, or a number up to 2^53-1')
-  // a server that reads names in any case, or the first of two, would see another message
+  // a server that reads names in any case, or the first of two, would read another message
   const stray = Object.keys(message).find((member) => !MEMBERS.includes(member))
   if (stray !== undefined) return refuseMessage(message, `a message has no member \`${stray}\``)
   const { method } = message
@@ -73,21 +73,27 @@ export function readClient(line: Uint8Array): FromClient {
   return readPassing(message)
 }
 
-/** What runs no tool: it goes on, unless it would reach the server as something else. */
+/** Reads a message that runs no tool. It passes unless the server could read it differently. */
 function readPassing(message: JsonObject): FromClient {
   const cancelled =
     message['method'] === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
   const altering = whatAlters(message)
-  // who gives up is heard, whether or not the server can be told
+  // the proxy honours a cancellation even when it cannot pass it on
   if (altering !== undefined)
     return { ...refuseMessage(message, altering), ...(cancelled === undefined ? {} : { cancelled }) }
   return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
 }
 
-/** Deeper than anything that somebody means. JSON.parse goes deeper than JSON.stringify does, up to Node 24, and than our stack does. */
+/**
+ * The deepest nesting, far beyond real messages. JSON.parse goes deeper than JSON.stringify (up to Node 24) and than
+ * our own stack.
+ */
 const DEPTH = 500
 
-/** Why it would not reach the server as it is: what goes there is written anew. A level at a time, for the sake of the stack. */
+/**
+ * The reason that rewriting would alter the message; undefined when it would not. It walks level by level to spare the
+ * stack.
+ */
 function whatAlters(message: JsonObject): string | undefined {
   let level: JsonValue[] = [message]
   for (let depth = 0; level.length > 0; depth++) {
@@ -100,18 +106,18 @@ function whatAlters(message: JsonObject): string | undefined {
 }
 
 /**
- * A server that is kind to what is spelled otherwise would run a tool that nobody was asked about: one that cuts text at NUL, or drops what cannot be seen. No method of
- * the protocol has anything but visible ASCII.
+ * Whether a method is visible ASCII, as all methods of the protocol are, and no spelling of a call. A lenient server,
+ * which cuts text at NUL or drops invisible characters, could run a tool without review.
  */
 function isOtherMethod(method: JsonValue | undefined): boolean {
   return typeof method === 'string' && /^[!-~]+$/.test(method) && method.toLowerCase() !== CALL
 }
 
-/** An identifier of 64 bits loses its last digits in most programs that read it as a number. */
+/** The correction for numbers that lose digits: most programs read an identifier of 64 bits inexactly. */
 const SEND_AS_TEXT =
   'Numbers of JSON are exact up to 9007199254740991 and to 17 digits. Send this one as text, in quotes, and call the tool again.'
 
-/** By the gateway's own strict scan: what people approve must be what the server reads. */
+/** Reads a call by the gateway's own strict scan: reviewers must approve exactly what the server reads. */
 function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool is called by a request, which has an id')
   let message: JsonValue
@@ -137,13 +143,16 @@ function refuse(id: Id | null | undefined, code: number, why: string): Refusal {
   return { kind: 'refuse', id, code, why, asker: 'client' }
 }
 
-/** Of an answer, the server hears: an error with this id would be the answer to another request for the client. */
+/**
+ * Refuses a message. A refused answer is reported to the server: the client would take an error with this id for
+ * another answer.
+ */
 function refuseMessage(message: JsonObject, why: string): Refusal {
   const asker = 'method' in message ? 'client' : 'server'
   return { ...refuse(idOf(message['id']), INVALID_REQUEST, why), asker }
 }
 
-/** What a server answers, in the bytes in which it came. */
+/** An answer of the server, in its original bytes. */
 export interface ServerAnswer {
   readonly kind: 'answer'
   readonly id: Id
@@ -154,19 +163,19 @@ export interface ServerAnswer {
   readonly result: JsonObject | undefined
 }
 
-/** The list of tools is another one by now. */
+/** The server reports that its list of tools changed. */
 export interface ServerOutdated {
   readonly kind: 'outdated'
 }
 
-/** A server says how far a call is. */
+/** The server reports the progress of a call. */
 export interface ServerProgress {
   readonly kind: 'progress'
   readonly token: Id
   readonly progress: number
 }
 
-/** Undefined for all else that a server says, and for what is no message. */
+/** Reads a message of the server. Undefined for other kinds, and for a line that is no message. */
 export function readServer(line: Uint8Array): ServerAnswer | ServerProgress | ServerOutdated | undefined {
   const message = parsed(line)
   if (!isObject(message)) return undefined
@@ -203,13 +212,16 @@ export function objectIn(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** Undefined for a number that may not have survived its reading, too: an answer to another id is none. */
+/** Returns a valid id. Undefined for a number that may have lost digits: it could match another request. */
 export function idOf(value: JsonValue | undefined): Id | undefined {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? undefined : value
   return typeof value === 'string' ? value : undefined
 }
 
-/** In ASCII: a server that does not read UTF-8, but what its system is set to, would run something else than what was approved. */
+/**
+ * Writes JSON in ASCII: a server that reads its system's encoding instead of UTF-8 would run something other than what
+ * was approved.
+ */
 export function asciiJson(message: JsonObject): string {
   const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(message).replaceAll(/[\u007f-\uffff]/g, escaped)
@@ -224,14 +236,16 @@ export function errorMessage(id: Id | null, code: number, message: string): Json
   return { jsonrpc: '2.0', id, error: { code, message } }
 }
 
-/** A result that the model reads as the failure of its call: an error of the protocol many clients keep from it. */
+/**
+ * A result that the model reads as the failure of its call. Many clients hide errors of the protocol from the model.
+ */
 export function failureMessage(id: Id, text: string, meta: JsonObject): JsonObject {
   const content = [{ type: 'text', text }]
-  // revision 2026-07-28 of the protocol wants `resultType`; those before leave alone what they do not know
+  // revision 2026-07-28 of the protocol requires `resultType`; older revisions ignore it
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', isError: true, content, _meta: meta } }
 }
 
-/** What the client calls itself: in `initialize`, and since revision 2026-07-28 in each request. */
+/** The client's name for itself: in `initialize`, and since revision 2026-07-28 in each request. */
 export function clientNameIn({ method, params }: JsonObject): string | undefined {
   const meta = objectIn(objectIn(params)['_meta'])
   const info = method === 'initialize' ? objectIn(params)['clientInfo'] : meta[CLIENT_INFO]

@@ -1,9 +1,9 @@
 /*
- * The names that `countersign import mcp` gave to tools before contracts had a `source`: characters that no name may have became `_`, and a name that
- * was taken got `_2`, `_3`. Such a contract does not say which tool it is for.
+ * The names that `countersign import mcp` gave to tools before contracts had a `source`. Characters that names may not
+ * have became `_`, and a duplicate name got `_2`, `_3`. Such a contract does not record its tool.
  */
 
-/** A tool of the server, other than `name`, for which an old import may have written the contract that a call of `name` is spelled like. */
+/** Another tool of the server for which an old import may have written the contract that `name` now matches. */
 export function otherToolOf(name: string, names: Iterable<string>, prefix: string): string | undefined {
   const tools = [...names].map((tool): Tool => ({ tool, base: baseOf(prefix + tool) }))
   return tools.find((one) => one.tool !== name && mayBeCalled(prefix + name, one, tools))?.tool
@@ -11,7 +11,7 @@ export function otherToolOf(name: string, names: Iterable<string>, prefix: strin
 
 interface Tool {
   readonly tool: string
-  /** What is left of its name, with the prefix. */
+  /** Its name with the prefix, after the replacement of characters. */
   readonly base: string
 }
 
@@ -21,7 +21,7 @@ function mayBeCalled(contract: string, one: Tool, tools: readonly Tool[]): boole
   return one.base === base && tools.some((other) => other !== one && mayTake(base, other))
 }
 
-/** Names that make the same file take each other's place. */
+/** Whether two names that make the same file could have taken each other's place. */
 function mayTake(name: string | undefined, other: Tool): boolean {
   if (name === undefined) return false
   return fileOf(other.base) === fileOf(name) || mayTake(withoutCount(name), other)

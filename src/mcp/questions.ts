@@ -2,19 +2,19 @@ import type { JsonObject } from '../contract/json.ts'
 import { onAbort } from '@countersign/sdk/runtime'
 import type { Id, ServerAnswer } from './message.ts'
 
-/** Requests of the proxy itself to the server. */
+/** The proxy's own requests to the server. */
 export interface Questions {
-  /** Rejects when `deadline` aborts, when the server answers with an error, and when the server ended. */
+  /** Rejects when `deadline` aborts, when the server answers with an error, and when the server ends. */
   ask(method: string, params: JsonObject, deadline: AbortSignal): Promise<JsonObject>
-  /** Whether `answer` belongs to a request of the proxy, a late answer included: the client does not see it. */
+  /** Whether `answer`, even a late one, is for the proxy: the client does not see it. */
   answered(answer: ServerAnswer): boolean
-  /** Rejects all requests, open and later ones. */
+  /** Rejects all requests, open and later. */
   end(why: string): void
 }
 
 export function createQuestions(send: (message: JsonObject) => void): Questions {
   const open = new Map<Id, (result: JsonObject | Error) => void>()
-  // the client's ids never begin like this
+  // no id of the client begins like this
   const prefix = `countersign-${crypto.randomUUID()}-`
   let count = 0
   let ended: string | undefined

@@ -7,23 +7,26 @@ import { linesOf } from '../system/lines.ts'
 export interface ServerProcess {
   write(line: Uint8Array): void
   /**
-   * Ends it as the specification says: its input is closed, then SIGTERM, then SIGKILL. What holds its output open after that is left to itself. So ends a server that
-   * reads or says nothing any more, though it goes on.
+   * Ends the server as the specification says: it closes the input, then sends SIGTERM, then SIGKILL. Processes that
+   * hold the output open after that are left running.
    */
   stop(): void
-  /** Takes the next of these steps at once: whoever waits for us has less patience. */
+  /** Takes the next of these steps at once: our own caller may not wait. */
   insist(): void
-  /** Its exit code when it has ended and everything that it said was heard; 1 when a signal ended it. Rejects when it could not be started, and with LongLine. */
+  /**
+   * The exit code, once the server ended and all its output was read; 1 when a signal ended it. Rejects with LongLine,
+   * and when the server could not start.
+   */
   readonly ended: Promise<number>
 }
 
-/** Pictures and files are results of tools, too. */
+/** The longest line: results of tools may hold pictures and files. */
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const PATIENCE_MS = 3_000
 
 /**
  * @param env without the credentials of the gateway: with some of them a server could approve its own calls
- * @param heard no further line is read until it resolves
+ * @param heard the next line is read when it resolves
  */
 export function startServer(
   [program = '', ...args]: readonly string[],
@@ -40,7 +43,7 @@ export function startServer(
     })
   })
   let left = false
-  // a shell or npx may be gone, and the server that it started goes on
+  // a shell or npx may have ended while the server that it started continues
   const leave = (): void => {
     left = true
     child.stdin.destroy()
@@ -63,7 +66,7 @@ export function startServer(
   const stop = (): void => {
     if (taken === 0) insist()
   }
-  // most are gone by then, and `ended` tells of it: one that goes on would leave everybody waiting for its answers
+  // most servers have ended by then, which `ended` reports; callers would wait forever for one that has not
   child.stdin.on('error', stop)
   child.stdout.once('end', stop)
   const listening = listen().catch((cause: unknown) => {
@@ -79,7 +82,10 @@ export function startServer(
   }
 }
 
-/** When what was written has room: a server that says much to a client that does not read would fill memory. Nobody waits after `over`. */
+/**
+ * Resolves when the stream has room, or when `over` aborts. Otherwise a server could fill memory while its client does
+ * not read.
+ */
 export async function room(stream: Writable, over: AbortSignal): Promise<void> {
   if (stream.writableNeedDrain && !over.aborted)
     await once(stream, 'drain', { signal: over }).catch(() => undefined)

@@ -6,21 +6,24 @@ import { type Id, isObject, objectIn } from './message.ts'
 import { otherToolOf } from './old-names.ts'
 
 /**
- * Which contract judges a call of a server's tool (docs/agent-side.md): the contract whose `source` names that tool, never one that is only spelled like
- * it. The proxy knows the server's whole list of tools before it decides this. A tool that differs from what its contract was made for does not run.
+ * Finds the contract that judges a call of a server's tool (docs/agent-side.md): the contract whose `source` names that
+ * tool, not one of a similar name. The proxy reads the server's whole list of tools first. A tool that differs from the
+ * one its contract was made for does not run.
  */
 export interface Contracts {
   /**
-   * The gateway's name of the tool. Asks the server for its list where the list in force is not whole.
+   * Returns the gateway's name of the tool. Asks the server for its list when the list in force is not whole.
    *
    * @throws NotExecuted
    */
   contractOf(name: string, about: About): Promise<string>
   /** The client requests `tools/list`. */
   asked(id: Id, params: JsonValue | undefined): void
-  /** The server's answer as the client may read it, where `id` is of such a request; the same object where no tool is refused. */
+  /**
+   * The server's answer for the client, where `id` belongs to such a request; the same object where no tool is refused.
+   */
   answered(id: Id, result: JsonObject): Promise<JsonObject> | undefined
-  /** The server says that its tools changed. */
+  /** The server reports that its tools changed. */
   outdated(): void
 }
 
@@ -33,20 +36,20 @@ export interface About {
 export interface ContractsParts {
   readonly client: Client
   readonly taskId: string
-  /** As contracts name the server. */
+  /** The server's name in contracts. */
   readonly server: string
   readonly prefix: string
-  /** How long the server may take to list all its tools, ms. */
+  /** Time for the server to list all its tools, ms. */
   readonly listWithinMs: number
   readonly note: (text: string) => void
-  /** Asks the server itself. Rejects where it answers with an error, or not before the deadline. */
+  /** Sends a request of the proxy. Rejects when the server answers with an error, or not before the deadline. */
   readonly ask: (method: string, params: JsonObject, deadline: AbortSignal) => Promise<JsonObject>
 }
 
-/** Contracts that were read so long ago are read again. */
+/** Age at which contracts are read again, ms. */
 const FRESH_MS = 5_000
 const MOST_PAGES = 1_000
-/** Lists that a change on the server made void, before the proxy gives up. */
+/** Lists that changes on the server may void before the proxy gives up. */
 const MOST_LISTS = 3
 
 export function createContracts(parts: ContractsParts): Contracts {
@@ -78,7 +81,7 @@ interface State extends ContractsParts {
   readonly listing: Listing
   /** The client's open requests for a page, and the list that each belongs to. */
   readonly questions: Map<Id, List>
-  /** Where the client may continue its last list. */
+  /** The list that each cursor continues. */
   readonly cursors: Map<string, List>
   /** Refused tools, with their digest: each is reported once. */
   readonly reported: Set<string>
@@ -87,7 +90,9 @@ interface State extends ContractsParts {
   underWay: Promise<void> | undefined
 }
 
-/** The list that a request of the client begins or continues. A cursor that the server did not give begins a list that never counts. */
+/**
+ * The list that a request of the client begins or continues. An unknown cursor begins a list that is never in force.
+ */
 function listAskedFor({ listing, cursors }: State, params: JsonValue | undefined): List {
   const { cursor } = objectIn(params)
   if (typeof cursor === 'string') return cursors.get(cursor) ?? createListing().begin()
@@ -106,13 +111,17 @@ async function contractOf(state: State, name: string, about: About): Promise<str
   throw new NotExecuted('unknown_tool', why)
 }
 
-/** Without the whole list no contract can be told from that of another tool. @throws NotExecuted */
+/**
+ * Returns the whole list, which the choice of a contract needs.
+ *
+ * @throws NotExecuted
+ */
 async function wholeList(state: State, name: string, about: About): Promise<Tools> {
   for (let lists = 0; lists < MOST_LISTS; lists++) {
     const known = state.listing.whole()
     if (known !== undefined) return known
     state.underWay ??= list(state, about).finally(() => (state.underWay = undefined))
-    // the answer is for all calls that wait: none of them ends it
+    // all waiting calls share the answer, so no single call may end it
     const failed = await orAborted(
       state.underWay.then(() => undefined, asError),
       about,
@@ -122,7 +131,7 @@ async function wholeList(state: State, name: string, about: About): Promise<Tool
   throw notListed(state, name, new Late('the list changes each time it is requested'))
 }
 
-/** The next request for the list may be answered. */
+/** The server is late; a later request for the list may succeed. */
 class Late extends Error {}
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(messageOf(error)))
@@ -134,7 +143,7 @@ function notListed({ server, note }: State, name: string, failed: Error): NotExe
   return new NotExecuted(failed instanceof Late ? 'timeout' : 'unknown_tool', `${why}. ${advice}`)
 }
 
-/** Requests all pages from the server. Rejects where one does not arrive in time. */
+/** Requests all pages from the server. Rejects when one does not arrive in time. */
 async function list({ ask, listing, listWithinMs }: State, { meta }: About): Promise<void> {
   const { progressToken: _, ...own } = objectIn(meta)
   const common = Object.keys(own).length > 0 ? { _meta: own } : {}
@@ -157,7 +166,7 @@ async function list({ ask, listing, listWithinMs }: State, { meta }: About): Pro
   }
 }
 
-/** @throws NotExecuted where the contract of that name is for another tool, or two are for this one */
+/** @throws NotExecuted when the contract of that name is for another tool, or two contracts are for this one */
 async function contractFor(
   state: State,
   name: string,
@@ -189,7 +198,11 @@ function ofAnother(
   )
 }
 
-/** All that this agent may use. @throws NotExecuted */
+/**
+ * Reads all contracts of this agent.
+ *
+ * @throws NotExecuted
+ */
 async function contracts(
   state: State,
   isFresh: boolean,
@@ -202,7 +215,7 @@ async function contracts(
   return tools
 }
 
-/** Why the contract must not judge a call of the tool; undefined when it may. */
+/** The reason that the contract must not judge a call of the tool; undefined when it may. */
 function objectionTo(state: State, name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
   const listed = tools.of(name)
   if (listed === undefined) return `the server does not list \`${name}\``
@@ -213,7 +226,7 @@ function objectionTo(state: State, name: string, { source }: ResolvedTool, tools
     : `the server's tool \`${name}\` differs from the one that its contract was made for: read the difference and accept it with \`countersign import mcp --update\``
 }
 
-/** Without a digest, a description can only be compared with the server's own first one. */
+/** Compares a description with the server's own first one, where the contract has no digest. */
 function sinceFirst(name: string, { digest, first }: Listed): string | undefined {
   return digest !== undefined && digest === first
     ? undefined
@@ -228,7 +241,7 @@ function ofTwin({ prefix, server }: State, name: string, tools: Tools): string |
   )
 }
 
-/** The page with a word on each refused tool. A model must not read the new description of a tool that changed. */
+/** The page with a note on each refused tool. A model must not read the new description of a tool that changed. */
 async function marked(state: State, page: Tools, result: JsonObject): Promise<JsonObject> {
   const known = await contracts(state, false, undefined).catch(() => [])
   let changed = false
@@ -265,7 +278,7 @@ interface Refused {
   readonly why: string
 }
 
-/** Once for each description of a tool, on standard error and in evidence. */
+/** Reports a refused tool on standard error and in evidence, once for each description. */
 function report(state: State, { name, digest, why }: Refused): void {
   const key = JSON.stringify([name, digest])
   if (state.reported.has(key)) return

@@ -1,8 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 
 /*
- * Which addresses a delivery may go to (docs/webhooks.md and docs/decisions/0015). What is not
- * plainly a public unicast address is refused: the IANA special-purpose registries, everything outside 2000::/3, and what clouds keep on public space.
+ * The addresses that a delivery may go to (docs/webhooks.md and docs/decisions/0015). The gateway refuses every address
+ * that is not plainly public unicast: the IANA special-purpose registries, everything outside 2000::/3, and the
+ * addresses that clouds reserve in public space.
  */
 const REFUSED_V4 = [
   '0.0.0.0/8',
@@ -28,7 +29,10 @@ const REFUSED_V4 = [
 const REFUSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3ffe::/16', '3fff::/20']
 const GLOBAL_V6 = ['2000::/3']
 
-/** Refused whatever is allowed: metadata services, link-local, and what is no host at all. */
+/**
+ * Addresses that the gateway refuses even where the operator allows them: metadata services, link-local, and addresses
+ * of no host.
+ */
 const ALWAYS_REFUSED_V4 = [
   '0.0.0.0/8',
   '100.100.100.200/32',
@@ -51,7 +55,9 @@ const ALWAYS_REFUSED_V6 = [
   '2002::/16',
 ]
 
-/** Packets to such an address go to the IPv4 address in its last 32 bits, on any prefix (RFC 5214 section 6.1). */
+/**
+ * ISATAP addresses: packets to one go to the IPv4 address in its last 32 bits, on any prefix (RFC 5214 section 6.1).
+ */
 const ISATAP = /:(0{1,4}|0?200)?:5efe:(:|[0-9a-f]{1,4}:[0-9a-f]{1,4}|\d+\.[\d.]+)$/i
 
 const refused = listOf([...REFUSED_V4, ...REFUSED_V6])
@@ -61,7 +67,10 @@ const allowableV6 = listOf(ALLOWABLE_V6)
 
 const HTTPS_PORT = 443
 
-/** Whether a connection to this address and port may be opened. `address` is text as Node gives it; what is no address is refused. */
+/**
+ * Whether a connection to this address and port may be opened. `address` is text as Node gives it; text that is not an
+ * address is refused.
+ */
 export function mayConnect(address: string, port: number, allowed: readonly Allowed[]): boolean {
   const family = isIP(address)
   if (family === 0 || address.includes('%')) return false
@@ -69,7 +78,7 @@ export function mayConnect(address: string, port: number, allowed: readonly Allo
   return isAllowable(address, family) && allowed.some((one) => one.port === port && has(one.network, address))
 }
 
-/** Whether an address may be one that the operator has named: anything but metadata, link-local, and what is no host. */
+/** Whether the operator may name this address: any but metadata services, link-local, and addresses of no host. */
 export function mayBeNamed(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && !address.includes('%') && isAllowable(address, family)
@@ -81,20 +90,24 @@ function isPublic(address: string, family: number): boolean {
 }
 
 function isAllowable(address: string, family: number): boolean {
-  // what is behind a tunnel may be link-local
+  // the far end of a tunnel may be link-local
   if (family === 6 && (!has(allowableV6, address) || ISATAP.test(address))) return false
   return !has(alwaysRefused, address)
 }
 
-/** A network and a port that deliveries may go to although it is not public: for development. */
+/** A network and a port that deliveries may go to although the network is not public. For development. */
 export interface Allowed {
   readonly network: BlockList
   readonly port: number
-  /** As it was written. */
+  /** The text in the setting. */
   readonly text: string
 }
 
-/** Reads `127.0.0.1/32:8443, fd00::/8:443`. @throws TypeError naming what is wrong */
+/**
+ * Reads `127.0.0.1/32:8443, fd00::/8:443`.
+ *
+ * @throws TypeError that names the faulty part
+ */
 export function parseAllowed(text: string): Allowed[] {
   return text
     .split(',')

@@ -4,7 +4,7 @@ import { connect as connectTls, DEFAULT_CIPHERS, type TLSSocket } from 'node:tls
 import { type Allowed, mayBeNamed, mayConnect } from './address.ts'
 import { watchReceived } from './received.ts'
 
-/** A connection to where the guard lets it go, and to nowhere else (docs/decisions/0015). */
+/** Connections to the addresses that the guard permits, and to no others (docs/decisions/0015). */
 
 export type FailureCode =
   | 'refused_url'
@@ -18,7 +18,7 @@ export type FailureCode =
 
 export interface OutboundOptions {
   readonly allowed: readonly Allowed[]
-  /** An origin that the operator has configured: it may be inside the network, though not where metadata services are. */
+  /** An origin that the operator configured. It may be inside the network, but not a metadata service. */
   readonly named?: string
   /** Certificates to trust in place of Node's own. */
   readonly ca?: string
@@ -30,8 +30,8 @@ const DEFAULT_PORT = 443
 const MAX_ADDRESSES = 16
 const DNS = { timeout: 2_000, tries: 2 }
 /**
- * Diffie-Hellman on elliptic curves only: a receiver that chooses a field of 8,192 bits takes a third of a second of our processor for each handshake,
- * and nothing else moves meanwhile.
+ * Key exchange on elliptic curves only. A receiver that chooses a field of 8,192 bits would block the thread for a
+ * third of a second at each handshake.
  */
 const KEY_EXCHANGE = { ecdhCurve: 'X25519:P-256:P-384:P-521', ciphers: `${DEFAULT_CIPHERS}:!DHE` }
 
@@ -46,7 +46,7 @@ export class Failure extends Error {
 
 export interface Made {
   readonly at: number
-  /** What TLS runs over: it counts every byte. */
+  /** The socket under TLS: it counts every byte. */
   readonly wire: Socket
 }
 
@@ -57,11 +57,11 @@ export interface Where {
   readonly host: string
   readonly port: number
   readonly options: OutboundOptions
-  /** For the name, the connection and TLS together. */
+  /** Time for the name lookup, the connection and TLS together, ms. */
   readonly withinMs: number
 }
 
-/** A TLS connection to an address that may be called, and was found to be so again when it was there. */
+/** Opens a TLS connection to a permitted address, and checks the peer's address again once connected. */
 export async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
   const isNamed = isSameOrigin(options.named, host, port)
   const end = performance.now() + withinMs
@@ -70,7 +70,7 @@ export async function connected({ host, port, options, withinMs }: Where): Promi
     isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
   if (addresses.length === 0) throw new Failure('no_address')
   if (!addresses.every(may)) throw new Failure('refused_address')
-  // a name server that is slow must not make us call whom nobody waits for any more
+  // a slow name server must not lead to a connection that the caller has given up
   const leftMs = end - performance.now()
   if (leftMs <= 0) throw new Failure('timeout')
   const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
@@ -89,7 +89,7 @@ export async function connected({ host, port, options, withinMs }: Where): Promi
       socket.destroy()
       reject(error)
     }
-    // a request that gives up before its socket is there cannot end it
+    // a request that gives up before it has its socket cannot destroy the socket
     const timer = setTimeout(() => refuse(new Failure('timeout')), leftMs)
     const unwatch = watchReceived(socket, () => refuse(new Failure('tls')))
     const over = (): void => {
@@ -115,7 +115,7 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
     const secured = connectTls({
       socket,
       host,
-      // without the dot at the end of a whole name (RFC 6066 section 3)
+      // without the final dot of an absolute name (RFC 6066 section 3)
       ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {}),
       ...(ca === undefined ? {} : { ca }),
       ...KEY_EXCHANGE,
@@ -129,10 +129,10 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
   })
 }
 
-/** Both families by a resolver of its own: a server that hangs must not hold up the threads that everything else uses. */
+/** Looks up both families with a separate resolver: a DNS server that hangs must not block Node's thread pool. */
 async function resolved(host: string, { dnsServers }: OutboundOptions, isNamed: boolean): Promise<string[]> {
   if (host === 'localhost') return ['127.0.0.1']
-  // what the operator has named may stand in the machine's own list of hosts
+  // the machine's hosts file may hold a name that the operator configured
   if (isNamed) return (await lookup(host, { all: true })).map(({ address }) => address)
   const resolver = new Resolver(DNS)
   if (dnsServers !== undefined) resolver.setServers(dnsServers)

@@ -4,10 +4,15 @@ import { parseAllowed } from './address.ts'
 import { createOutbound } from './outbound.ts'
 import type { Asked, Done, ThreadData } from './outbound-thread.ts'
 
-/** Deliveries may wait a little where a decision may not; a third of a core makes some thousand a second. */
+/**
+ * The priority that deliveries give up: they may wait a little, and decisions may not. A third of a core makes some
+ * thousand deliveries a second.
+ */
 const GIVING_WAY = 5
 
-/** The entry of the thread that makes deliveries: the guard and all that it holds back live here. Started by createOutboundThread. */
+/**
+ * The entry of the thread that makes deliveries, with the guard and its connections. createOutboundThread starts it.
+ */
 function serve(port: MessagePort, { allowed, ...trust }: ThreadData): void {
   giveWay(GIVING_WAY)
   const outbound = createOutbound({ allowed: parseAllowed(allowed), ...trust })

@@ -2,11 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { createOutbound, type Outbound, type OutboundOptions, type Sending, type Sent } from './outbound.ts'
 
 /*
- * The way out, in a thread of its own: connections, handshakes and answers of receivers take no time of the event loop that decides, and what they
- * leave behind is collected elsewhere. The guard is the same; only `post` goes through it here. docs/decisions/0015.
+ * Outgoing connections in a separate thread. Connections, handshakes and answers of receivers take no time of the event
+ * loop that decides, and the thread collects its own garbage. The guard is the same; only `post` goes through it here.
+ * docs/decisions/0015.
  */
 
-/** What the thread is told. */
+/** A message to the thread. */
 export type Asked =
   | {
       readonly kind: 'post'
@@ -22,30 +23,33 @@ export interface Done {
 }
 
 export interface ThreadData extends Omit<OutboundOptions, 'allowed' | 'named'> {
-  /** As parseAllowed reads it. */
+  /** Text that parseAllowed reads. */
   readonly allowed: string
 }
 
 export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
   /** The built delivery-thread.js. Default: beside this module. */
   readonly url?: URL
-  /** Is told why a thread died, or was ended. */
+  /** Receives the reason when a thread dies or is ended. */
   readonly onError: (error: unknown) => void
 }
 
-/** More than this defeats what bounds an answer: the thread ends, and another begins. */
+/**
+ * The heap of the thread, MB. An answer that exceeds it got past the other bounds: the thread ends, and another begins.
+ */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 const STOPPED: Sent = { kind: 'failed', code: 'stopped' }
 /**
- * A thread that has not answered so long after a deadline is stuck, and ended. The time begins when the deadline is noticed: where the whole process stood still,
- * what the thread has answered meanwhile is heard only after the timers.
+ * Time after a deadline until a silent thread counts as stuck and is ended, ms. It begins when the gateway notices the
+ * deadline: after a pause of the whole process, timers run before the thread's messages arrive.
  */
 const STUCK_MS = 2_000
 const DIED: Sent = { kind: 'failed', code: 'connection' }
 
 /**
- * The thread is started by the first `post`, and again after it has died. What was under way then has failed: nobody knows how it ended, so it is tried
- * again, at growing distances, and what kills threads does not do so for ever.
+ * Creates the thread's handle. The first `post` starts the thread, and so does the first after its death. Deliveries in
+ * progress at that moment count as failed, because their end is unknown. They are retried at growing intervals, so a
+ * delivery that kills threads does so rarely.
  */
 export function createOutboundThread(options: OutboundThreadOptions): Outbound {
   const { url, onError, ...guard } = options
@@ -72,7 +76,7 @@ class DeliveryThread {
   readonly #data: ThreadData
   readonly #underWay = new Map<number, (sent: Sent) => void>()
   #worker: Worker | undefined
-  /** Was stuck, and is being ended. */
+  /** A stuck thread that is being ended. */
   #ending: Worker | undefined
   #last = 0
 
@@ -89,7 +93,7 @@ class DeliveryThread {
     return new Promise((resolve) => {
       const stop = (): void => {
         worker.postMessage({ kind: 'stop', id } satisfies Asked)
-        // whatever has become of the thread, nobody waits for it
+        // whatever happens to the thread, no caller waits for this delivery
         this.#settle(id, STOPPED)
       }
       signal?.addEventListener('abort', stop, { once: true })
@@ -124,7 +128,7 @@ class DeliveryThread {
       env: {},
       resourceLimits: HEAP,
     })
-    // deliveries keep no gateway alive that wants to end
+    // deliveries must not keep a stopping gateway alive
     worker.unref()
     worker.on('message', ({ id, sent }: Done) => this.#settle(id, sent))
     worker.on('error', (error) => this.#own.onError(error))

@@ -13,28 +13,30 @@ import { checkUrl } from './url.ts'
 export type { FailureCode, OutboundOptions }
 
 /**
- * The one way out: whatever of the gateway calls somebody else's server does it through here (docs/webhooks.md). HTTPS only; names are resolved
- * once, every address of the answer must be one that may be called, and the connection goes to those addresses and no other; the peer is looked at again
- * when it is connected. No redirects, no proxies, no decompression, TLS 1.2 or newer, one deadline for everything.
+ * The guard of outgoing connections: every call of the gateway to another server goes through it (docs/webhooks.md).
+ * HTTPS only, TLS 1.2 or newer. The guard resolves a name once, and every address in the answer must be permitted. It
+ * connects only to those addresses, and checks the peer again once connected. No redirects, no proxies, no
+ * decompression; one deadline covers everything.
  */
 export interface Outbound {
   /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
   refusalOf(url: string): string | undefined
   post(url: string, sending: Sending): Promise<Sent>
   /**
-   * For libraries that call out by `fetch`: GET or POST with text, no redirects, the answer whole and up to a megabyte.
+   * The guard for libraries that call out by `fetch`. It sends GET or POST with text, and follows no redirects. It
+   * returns the whole answer, at most 1 MiB.
    *
    * @throws TypeError as fetch does, with the FailureCode as its cause
    */
   fetch(url: string, init: FetchInit): Promise<Response>
-  /** Lets the connections go that are kept. */
+  /** Closes the connections that are kept. */
   close(): void
 }
 
 export interface Sending {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** For all of it, from the name to the status, ms. */
+  /** Deadline for everything from the name lookup to the status, ms. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
 }
@@ -53,18 +55,24 @@ export type Sent =
 
 const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
-/** What comes after the status is read this long, and to the deadline at most, so that the receiver can end in peace; nothing depends on it. */
+/**
+ * Time to read on after the status, ms, within the deadline, so that the receiver can finish. The result does not
+ * depend on it.
+ */
 const DRAIN_MS = 1_000
 const ANSWER_BYTES = 1024 * 1024
 const WITHOUT_BODY = [204, 205, 304]
 const MAX_INFORMATIONAL = 16
 const FIRST_FINAL_STATUS = 200
-/** Connections to one receiver that are kept, how long without use, and how long in all: its name may lead elsewhere by then. */
+/**
+ * Bounds of kept connections: their number for one receiver, their idle time and their age, because the name may
+ * resolve elsewhere by then.
+ */
 const KEPT_CONNECTIONS = 16
 const KEPT_MS = 4_000
 const KEPT_IN_ALL_MS = 60_000
 const CONNECT_MS = 10_000
-/** What a connection says that was closed while nobody looked. */
+/** Error codes of a kept connection that the receiver closed while it was idle. */
 const STALE = /^(ECONNRESET|EPIPE)$/
 
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -81,7 +89,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const call = { ...checked, options, method: 'POST', sending, agent }
       const left = timeLeft(sending.deadlineMs)
       try {
-        // a connection that was kept may be gone by now: that is no failure of the receiver, who has no more time for it
+        // a kept connection may be closed by now: that is no failure of the receiver, and the deadline does not begin
+        // anew
         const answer =
           (await send(call)) ??
           (await send({ ...call, sending: { ...sending, deadlineMs: left() }, agent: undefined }))
@@ -109,13 +118,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 }
 
-/** What is left of a deadline that begins now, ms. */
+/** The time left of a deadline that begins now, ms. */
 function timeLeft(deadlineMs: number): () => number {
   const end = performance.now() + deadlineMs
   return () => Math.max(0, end - performance.now())
 }
 
-/** Keeps a few connections for a moment. Each was checked when it was made, and is not kept for long. */
+/** Keeps a few connections for a short time. Each was checked when it was made. */
 class GuardedAgent extends Agent {
   readonly #options: OutboundOptions
 
@@ -135,14 +144,14 @@ class GuardedAgent extends Agent {
     )
   }
 
-  /** One pool for each URL: what a receiver says on a connection can be taken for no answer but its own. */
+  /** One pool for each URL: bytes on a connection can only be read as the answer of its own receiver. */
   override getName(options: RequestOptions & { readonly pool?: string } = {}): string {
     return `${super.getName(options)}:${options.pool}`
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
     const young = performance.now() - (made.get(socket)?.at ?? 0) < KEPT_IN_ALL_MS
-    // the declaration hides that it answers
+    // the type declaration hides the return value
     const kept = young && (super.keepSocketAlive(socket) as unknown as boolean)
     if (kept) socket.once('data', unasked)
     return kept
@@ -154,7 +163,7 @@ class GuardedAgent extends Agent {
   }
 }
 
-/** Who speaks without being asked is not asked again: it would be the answer to what comes next. */
+/** Closes a connection whose receiver sends data without a request: the data would pass for the next answer. */
 function unasked(this: Duplex): void {
   this.destroy()
 }
@@ -172,11 +181,11 @@ interface Call {
   readonly options: OutboundOptions
   readonly method: string
   readonly sending: Sending
-  /** Absent: a connection of its own. */
+  /** Undefined for a connection that is not kept. */
   readonly agent: GuardedAgent | undefined
 }
 
-/** Undefined when a connection that was kept had been closed by the receiver. */
+/** Sends the call. Resolves with undefined when the receiver had closed a kept connection. */
 function send(call: Call): Promise<IncomingMessage | undefined> {
   const { url, method, sending, agent } = call
   return new Promise((resolve, reject) => {
@@ -214,10 +223,10 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
       end(new Failure('protocol'))
     })
     outgoing.on('response', (answer) => {
-      // the parser passes on what is no final status at all; a connection that says so is no use any more
+      // the parser passes on statuses that are not final; such a connection cannot be used again
       if ((answer.statusCode ?? 0) < FIRST_FINAL_STATUS) return end(new Failure('protocol'))
       settle()
-      // who has answered before hearing everything is told no more, or the rest would wait for ever
+      // a receiver that answers before it has read everything gets no more: the request would wait forever
       answer.once('close', () => outgoing.writableFinished || outgoing.destroy())
       resolve(answer)
     })
@@ -256,7 +265,7 @@ async function wholeAnswer(answer: IncomingMessage, deadlineMs: number): Promise
   return new Response(empty ? null : Buffer.concat(chunks), { status, headers: single })
 }
 
-/** A request without a socket hears of nothing but what `done` is told. */
+/** Opens the socket of a request. Until the request has it, only `done` reports failures to the request. */
 function connectFor({ host, port, options, sending }: Call, isGone: () => boolean) {
   return (_: object, done: (error: Error | null, socket: Duplex) => void): undefined => {
     connected({ host, port, options, withinMs: sending.deadlineMs }).then(
@@ -271,7 +280,7 @@ function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
   return { kind: 'answered', status: statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) }
 }
 
-/** The answer's body says nothing that counts: it is read to a limit and let go. */
+/** Reads the body of the answer to a limit and discards it. */
 function drain(answer: IncomingMessage, withinMs: number): void {
   let bytes = 0
   const timer = setTimeout(() => answer.destroy(), withinMs)

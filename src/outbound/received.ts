@@ -1,14 +1,18 @@
 import type { Socket } from 'node:net'
 
 /**
- * What one try may take in, as bytes on the wire. TLS and HTTP/1.1 have much that says nothing, is counted by no parser and need not end: renegotiations,
- * new keys, blank lines before an answer, zeros and extensions before a chunk of one byte. A receiver could send gigabytes of it within a deadline.
+ * Most bytes on the wire that one try may receive. TLS and HTTP/1.1 allow endless bytes that no parser counts:
+ * renegotiations, new keys, blank lines before an answer, zeros and extensions before a chunk of one byte. A receiver
+ * could send gigabytes of them within a deadline.
  */
 export const RECEIVED_BYTES = 2 * 1024 * 1024
-/** Nothing tells of single reads: TLS takes them past the event loop's listeners. */
+/**
+ * Time between two looks at the byte count, ms. TLS reads past the event loop's listeners, so no event reports single
+ * reads.
+ */
 const LOOK_MS = 10
 
-/** Calls `over`, once, when more has come from now on than a try may take in. What it returns ends the watch. */
+/** Calls `over` once, when the wire has received more than a try may. Returns the function that ends the watch. */
 export function watchReceived(wire: Socket, over: () => void): () => void {
   const before = wire.bytesRead
   const timer = setInterval(() => {

@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 import { type Allowed, mayConnect } from './address.ts'
 
 /**
- * Whether a destination's URL may be called at all (docs/webhooks.md). The text itself is looked at before anything parses it, because
- * URL parsers mend what they get: tabs, backslashes, a missing slash, letters that look like dots. What stands in the text must be what the parser
- * makes of it.
+ * Checks whether a destination's URL may be called (docs/webhooks.md). It checks the text before parsing, because URL
+ * parsers repair their input: tabs, backslashes, a missing slash, letters that look like dots. The text must equal what
+ * the parser makes of it.
  */
 export type CheckedUrl =
   | { readonly ok: true; readonly url: URL; readonly host: string; readonly port: number }
@@ -13,15 +13,15 @@ export type CheckedUrl =
 const MAX_CHARS = 2_048
 const HTTPS = 'https://'
 const DEFAULT_PORT = 443
-/** Controls, blanks and backslashes, which parsers drop or turn into something else. */
+/** Controls, blanks and backslashes, which parsers drop or replace. */
 const MENDED = /[\p{Cc}\p{Z}\\]/u
 const ASCII = /^[!-~]*$/
 
-/** Names that mean something else inside a network (RFC 6761, RFC 8375, RFC 9476, and what clouds and clusters use). */
+/** Names with a meaning inside a network (RFC 6761, RFC 8375, RFC 9476, and names of clouds and clusters). */
 const SPECIAL =
   /(^|\.)(localhost|local|internal|intranet|corp|home|mail|lan|localdomain[46]?|arpa|alt|onion|invalid|example|svc|default|consul|docker|private|i2p|metadata\.goog|metadata\.tencentyun\.com)$/
 
-/** @param named an origin that the operator has configured: its host and port are not judged */
+/** @param named an origin that the operator configured: its host and port are not checked */
 export function checkUrl(text: string, allowed: readonly Allowed[], named?: string): CheckedUrl {
   const problem = problemOfText(text)
   if (problem !== undefined) return no(problem)
@@ -46,7 +46,7 @@ const no = (reason: string): CheckedUrl => ({ ok: false, reason })
 function problemOfText(text: string): string | undefined {
   if (text.length === 0 || text.length > MAX_CHARS) return `it must have 1 to ${MAX_CHARS} characters`
   if (MENDED.test(text)) return 'it holds a blank, a control character or a backslash'
-  // parsers and case mappings make ASCII of some letters: a Kelvin sign is a k to them
+  // parsers and case mappings turn some letters into ASCII: a Kelvin sign becomes a k
   if (!ASCII.test(text))
     return 'it must be written in ASCII: international names as xn--, everything else percent-encoded'
   return /^https:\/\/[^/?#]/.test(text) ? undefined : 'it must begin with https:// and a host'
@@ -85,7 +85,7 @@ function problemOfName(host: string, authority: string, allowedPort: boolean): s
   if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
     return 'its host is not a name'
   if (withoutPort(authority).replace(/\.$/, '') !== name) return 'its host must be written as DNS knows it'
-  // on a port that is explicitly allowed only the allowed networks are reached, whatever the name
+  // a port that is explicitly allowed reaches only the allowed networks, whatever the name
   if (allowedPort) return undefined
   if (!name.includes('.')) return 'its host must have a domain'
   return SPECIAL.test(name) ? 'its host is a name for use inside networks' : undefined
