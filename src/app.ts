@@ -58,7 +58,10 @@ export interface App {
 
 export interface AppParts {
   readonly log: Logger
-  /** Told of the admin key that this start generated as soon as it is in the store, because a start that fails after that never shows it again. */
+  /**
+   * Receives the admin key that this start generated, as soon as the store has it. A start that fails later never shows
+   * it again.
+   */
   readonly onNewAdminKey?: (key: string) => void
   /** Opens the store; the default is the one that the configuration names. */
   readonly openStore?: (config: Config) => Promise<Store>
@@ -66,24 +69,24 @@ export interface AppParts {
   readonly loadPolicies?: (dir: string) => Promise<LoadResult>
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
-  /** Is told of every load of policies after the gateway listens. */
+  /** Receives every load of policies after the gateway listens. */
   readonly onPolicyLoad?: (report: LoadReport, inForce: Snapshot | undefined) => void
   readonly timerEveryMs?: number
-  /** Time between two reports of this instance, each of which proves that the store takes writes, ms. */
+  /** Time between two reports of this instance, ms. Each report proves that the store accepts writes. */
   readonly reportEveryMs?: number
   readonly streamBeatMs?: number
   /** Time between two checkpoints of evidence, ms. */
   readonly checkpointEveryMs?: number
-  /** Of webhooks: how often the outbox is looked at, how long a try may take, and whom to trust. */
+  /** Settings of webhooks: the interval of the outbox, the time for a try, and trusted certificates. */
   readonly webhooks?: WebhookParts
-  /** Counts; the default keeps the metrics of the table. */
+  /** Creates the counters; the default keeps the metrics of the table. */
   readonly createMetrics?: (sources: MetricSources) => Metrics
 }
 
 const TIMER_EVERY_MS = 500
 const NOTE_RETRY_MS = 1_000
 
-/** The composition root: the only place that knows every adapter. Resolves when the gateway listens. */
+/** Composes the gateway from all adapters, which only this function knows. Resolves when the gateway listens. */
 export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { log } = parts
   let store: Store | undefined
@@ -220,7 +223,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     policies,
     keys: new Map(),
     noted: new Map(),
-    // of each request: a member that only takes a value costs its copy nothing (docs/decisions/0021)
+    // members of each request: copying a plain value costs nothing (docs/decisions/0021)
     origin: undefined,
     shown: new Map(),
     random,
@@ -299,7 +302,7 @@ function serverOf(
   return { server, health }
 }
 
-/** Until the server listens, its port is the one that was asked for: the timer may be the first to tell somebody. */
+/** The site. Until the server listens, it uses the configured port, because the timer may need the address before. */
 function siteOfServer({ publicUrl, host, port }: Config, server: () => FastifyInstance): () => Site {
   let known: Site | undefined
   return () => {
@@ -311,7 +314,10 @@ function siteOfServer({ publicUrl, host, port }: Config, server: () => FastifyIn
   }
 }
 
-/** Connections that may wait until they are taken in. Of those above it the system drops what they say, and says it again after 1, 3, 7 and 15 s; it holds us to its own `somaxconn`. */
+/**
+ * Connections that may wait to be accepted, within the system's `somaxconn`. The system drops further ones, and clients
+ * try again after 1, 3, 7 and 15 s.
+ */
 const BACKLOG = 4_096
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
@@ -351,7 +357,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   }
 }
 
-/** What keeps people from signing in stands in the log before the first of them tries. */
+/** Logs what would keep people from signing in, before the first of them tries. */
 function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void {
   const { url } = site
   if (publicUrl === undefined && !isLoopback(host))

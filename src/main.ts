@@ -9,9 +9,9 @@ interface Command {
 
 interface Entry {
   readonly summary: string
-  /** Commands load what they need when they run, so that `serve` starts fast. */
+  /** Loads the command when it runs, so that `serve` starts fast. */
   readonly load: () => Promise<Command>
-  /** Its exit code is a decision: every end but its own 0 is EXIT.usage, which those who ask take for a no. */
+  /** Its exit code is a decision. Every end but its own 0 is EXIT.usage, which callers read as a refusal. */
   readonly decides?: true
 }
 
@@ -163,7 +163,7 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
     throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
   if (command.decides) refuseUntilAllowed()
   const { run, usage } = await command.load()
-  // behind -- stands the command of somebody else
+  // arguments after -- belong to another command
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   if (own.some((arg) => HELP.includes(arg))) {
     process.exitCode = EXIT.ok
@@ -172,7 +172,7 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   await run(args)
 }
 
-/** From here on a fault of any kind, and an end that nobody meant, is a no. */
+/** From here on every fault, and every unplanned end, is a refusal. */
 function refuseUntilAllowed(): void {
   process.exitCode = EXIT.usage
   process.on('exit', (code) => {
@@ -197,10 +197,10 @@ function fail(error: unknown): void {
   }
 }
 
-/** Whoever reads no further (\`head\`) has seen enough; a command that changes files still does all of it. */
+/** Ends output quietly when its reader has closed it (\`head\`). A command that changes files still finishes. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
-  // What was to be said is lost: no exit code that comes later may call that fine.
+  // Output was lost, so no later exit code may report success.
   console.error(`countersign: standard output cannot be written: ${error.message}`)
   process.exit(EXIT.unexpected)
 })

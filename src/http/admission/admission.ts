@@ -8,17 +8,21 @@ import type { Sender } from './sender.ts'
 import { createShares, type Shares } from './shares.ts'
 
 /**
- * A bounded number of requests is under way; behind them is one queue with patience (docs/decisions/0026). A request that waits was not
- * routed, its credential was not looked up, and its body was not read beyond what came with its header.
+ * Admits a bounded number of requests at a time; the rest wait in one queue, each for a limited time
+ * (docs/decisions/0026). A waiting request is not routed yet, its credential is not looked up, and its body is not read
+ * beyond the part that came with its header.
  */
 export interface Admission {
-  /** Calls `go` at once, or when it is the turn of the request; else the request is refused and answered, and nothing was changed. */
+  /**
+   * Calls `go` at once or when it is the request's turn. Otherwise refuses and answers the request, which then changes
+   * nothing.
+   */
   enter(request: IncomingMessage, response: ServerResponse, go: () => void): void
-  /** The body is there. Calls `go` at once, or in its turn when the request lost its place because its body was late. */
+  /** The body has arrived. Calls `go` at once, or in its turn when the request lost its place to a late body. */
   resume(response: ServerResponse, go: () => void): void
-  /** The request waits for somebody else from now on, or is answered: it gives its place back for good. */
+  /** The request now waits for something else, or is answered: it gives up its place for good. */
   leave(response: ServerResponse): void
-  /** A new connection was taken in, and others may wait behind it. */
+  /** The gateway accepted a connection; others may wait behind it. */
   connected(): void
   sight(): Sight
   close(): void
@@ -35,31 +39,37 @@ export interface AdmissionOptions {
   /** Largest body, in bytes. */
   readonly bodyBytes: number
   readonly senderOf: (request: IncomingMessage) => Sender
-  /** Requests are refused from now on; or are no more, after so many. */
+  /** Reports the begin of an overload, or its end with the number of refusals. */
   readonly onOverload: (over: { readonly began: boolean; readonly refused: number }) => void
-  /** ms from anywhere; never jumps back. */
+  /** A monotonic clock, ms. */
   readonly now?: () => number
 }
 
 export const ADMISSION = {
-  /** Requests under way at once, of each kind. A tenant that is alone has three quarters of them (src/http/admission/shares.ts). */
+  /**
+   * Requests admitted at once, of each kind. A tenant that is alone has three quarters of them
+   * (src/http/admission/shares.ts).
+   */
   PLACES: { propose: 128, follow: 128, people: 64 },
-  /** So many begin in one turn of the event loop; while new connections come, of which each turn takes in one, fewer. */
+  /**
+   * Requests that begin in one turn of the event loop. Fewer begin while new connections arrive, because each turn
+   * accepts one.
+   */
   BEGIN_AT_ONCE: 16,
   BEGIN_IN_CROWD: 4,
   /**
-   * Memory for all that have no place yet, or none because their body is late. Each counts for a connection and a header at least, and
-   * at most for what Node reads of a body in one piece.
+   * Memory for all requests without a place: those that wait, and those whose body is late. Each counts for a
+   * connection and a header at least, and for what Node reads of a body in one piece at most.
    */
   WAITING_BYTES: 128 * 1024 * 1024,
   LEAST_BYTES: 16 * 1024,
   READ_BYTES: 64 * 1024,
-  /** Bodies of requests under way. */
+  /** Bytes of the bodies of admitted requests. */
   BODIES_BYTES: 64 * 1024 * 1024,
-  /** A request whose body is not there by then has no place until it is. */
+  /** Time for the body to arrive, ms. After it, the request has no place until the body is complete. */
   LATE_MS: 100,
   SWEEP_MS: 50,
-  /** No request was refused for so long: the overload is over. */
+  /** Time without a refusal after which the overload is over, ms. */
   CALM_MS: 5_000,
 } as const
 
@@ -72,13 +82,13 @@ interface Asking {
   readonly lane: Lane<Asking>
   readonly tenant: string
   readonly bodyBytes: number
-  /** `late`: its body is on its way, and it has no place. `left`: it needs none any more. */
+  /** `late`: its body is still arriving, and it has no place. `left`: it needs no place any more. */
   state: 'waits' | 'works' | 'late' | 'left'
   go: () => void
-  /** Since when it has its place. */
+  /** The time at which it got its place. */
   at: number
   waiting: Waiting<Asking> | undefined
-  /** For whom its late body counts. */
+  /** The holder that its late body counts for. */
   holder: string
 }
 
@@ -93,7 +103,7 @@ class QueueWithPatience implements Admission {
   readonly #all: readonly Lane<Asking>[]
   readonly #room = createShares(ADMISSION.WAITING_BYTES)
   readonly #bodies: Shares
-  /** Those with a place whose bodies may not be there yet. */
+  /** Requests with a place whose bodies may not have arrived. */
   readonly #arriving = new Set<Asking>()
   readonly #end: (this: Response) => void
   #woken = false
@@ -123,7 +133,7 @@ class QueueWithPatience implements Admission {
     const rest = { state: 'left', at: 0, waiting: undefined } as const
     const asking: Asking = { request, response, lane, ...sender, bodyBytes, go, ...rest }
     response[ASKING] = asking
-    // complete is enough: whoever reads slowly takes nobody's place
+    // a written answer is enough: a slow reader must not keep a place
     response.on('prefinish', this.#end)
     response.once('close', this.#end)
     if (lane.queue.size === 0 && this.#takes(asking)) this.#begin(asking)
@@ -131,7 +141,7 @@ class QueueWithPatience implements Admission {
   }
 
   resume(response: Response, go: () => void): void {
-    // refused, because it had too many late bodies
+    // refused, because its holder had too many late bodies
     if (response.writableEnded) return
     const asking = response[ASKING]
     if (asking?.state !== 'late') return go()
@@ -174,7 +184,7 @@ class QueueWithPatience implements Admission {
     clearInterval(this.#sweeper)
   }
 
-  /** Whether there is a place, and room for the body; then both are taken. */
+  /** Takes a place and room for the body. False when one of them is missing. */
   #takes({ lane, tenant, bodyBytes }: Asking): boolean {
     if (!lane.places.take(tenant, 1)) return false
     if (bodyBytes === 0 || this.#bodies.take(tenant, bodyBytes)) return true
@@ -200,7 +210,7 @@ class QueueWithPatience implements Admission {
     if (lane.queue.size > 0) this.#wake()
   }
 
-  /** `first`: it had its turn before. */
+  /** @param first it had its turn before */
   #wait(asking: Asking, first = false): void {
     const { lane, tenant } = asking
     const now = this.#now()
@@ -209,7 +219,7 @@ class QueueWithPatience implements Admission {
     asking.state = 'waits'
     asking.waiting = lane.queue.add(tenant, asking, now, first)
     this.#keepSweeping()
-    // a place that is free may be one that the others in the queue have no share in
+    // another tenant's share may still reach a free place
     this.#wake()
   }
 
@@ -219,7 +229,7 @@ class QueueWithPatience implements Admission {
     setImmediate(() => this.#serve())
   }
 
-  /** In one turn of the loop: refuses those whose patience is over, and begins with those whose turn it is. */
+  /** Serves in one turn of the loop: refuses the requests that waited too long, and begins those whose turn it is. */
   #serve(): void {
     this.#woken = false
     const most = this.#crowded ? ADMISSION.BEGIN_IN_CROWD : ADMISSION.BEGIN_AT_ONCE
@@ -238,7 +248,7 @@ class QueueWithPatience implements Admission {
     }
   }
 
-  /** How many it were. */
+  /** Returns the number served. */
   #serveEach(most: number, next: () => Asking | undefined, serve: (asking: Asking) => void): number {
     for (let count = 0; count < most; count++) {
       const asking = next()
@@ -268,11 +278,11 @@ class QueueWithPatience implements Admission {
     this.#sweeper = undefined
   }
 
-  /** A place is for work: while a client takes its time with its body, somebody else has it. */
+  /** Takes the place of a request whose body is late: places are for work. */
   #lookForBody(asking: Asking, now: number): void {
     const { request, response } = asking
     if (request.complete) this.#arriving.delete(asking)
-    // when what has come was not read yet, the gateway is late, and not the client
+    // unread bytes mean that the gateway is late, and not the client
     if (request.complete || request.readableLength > 0 || now - asking.at < ADMISSION.LATE_MS) return
     this.leave(response)
     asking.holder = this.#options.senderOf(request).holder
@@ -295,6 +305,6 @@ class QueueWithPatience implements Admission {
   }
 }
 
-/** What the request holds while it has no place. */
+/** Memory of the request while it has no place, in bytes. */
 const memoryOf = ({ bodyBytes }: Asking): number =>
   Math.min(ADMISSION.READ_BYTES, Math.max(ADMISSION.LEAST_BYTES, bodyBytes))

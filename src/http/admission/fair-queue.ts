@@ -1,12 +1,12 @@
-/** How long a request waits for its turn, ms. */
+/** Longest time that a request waits for its turn, ms. */
 export const PATIENCE = {
-  /** A burst: from its beginning the line of a tenant has so long to become empty. */
+  /** In a burst: the time for a tenant's line to become empty, from the start of the burst. */
   BURST_MS: 5_000,
-  /** An overload: the line has not become empty in that time, and each that comes waits so long. */
+  /** In an overload, when the line did not become empty in that time: the time that each new request waits. */
   OVERLOAD_MS: 500,
 } as const
 
-/** A request in a line. It knows its neighbours, so it can leave from anywhere. */
+/** A request in a line. It knows its neighbours, so that it can leave from any place. */
 export interface Waiting<T> {
   readonly item: T
   readonly at: number
@@ -17,7 +17,7 @@ export interface Waiting<T> {
 
 interface Line<T> {
   readonly tenant: string
-  /** Since when the line is not empty. */
+  /** The time since which the line has requests. */
   readonly since: number
   size: number
   oldest: Waiting<T> | undefined
@@ -25,8 +25,8 @@ interface Line<T> {
 }
 
 /**
- * A line for each tenant, served in turn. A line is first in, first out. The exception is an overload in which not all that wait can be
- * served within their patience: then the newest is served first, because its caller certainly still waits (adaptive LIFO).
+ * A line for each tenant, served in turn. A line is first in, first out, except in an overload that is too long to
+ * serve every request in time. Then the newest comes first, because its caller certainly still waits (adaptive LIFO).
  */
 export class FairQueue<T> {
   readonly #lines = new Map<string, Line<T>>()
@@ -36,7 +36,7 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** `first`: it had its turn before, and stands in front of the others of its tenant. */
+  /** @param first it had its turn before, and goes to the front of its tenant's line */
   add(tenant: string, item: T, at: number, first = false): Waiting<T> {
     let line = this.#lines.get(tenant)
     if (line === undefined) {
@@ -59,13 +59,17 @@ export class FairQueue<T> {
     if (line.size === 0) this.#lines.delete(line.tenant)
   }
 
-  /** Removes the next one in turn for which `fits` is true. `perMs`: how many are served in a ms, as far as that is known. */
+  /**
+   * Removes the next item in turn for which `fits` is true.
+   *
+   * @param perMs items served in a ms, or undefined while unknown
+   */
   next(now: number, perMs: number | undefined, fits: (item: T) => boolean): T | undefined {
     for (const line of this.#lines.values()) {
       const newestFirst = isStanding(line, now) && this.#msOf(line, perMs) > PATIENCE.OVERLOAD_MS
       const waiting = (newestFirst ? line.newest : line.oldest) as Waiting<T>
       if (!fits(waiting.item)) continue
-      // the next turn of this tenant comes behind those of all others
+      // this tenant's next turn comes after those of all others
       this.#lines.delete(line.tenant)
       this.#lines.set(line.tenant, line)
       this.remove(waiting)
@@ -74,7 +78,7 @@ export class FairQueue<T> {
     return undefined
   }
 
-  /** Removes one whose patience is over. */
+  /** Removes an item that waited too long. */
   expired(now: number): T | undefined {
     for (const line of this.#lines.values()) {
       const oldest = line.oldest as Waiting<T>
@@ -85,14 +89,14 @@ export class FairQueue<T> {
     return undefined
   }
 
-  /** Whether one more of this tenant would wait in vain: at this pace its turn comes after its patience is over. */
+  /** Whether one more item of this tenant would wait in vain: at this pace its turn comes too late. */
   isTooLong(tenant: string, now: number, perMs: number | undefined): boolean {
     const line = this.#lines.get(tenant)
     if (line === undefined || isStanding(line, now)) return false
     return this.#msOf(line, perMs) > Math.max(PATIENCE.OVERLOAD_MS, line.since + PATIENCE.BURST_MS - now)
   }
 
-  /** The time until all of the line have had their turn, when no other line becomes empty before. */
+  /** Time to serve the whole line while no other line becomes empty, ms. */
   #msOf({ size }: Line<T>, perMs = Infinity): number {
     return (size * this.#lines.size) / perMs
   }
@@ -100,7 +104,7 @@ export class FairQueue<T> {
 
 const isStanding = ({ since }: Line<unknown>, now: number): boolean => now - since > PATIENCE.BURST_MS
 
-/** Makes the two neighbours; undefined is the end of the line. */
+/** Makes two items neighbours; undefined is the end of the line. */
 function join<T>(line: Line<T>, older: Waiting<T> | undefined, newer: Waiting<T> | undefined): void {
   if (older === undefined) line.oldest = newer
   else older.newer = newer

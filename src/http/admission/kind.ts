@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../contract/operations.ts'
 /** An escape in one of the first two parts of a path: the router takes `%61gent` for `agent`. */
 const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
 
-/** Paths of agents up to the first parameter, and probes, as the operations have them. Everything else is for people. */
+/** Paths of agents up to the first parameter, and of probes, from the operations. All other paths are for people. */
 const KINDS = new Map(
   Object.values<Operation>(OPERATIONS).flatMap(({ path, admission }) =>
     admission === undefined ? [] : [[path.replace(/\{.*/, ''), admission] as const],
@@ -13,14 +13,17 @@ const KINDS = new Map(
 )
 const AGENT = '/api/agent/'
 
-/** The kind of the request for this target, before it is routed; none for probes, which are answered whatever comes. What agents ask beside the operations is refused: it waits with their proposals. */
+/**
+ * The kind of the request for this target, before it is routed; none for probes, which are always answered. Unknown
+ * paths of agents will be refused, and wait with proposals.
+ */
 export function kindOf(url: string): RequestKind | 'none' {
   if (!url.startsWith(AGENT)) return KINDS.get(url) ?? (DISGUISED.test(url) ? 'propose' : 'people')
   for (const [path, kind] of KINDS) if (url.startsWith(path)) return kind
   return 'propose'
 }
 
-/** The body is as long as the header says; one of unknown length may become as long as they come. */
+/** The length of the body from the header; `most` when its length is unknown. */
 export function bodyBytesOf({ headers }: IncomingMessage, most: number): number {
   if (headers['transfer-encoding'] !== undefined) return most
   const length = Number(headers['content-length'] ?? 0)

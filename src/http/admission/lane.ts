@@ -1,12 +1,12 @@
 import { FairQueue } from './fair-queue.ts'
 import { createShares } from './shares.ts'
 
-/** A pace is the mean over about this time, ms: longer than the pauses of a store. */
+/** Period of the mean pace, ms: longer than the pauses of a store. */
 const MEMORY_MS = 1_000
 /** The longest `Retry-After`, in seconds. */
 const MOST_SECONDS = 15
 
-/** The places of one kind of requests, the queue behind them, and how fast it moves. */
+/** The places of one kind of request, the queue behind them, and its pace. */
 export class Lane<T> {
   readonly places
   readonly queue = new FairQueue<T>()
@@ -14,10 +14,10 @@ export class Lane<T> {
   refused = 0
   #freed = 0
   #perMs: number | undefined
-  /** Since when requests wait, and when that was measured last. */
+  /** The time since which requests wait, and the time of the last measurement. */
   #since: number | undefined
   #at = 0
-  /** Turns that were promised to those who were refused. */
+  /** Turns that refused callers were given for later. */
   #promised = 0
 
   constructor(places: number) {
@@ -30,12 +30,12 @@ export class Lane<T> {
     this.#freed += 1
   }
 
-  /** Places that become free in a ms; undefined in the first moments of a queue, and without one. */
+  /** Places that become free in a ms; undefined without a queue, and while it is new. */
   pace(): number | undefined {
     return this.#since !== undefined && this.#at - this.#since >= MEMORY_MS ? this.#perMs : undefined
   }
 
-  /** Looks at what has happened since the last time. Without a queue places are free because few ask, which says nothing. */
+  /** Updates the pace. Without a queue there is none: places are free because few requests arrive. */
   measure(now: number): void {
     const elapsed = now - this.#at
     const measured = this.#freed / elapsed
@@ -50,7 +50,7 @@ export class Lane<T> {
     this.#at = now
   }
 
-  /** Counts a refusal. Seconds until the turn of its caller at this pace: each of them is sent to a turn of its own. */
+  /** Counts a refusal. Returns the seconds until the caller's turn at this pace; each caller gets a turn of its own. */
   refuse(): number {
     this.refused += 1
     this.#promised += 1

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
-/** An answer that is made once, as text: it goes out in one piece with its header, because a refusal has to cost next to nothing. */
+/** An answer whose text is made once. It is sent in one piece with its header, because a refusal must cost little. */
 export interface Refusal {
   readonly status: number
   readonly text: string
@@ -22,7 +22,7 @@ function refusalOf(error: GatewayError): Refusal {
   return { status: problem.status, text, length: String(Buffer.byteLength(text)) }
 }
 
-/** Answers without looking at the request. */
+/** Answers without reading the request. */
 export function refuse(response: ServerResponse, refusal: Refusal, retrySeconds: number): void {
   if (response.headersSent) return
   const { status, text, length } = refusal

@@ -3,23 +3,27 @@ import type { Deps } from '../../gateway/core/deps.ts'
 import { recognise } from '../../gateway/auth/identify.ts'
 import { isAdminKey } from '../access/admin-key.ts'
 
-/** For whom a request counts before anybody has looked up its credential. */
+/** The names that a request counts for before its credential is looked up. */
 export interface Sender {
-  /** Whose turn it is in the queue. */
+  /** The tenant whose turn the request takes in the queue. */
   readonly tenant: string
-  /** Who answers for a body that does not come. */
+  /** The holder that a late body counts for. */
   readonly holder: string
 }
 
 const STRANGER: Sender = { tenant: '?', holder: '?' }
 const ADMIN: Sender = { tenant: '!', holder: '!' }
 
-/** An agent's key, a reviewer's, or a session in a cookie; a key without its checksum is one, too: it is a claim either way. */
+/**
+ * A key of an agent or a reviewer, or a session in a cookie. The checksum is not checked: every credential is only a
+ * claim here.
+ */
 const CREDENTIAL = /\bcs[krs]_([a-z0-9-]{1,32})_[\w-]{43,}/
 
 /**
- * Reads the tenant from the credential. A key that was seen before counts for its tenant. Any other is only a claim: claims of a tenant
- * have a turn of their own, so that forged keys keep no known agent waiting, and tenants that no directory names are one stranger.
+ * Reads the tenant from the credential. A key that was seen before counts for its tenant; any other is a claim. Claims
+ * of a tenant have a turn of their own, so forged keys delay no known agent. All tenants that no directory lists share
+ * one name.
  */
 export function senderOf({ headers, url = '' }: IncomingMessage, { gateway, adminKeyHash }: Known): Sender {
   const { authorization, cookie } = headers

@@ -1,14 +1,16 @@
-/** A bounded amount (places, bytes, polls) of which something is always left for a name that has nothing yet. */
+/** A bounded amount (places, bytes, polls) that always leaves something for a name that has nothing yet. */
 export interface Shares {
-  /** Takes `amount` for `name`. False, and nothing has changed, when the name would then have more than three times what is left. */
+  /**
+   * Takes `amount` for `name`. False, without a change, when the name would then have more than three times the rest.
+   */
   take(name: string, amount: number): boolean
-  /** Gives back what was taken. */
+  /** Gives back a taken amount. */
   free(name: string, amount: number): void
-  /** The sum of all that is taken. */
+  /** The sum of all taken amounts. */
   held(): number
 }
 
-/** A name that is alone gets three quarters of the amount; with every other name that takes part its share shrinks. */
+/** A name that is alone gets three quarters of the amount. Every further name makes its share smaller. */
 const TIMES_WHAT_IS_LEFT = 3
 
 export function createShares(most: number): Shares {

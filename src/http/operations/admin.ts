@@ -14,7 +14,7 @@ import { linkUrl } from '../access/same-origin.ts'
 import type { HttpDeps } from '../deps.ts'
 import { answer, type Call, type Handlers } from '../handler.ts'
 
-/** The admin plane (docs/operations.md). Only the admin key issues credentials. */
+/** Handlers of the admin plane (docs/operations.md). Only the admin key issues credentials. */
 export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
   issueLoginLink: async ({ gateway, params }) => {
     const { token, expiresAt } = await issueLink(gateway, params)
@@ -33,7 +33,7 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
 
   listInstances: async ({ gateway }) => answer(200, await listInstances(gateway)),
 
-  // every reviewer reads the policy and asks what it would make of a call; it is changed in git only
+  // every reviewer may read the policy and explain a call by it; changes happen in git only
   showPolicies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
 
   explainPolicies: async ({ gateway, caller, body }) => {
@@ -75,7 +75,7 @@ async function revoke(
   return answer(204, null)
 }
 
-/** The agent that is taken to propose the call; a reviewer asks about agents of the own tenant only. */
+/** The agent in whose name the call is explained. A reviewer may name agents of the own tenant only. */
 function agentFor(right: AdminRight, agent: string | undefined): string {
   const named = agent ?? (right.kind === 'reviewer' ? `${right.tenant}/test` : 'test/test')
   requireTenant(right, named.split('/')[0] ?? '')

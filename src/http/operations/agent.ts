@@ -17,7 +17,7 @@ import type { HttpDeps } from '../deps.ts'
 import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../handler.ts'
 import { besideCall, refuseLongTexts } from '../wire/long-texts.ts'
 
-/** The endpoints of docs/agent-api.md: translation only. */
+/** Handlers of docs/agent-api.md. They only translate. */
 export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
   const { schemas } = http
   return {
@@ -28,7 +28,7 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
 
     poll: (call) => pollOrHold(http, call),
 
-    // whatever the body says, an authenticated call is answered 200: callers inspect `valid`
+    // an authenticated call gets 200 whatever its body says: callers inspect `valid`
     validate: async ({ gateway, caller, body }) => {
       const claimed = (body as { signature?: unknown } | null | undefined)?.signature
       const signature = typeof claimed === 'string' ? claimed : undefined
@@ -59,7 +59,7 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
   }
 }
 
-/** Holds the poll as long as the caller prefers, where there is room for it; a held poll takes no place in the queue. */
+/** Holds the poll as long as the caller prefers and room permits. A held poll takes no place in the queue. */
 async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   const { gateway, caller, query, wait: seconds, request, reply } = call
   if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
@@ -78,7 +78,7 @@ async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   }
 }
 
-/** A revision may carry members that the contract does not name; images are those of the event, which were checked. */
+/** Adds the event's checked images to a revision, which may carry members that the contract does not name. */
 function withImages(
   revision: Revision & { images?: unknown },
   images: string[] | undefined,

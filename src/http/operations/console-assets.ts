@@ -6,16 +6,16 @@ import { GatewayError } from '../../contract/errors.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 import { rightPlace, type Site } from '../access/same-origin.ts'
 
-/** `npm run build` writes it. */
+/** The directory that `npm run build` writes. */
 export const BUILT_CONSOLE = new URL('dist/console/', PACKAGE_ROOT)
 const PAGE = 'index.html'
-/** For a person in front of a browser, so it is no problem document. */
+/** Text instead of a problem document: people read it in a browser. */
 const NOT_BUILT =
   'The console was not built. Run `npm run build` and start the gateway again; until then `countersign review` does the same.\n'
 
 /**
- * The console shows what agents wrote. Should any of it ever reach the page as more than text, the browser still runs nothing,
- * loads nothing and sends nothing anywhere else (docs/decisions/0014).
+ * Headers of the console, which shows text of agents. If such text ever became more than text, the browser would still
+ * run, load and send nothing (docs/decisions/0014).
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -45,7 +45,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** Names of these carry the hash of their bytes. */
+/** For files whose names carry the hash of their bytes. */
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 const ASK_EVERY_TIME = 'no-cache'
 
@@ -63,7 +63,10 @@ interface ConsoleParts {
   readonly site: () => Site
 }
 
-/** The reviewer console: files read once, at start. A gateway without a built console decides and reviews all the same. */
+/**
+ * Serves the reviewer console from files that are read once, at start. Without a built console the gateway still
+ * decides and reviews.
+ */
 export function consoleRoutes(app: FastifyInstance, { built, site }: ConsoleParts): void {
   const files = readBuilt(built)
   app.addHook('onRequest', (_, reply, done) => {
@@ -88,7 +91,7 @@ export function consoleRoutes(app: FastifyInstance, { built, site }: ConsolePart
   })
 }
 
-/** An empty map when nothing was built. */
+/** Reads the built files. Returns an empty map when the console is not built. */
 function readBuilt(built: URL): ReadonlyMap<string, ConsoleFile> {
   const names = namesOf(built).filter((name) => extname(name) in TYPES)
   return new Map(names.map((name) => [name, readFile(built, name)]))
@@ -116,7 +119,7 @@ function readFile(built: URL, name: string): ConsoleFile {
   }
 }
 
-/** An ETag for each encoding: the bytes differ (RFC 9110 section 8.8.3.3). */
+/** Sends a file. The ETag differs for each encoding, because the bytes differ (RFC 9110 section 8.8.3.3). */
 function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
   const coding = codingOf(request.headers['accept-encoding'])
   const etag = `"${file.etag}${coding === undefined ? '' : `-${coding}`}"`
@@ -133,7 +136,7 @@ function bytesOf(file: ConsoleFile, coding: Coding | undefined): Buffer {
   return coding === 'br' ? file.brotli : file.gzip
 }
 
-/** The smallest that is accepted (RFC 9110 section 12.5.3); weight 0 refuses one. */
+/** The smallest accepted encoding (RFC 9110 section 12.5.3). Weight 0 refuses an encoding. */
 function codingOf(accepted: string | string[] | undefined): Coding | undefined {
   const wanted = String(accepted ?? '')
     .toLowerCase()
@@ -144,7 +147,7 @@ function codingOf(accepted: string | string[] | undefined): Coding | undefined {
   return (['br', 'gzip'] as const).find((coding) => wanted.includes(coding))
 }
 
-/** RFC 9110 section 13.1.2: one of a list, weak or not, or `*`. */
+/** Whether the header names the tag (RFC 9110 section 13.1.2): in a list, weak or strong, or by `*`. */
 function namesTag(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

@@ -3,7 +3,7 @@ import { freeze, listFreezes, unfreeze } from '../../gateway/admin/freeze.ts'
 import { administratorOf, requireTenant } from '../access/admin-right.ts'
 import { answer, type Handlers } from '../handler.ts'
 
-/** Freezing (docs/operations.md): the admin key, or the admin role in its own tenant. */
+/** Handlers of freezes (docs/operations.md): for the admin key, and for the admin role in its own tenant. */
 export const freezeHandlers: Handlers<typeof FREEZE> = {
   freeze: async ({ gateway, caller, body }) =>
     answer(200, await freeze(gateway, administratorOf(caller, body.tenant), body)),

@@ -4,7 +4,9 @@ import { verifierKeys } from '../../gateway/jobs/checkpoints.ts'
 import type { HttpDeps } from '../deps.ts'
 import { answer, type Handlers } from '../handler.ts'
 
-/** Liveness: the process answers. Readiness: it can decide: store and policy, and not shutting down. */
+/**
+ * Liveness: the process answers. Readiness: it can decide, because store and policy work and it is not shutting down.
+ */
 export interface Health {
   ready(): Promise<Components['Readiness']>
 }

@@ -16,7 +16,10 @@ import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } fro
 import { showAfter } from '../problem.ts'
 import { streamHandler } from './stream.ts'
 
-/** The review plane (docs/review-api.md): other credentials than the agent API, and no token ever crosses it. */
+/**
+ * Handlers of the review plane (docs/review-api.md). Its credentials differ from those of the agent API, and it carries
+ * no proof.
+ */
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
 
@@ -63,7 +66,7 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   stream: streamHandler(http),
 })
 
-/** An image opens as an image of this type and as nothing else. */
+/** Headers that make browsers open an image only as an image of this type. */
 const IMAGE_HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
@@ -83,7 +86,7 @@ async function show<const Status extends 200 | 201>(status: Status, { gateway, c
   return answer(status, view, { etag: `"${view.digest}"` })
 }
 
-/** The thread as it is after the change, with the receipt of the change. */
+/** The changed thread, with the receipt of the change. */
 function showChanged<const Status extends 200 | 201>(
   status: Status,
   call: OfThread,

@@ -11,7 +11,7 @@ import type { HttpDeps } from '../deps.ts'
 import { answer, type Handlers } from '../handler.ts'
 import { singleSignOnHandlers } from './single-sign-on.ts'
 
-/** Signing in to the console and out of it (docs/signing-in.md). */
+/** Handlers for signing in to the console and out of it (docs/signing-in.md). */
 export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
   signInOptions: async ({ request }) =>
     answer(200, {
@@ -25,7 +25,7 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
     const { credential, page, caller } = await signInByLink(gateway, body, replaced).catch(
       (error: unknown) => {
-        // a valid link always works: nobody can keep others out by trying
+        // a valid link always works, so failed attempts lock out no other reviewer
         if (isRefused(error)) {
           gateway.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
           limitSignIns(http, 'link')
@@ -33,7 +33,7 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
         throw error
       },
     )
-    // it ends with the browser, and on our side by its limits
+    // the cookie ends with the browser, and the session by its limits
     setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
     return answer(200, { me: me(gateway, caller), page_secret: page })
   },

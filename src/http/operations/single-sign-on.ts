@@ -19,11 +19,14 @@ const FLOW_COOKIE = '__Host-countersign-oidc'
 
 type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' | 'endSingleSignOn'>
 
-/** A request that waits for the provider takes nobody's place: the provider may hang, and anybody may ask. */
+/**
+ * Handlers of single sign-on. A request that waits for the provider gives up its place: the provider may hang, and
+ * every visitor can cause a request.
+ */
 export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
   startSingleSignOn: async ({ request, reply }) => {
     const { provider } = configured(http)
-    // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
+    // With a known provider this request costs nothing, so a page that sends its visitors here exhausts no limit.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
     http.admission.leave(reply.raw)
     return redirect(302, http, request, async () => {
@@ -39,33 +42,41 @@ export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
     const isOurs = belongsToFlow(request, http)
     limitSignIns(http, isOurs ? 'oidc' : 'stranger')
     http.admission.leave(reply.raw)
-    // what an older tab brings, or another page sends here, ends no sign-in that is under way
+    // a callback from an older tab or another page ends no sign-in in progress
     if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
     return redirect(303, http, request, async () => {
       const { flow, callback } = answerOf(request, http)
       const identity = await provider.redeem(flow, callback)
       const link = await signInByProvider(gateway, identity, matching, flow.challenge)
-      // in the fragment, which browsers send to nobody: only the page of our own origin reads it
+      // browsers send the fragment to no server: only the page of our own origin reads it
       return `${CONSOLE_PATH}#/sign-in/${link}`
     })
   },
 })
 
-/** What the page made before it left, so that the answer is for it alone. @throws SignInError `expired` */
+/**
+ * The challenge that the page made before it left, which binds the answer to that page.
+ *
+ * @throws SignInError `expired`
+ */
 function challengeIn({ query }: FastifyRequest): string {
   const { challenge } = query as { challenge?: unknown }
   if (typeof challenge === 'string' && CHALLENGE.test(challenge)) return challenge
   throw new SignInError('expired', 'the address was not opened by our sign-in page, which adds a challenge')
 }
 
-/** What came back from the provider, and the flow that it belongs to. @throws SignInError `expired` */
+/**
+ * The provider's answer and the flow that it belongs to.
+ *
+ * @throws SignInError `expired`
+ */
 function answerOf(request: FastifyRequest, http: HttpDeps): { flow: SealedFlow; callback: URL } {
   const callback = new URL(`${redirectUri(http)}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`)
   const sealed = cookieOf(request, FLOW_COOKIE)
   return { flow: resumeFlow(http.gateway, sealed, callback.searchParams.get('state')), callback }
 }
 
-/** Only then the provider is asked. */
+/** Whether the answer belongs to a flow of this browser. Only then the gateway asks the provider. */
 function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
   try {
     answerOf(request, http)
@@ -83,7 +94,7 @@ function configured({ singleSignOn }: HttpDeps): SingleSignOn {
   throw new GatewayError('not_found', 'no identity provider is configured')
 }
 
-/** A browser reads the answer, not a program: whatever goes wrong ends on the sign-in page, and the reason in the log. */
+/** Redirects the browser. Every failure ends on the sign-in page, and its reason goes to the log. */
 async function redirect<const Status extends 302 | 303>(
   status: Status,
   http: HttpDeps,
@@ -102,7 +113,7 @@ async function redirect<const Status extends 302 | 303>(
 
 const MOST_CAUSES = 5
 
-/** Sentences and codes only: what came with them may hold what signs somebody in. */
+/** The problem in sentences and codes only: other details may hold secrets of the sign-in. */
 function reasonOf(error: unknown): { problem: SignInProblem; reason: string; causes: string[] } {
   const causes: string[] = []
   let cause = (error as Error).cause

@@ -14,12 +14,20 @@ import type { HttpDeps } from '../deps.ts'
 import { answer, type Handlers } from '../handler.ts'
 import { lineOf } from '../tracing.ts'
 
-/** A comment now and then keeps proxies from ending the connection, and finds out that a credential is gone. */
+/**
+ * Time between two comments of a stream, ms. They keep proxies from closing the connection, and detect a revoked
+ * credential.
+ */
 export const BEAT_MS = 15_000
-/** A reader so far behind is cut off, with what waits for it, and resumes where it was. */
+/**
+ * Most unsent bytes of a reader. The gateway disconnects a reader beyond it, who then resumes at the last event
+ * received.
+ */
 const BACKLOG_BYTES = 1024 * 1024
 
-/** GET stream (docs/review-api.md): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
+/**
+ * Handles GET stream (docs/review-api.md): server-sent events (HTML standard, section 9.2), resumable by Last-Event-ID.
+ */
 export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream'] {
   const feed = createThreadFeed(http.gateway)
   const seats = createSeats()
@@ -30,7 +38,7 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
     const wait = http.waits.holdStream(request)
     reply.hijack()
     const { raw } = reply
-    // the answer may end while its connection goes on
+    // the answer may end while its connection stays open
     const over = new AbortController()
     raw.once('close', () => over.abort())
     raw.writeHead(200, {
@@ -66,11 +74,11 @@ async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerRespo
 function textOf(message: FeedMessage): string {
   const id = idOf(message.place)
   if (message.kind !== 'change') return `id: ${id}\nevent: ${message.kind}\ndata: {}\n\n`
-  // JSON has no line breaks of its own
+  // JSON text holds no line breaks
   return `id: ${id}\nevent: thread\ndata: ${JSON.stringify(message.change)}\n\n`
 }
 
-/** The number of the record and the commit that wrote it: `17-mFJ3...`; of no record `0`. */
+/** The number of the evidence record and its commit, `17-mFJ3...`; `0` before the first record. */
 const idOf = ({ number, commitId }: Place): string =>
   commitId === undefined ? String(number) : `${number}-${commitId}`
 
@@ -89,7 +97,7 @@ function signOut(raw: ServerResponse): void {
   if (!raw.writableEnded) raw.end('event: signed_out\ndata: {}\n\n')
 }
 
-/** Connections are few, and nobody gets all of them. */
+/** The seats of open streams, with a bound for each reviewer. */
 function createSeats(): { take(who: string): () => void } {
   const taken = new Map<string, number>()
   let all = 0

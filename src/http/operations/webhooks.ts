@@ -18,7 +18,10 @@ import type { HttpDeps } from '../deps.ts'
 import { answer, type Call, type Handlers } from '../handler.ts'
 import { showAfter } from '../problem.ts'
 
-/** Destinations of webhooks and their deliveries (docs/webhooks.md): the admin key, or the admin role in its own tenant. */
+/**
+ * Handlers of destinations and deliveries (docs/webhooks.md): for the admin key, and for the admin role in its own
+ * tenant.
+ */
 export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOKS> {
   const composeSecret = (bytes: Uint8Array): string => webhooks.composeSecret(bytes)
   return {
@@ -61,13 +64,20 @@ export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOK
 
 type OfWebhook = Pick<Call<(typeof WEBHOOKS)['showWebhook']>, 'gateway' | 'caller' | 'params'>
 
-/** What the caller may do in a tenant. @throws GatewayError when that is nothing */
+/**
+ * The caller's rights in a tenant.
+ *
+ * @throws GatewayError when there are none
+ */
 const actingIn = (caller: OfWebhook['caller'], tenant: string) => ({
   tenant,
   ...administratorOf(caller, tenant),
 })
 
-/** The admin key looks in the tenant that the id names. A reviewer looks in the own one, where another tenant's is as absent as none. */
+/**
+ * The tenant to look in: the one in the id for the admin key, the own one for a reviewer. To a reviewer, another
+ * tenant's webhook does not exist.
+ */
 function actingOn({ caller, params: { id } }: OfWebhook) {
   const tenant = caller.kind === 'reviewer' ? caller.tenant : tenantOfWebhook(id)
   if (tenant === undefined) throw noSuchWebhook()
