@@ -34,7 +34,7 @@ export function App() {
   return <SignedIn key={who.reviewer} />
 }
 
-/** How many wait, and where one is. */
+/** The title of the tab: the number of waiting threads, and the page. */
 function titleOf(page: Page): string {
   const where =
     page === 'queue' || page === 'sign-in' ? '' : `${page.replace(/^./, (first) => first.toUpperCase())} · `
@@ -72,7 +72,7 @@ function SignedIn() {
 
 const Helped = () => (helpShown.value ? <Help /> : null)
 
-/** The fragment is the address of the page: skipping must not change it. */
+/** Skips to the content without changing the fragment, which is the address of the page. */
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()

@@ -1,7 +1,7 @@
 import type { DeliveryView } from '../contract/webhook.ts'
 import { type Filters, filtersOf, searchOf } from './queue/filters.ts'
 
-/** Where one is, as the fragment of the address says. */
+/** The page in the fragment of the address. */
 export type Route =
   | { readonly page: 'queue' | 'history'; readonly filters: Filters }
   | { readonly page: 'thread'; readonly thread: string }
@@ -13,7 +13,7 @@ export type Page = Route['page']
 export type DeliveryState = DeliveryView['state']
 export const DELIVERY_STATES: readonly DeliveryState[] = ['waiting', 'delivered', 'dead']
 
-/** Whatever is not ours is the queue. */
+/** Reads a fragment. An unknown one leads to the queue. */
 export function routeOf(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
   const [page, rest = ''] = path.split(/\/(.*)/s)
@@ -45,7 +45,7 @@ export function hashOf(route: Route): string {
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
 }
 
-/** Where Escape leads: from a thread to the `list` one came from. */
+/** The page that Escape leads to: from a thread, the `list` it was opened from. */
 export function above(route: Route, list: Route): Route {
   if (route.page === 'thread') return list
   return 'webhook' in route ? { page: 'webhooks' } : { page: 'queue', filters: {} }

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { hashOf, type Route, routeOf } from './route.ts'
 
-/** Where one is. The address is the truth; this follows it. */
+/** The current page. It follows the address. */
 export const route = signal<Route>({ page: 'queue', filters: {} })
-/** The list one was in last, as it was narrowed: what was opened from it leads back there. */
+/** The last list with its filters. Pages opened from it lead back to it. */
 export let list: Route = route.value
 
 export function startRouter(): void {
@@ -13,7 +13,7 @@ export function startRouter(): void {
 
 function follow(): void {
   const next = routeOf(location.hash)
-  // a one-time token stays neither in the address nor in the history
+  // keep the one-time token out of the address and the history
   if (next.page === 'sign-in') history.replaceState(null, '', '#/queue')
   enter(next)
 }
@@ -27,7 +27,7 @@ export function go(next: Route): void {
   location.hash = hashOf(next)
 }
 
-/** Another address for the same page: filters are no steps to go back by. */
+/** Replaces the address of the same page, so that filters are no steps of the history. */
 export function refine(next: Route): void {
   history.replaceState(null, '', hashOf(next))
   enter(next)

@@ -10,7 +10,7 @@ import { useResource } from '../wire/resource.ts'
 import { type Asked, FreezeDialog, type Scope } from './freeze-dialog.tsx'
 import { Frozen } from './frozen.tsx'
 
-/** The agents of the tenant: who answers for each, what it may use, and what is frozen. */
+/** The agents of the tenant, with the owners, tools and freezes of each. */
 export function AgentsPage() {
   const { body, problem, load } = useResource<AgentList>('review/agents')
   const asked = useSignal<Asked | undefined>(undefined)
@@ -20,10 +20,10 @@ export function AgentsPage() {
   const unknown = useSignal<string | undefined>(undefined)
   const shown = asked.value
   const close = (done: boolean, name?: string): void => {
-    // by the time of a late answer another dialog may be open
+    // another dialog may be open when a late answer arrives
     if (asked.value === shown) asked.value = undefined
     unknown.value = name
-    // the button that was pressed goes when the answer comes
+    // the pressed button disappears with the new answer
     if (done) void load().then(startReading)
   }
   const frozen = body?.freezes ?? []

@@ -15,7 +15,10 @@ export interface Asked {
 }
 
 interface FreezeDialogProps extends Asked {
-  /** `done` when something was changed, or may have been; `unknown` is a name that no policy knows. */
+  /**
+   * @param done something changed, or may have changed
+   * @param unknown a name that no policy knows
+   */
   readonly close: (done: boolean, unknown?: string) => void
 }
 
@@ -27,7 +30,7 @@ const MEANS = {
 
 export const nameOf = ({ agent, tool }: Scope): string => agent ?? tool ?? 'everything'
 
-/** Asks why before anything is stopped, or let through again. An empty tool is one that is still to be named. */
+/** Asks for the reason before it freezes or unfreezes. An empty tool means that the person has yet to name it. */
 export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const reason = useSignal('')
   const tool = useSignal(scope.tool ?? '')

@@ -8,10 +8,10 @@ import { SearchForm } from './search-form.tsx'
 
 const list = createThreads()
 
-/** Every thread there was, newest first, by words and by facts. */
+/** All threads, newest first, searched by words and by facts. */
 export function HistoryPage({ filters }: { readonly filters: Filters }) {
   const load = (): void => void list.load(addressOf(filters))
-  // before the first painting, as in the queue
+  // before the first paint, as in the queue
   useLayoutEffect(load, [queryOf(filters)])
   return (
     <>

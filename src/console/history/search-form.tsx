@@ -12,7 +12,7 @@ const STATUSES: readonly (readonly [string, string])[] = [
 ]
 const FIELDS = ['tool', 'agent', 'task_id', 'group'] as const
 
-/** By words, by outcome, and by facts that are folded away until one of them is asked for. */
+/** Search by words, by outcome, and by further facts, which stay folded until one is needed. */
 export function SearchForm({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName) => (value: string) =>
     refine({ page: 'history', filters: withFilter(filters, name, value) })

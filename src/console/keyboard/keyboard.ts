@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { above, type Route } from '../route.ts'
 import { type Action, strike } from './keymap.ts'
 
-/** What the page on the screen does with a key; absent: nothing. */
+/** The page's response to each key; an absent action does nothing. */
 export type Handlers = Partial<Record<Action, () => void>>
 
 export const helpShown = signal(false)
@@ -11,7 +11,7 @@ export const helpShown = signal(false)
 let ofPage: Handlers = {}
 let pending = false
 
-/** The page on the screen says what its keys do; before it is painted, because a key may follow at once. */
+/** Registers the keys of the page. Call it before the first paint, because a key may follow at once. */
 export function handleKeys(handlers: Handlers): () => void {
   ofPage = handlers
   return () => {
@@ -46,7 +46,7 @@ function act(action: Action): void {
   else if (action === 'back' && route.value.page !== 'queue') go(above(route.value, list))
 }
 
-/** Searching is for the history; a page with a search field of its own takes it. */
+/** Focuses the search field of the page, or opens the history, which has one. */
 function search(): void {
   const field = document.querySelector<HTMLElement>('input[type=search]')
   if (field) field.focus()

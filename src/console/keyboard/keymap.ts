@@ -1,6 +1,6 @@
 import type { Page } from '../route.ts'
 
-/** What a key does. Held modifiers, and keys that somebody types into a field, do nothing here. */
+/** The effect of a key. Keys with held modifiers, and keys typed into a field, have none. */
 export type Action =
   | 'next'
   | 'previous'
@@ -22,7 +22,7 @@ export interface Stroke {
 
 export interface Struck {
   readonly action?: Action
-  /** `g` was pressed: the next key says where to go. */
+  /** `g` was pressed: the next key names the page to open. */
   readonly pending: boolean
 }
 
@@ -35,7 +35,7 @@ interface Binding {
 
 const LISTS: readonly Page[] = ['queue', 'history', 'webhooks']
 
-/** The whole keyboard, as the help shows it. */
+/** All keys, as the help lists them. */
 export const BINDINGS: readonly Binding[] = [
   { keys: 'j', action: 'next', does: 'Next', on: LISTS },
   { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },

@@ -10,14 +10,14 @@ export interface Loaded<T> {
   readonly unreadable: readonly string[]
 }
 
-/** A list as far as it is loaded, and the address that it answers. */
+/** The loaded part of a list, and the address that it came from. */
 export interface ListState<T> extends Loaded<T> {
   readonly address: Address | undefined
   readonly loading: boolean
   readonly problem?: Refusal
 }
 
-/** What is listed: where the items stand in an answer, and what each is known by. */
+/** The items of an answer, and the id of each. */
 export interface Listed<T, Page> {
   readonly items: (page: Page) => readonly T[]
   readonly id: (item: T) => string
@@ -25,7 +25,7 @@ export interface Listed<T, Page> {
 
 const NOTHING = { items: [], unreadable: [], cursor: undefined, address: undefined, loading: true }
 
-/** A list that loads page by page. An answer to a question that nobody asks any more is dropped. */
+/** Creates a list that loads page by page. It drops the answer to an outdated request. */
 export function createList<
   T,
   Page extends { readonly next_cursor?: string; readonly unreadable?: readonly string[] },
@@ -33,7 +33,7 @@ export function createList<
   const state = signal<ListState<T>>(NOTHING)
   let asked = 0
 
-  /** Reads on from `loaded` until there are as many items as `enough`, or no more. */
+  /** Continues from `loaded` until there are `enough` items, or no more. */
   async function read(address: Address, loaded: Loaded<T>, enough: number): Promise<void> {
     const mine = ++asked
     let { items: all, cursor, unreadable } = loaded
@@ -51,7 +51,7 @@ export function createList<
     state.value = { address, items: all, cursor, unreadable, loading: false }
   }
 
-  /** What came by another way already is not there twice. */
+  /** The next items without those that arrived by another way. */
   function withoutTwins(before: readonly T[], next: readonly T[]): T[] {
     const known = new Set(before.map(id))
     return [...before, ...next.filter((one) => !known.has(id(one)))]
@@ -59,7 +59,10 @@ export function createList<
 
   return {
     state,
-    /** From the start. What is there stays until the answer comes, and as much comes again, unless another address is asked for. */
+    /**
+     * Loads from the start. The old items stay until the answer arrives. For the same address, it loads as many items
+     * again.
+     */
     load: (address: Address): Promise<void> => {
       const same = address === state.value.address
       state.value = same ? { ...state.value, loading: true } : { ...NOTHING, address }

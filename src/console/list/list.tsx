@@ -10,12 +10,12 @@ interface ListProps<T> {
   readonly label: string
   readonly row: (item: T) => ComponentChildren
   readonly retry: () => void
-  /** Absent: it comes whole. */
+  /** Absent for a list that loads as a whole. */
   readonly more?: () => Promise<void>
   readonly empty: ComponentChildren
 }
 
-/** Rows with one of them in focus: j and k move it, Enter opens it. */
+/** Rows, one of them in focus: j and k move the focus, Enter opens the row. */
 export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>) {
   const { items, loading, problem, cursor, unreadable } = state
   useLayoutEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
@@ -43,13 +43,13 @@ export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>)
   )
 }
 
-/** Reading goes on where the new rows begin, or with what went wrong, which stands far above. */
+/** Loads more, then moves the focus to the first new row, or to the error, which is far above. */
 async function moreFrom(count: number, more: () => Promise<void>): Promise<void> {
   await more()
   takeFocus(rows()[count] ?? document.querySelector<HTMLElement>('.bad button'))
 }
 
-/** Of each row what takes the focus: its link, or the first thing that can be pressed. */
+/** The focusable element of each row: its link, or its first button. */
 const rows = (): HTMLElement[] =>
   [...document.querySelectorAll('.row')].flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
 
@@ -63,8 +63,8 @@ function move(by: number): void {
 }
 
 /**
- * Where reading is. When the row in focus goes, the focus does not move to what slides into its place, because Enter would open that;
- * the next j or k goes on from there.
+ * The index of the reading position. When the focused row disappears, the focus does not move to its successor, because
+ * Enter would open that. The next j or k continues from there.
  */
 let place = 0
 
@@ -72,14 +72,14 @@ function notePlace(): void {
   place = focusedRow()
 }
 
-/** Does something that may take away the row in focus: reading goes on with the one that follows. */
+/** Runs an act that may remove the focused row, and continues reading at the row that follows. */
 export async function keepingPlace(act: () => Promise<void>): Promise<void> {
   const at = focusedRow()
   await act()
   if (at !== -1 && document.activeElement === document.body) (rows()[at] ?? rows().at(-1))?.focus()
 }
 
-/** The thread that was open last: coming back to a list puts the focus there, or goes on where it was. */
+/** The last opened thread. On return to a list, the focus goes to it, or to the old reading position. */
 let left: string | undefined
 
 export function leaveFrom(thread: string): void {

@@ -7,7 +7,7 @@ export interface Folded {
 
 const LINES = 14
 const CHARACTERS = 1_200
-/** Folding away less than this is not worth a press. */
+/** The excess, as a factor, up to which a text is still shown whole. */
 const SLACK = 1.25
 
 export function fold(text: string): Folded {
@@ -21,7 +21,7 @@ export function fold(text: string): Folded {
   return { shown, rest: more(Array.from(text.slice(shown.length)).length, 'character') }
 }
 
-/** Not half a surrogate pair at the end. */
+/** The text without half a surrogate pair at its end. */
 const whole = (text: string): string => (/[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text)
 
 export const more = (count: number, what: string): string =>

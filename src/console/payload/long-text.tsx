@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { AgentText } from '../text/agent-text.tsx'
 import { fold } from './fold.ts'
 
-/** A text of any length: folded by count, and whole by one press. */
+/** A text of any length: folded with a count of the rest, and unfolded by one press. */
 export function LongText({ text }: { readonly text: string }) {
   const open = useSignal(false)
   const { shown, rest } = fold(text)

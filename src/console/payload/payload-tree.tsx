@@ -4,7 +4,7 @@ import { more } from './fold.ts'
 import { LongText } from './long-text.tsx'
 import type { TreeNode } from './tree.ts'
 
-/** A payload as nested lists. Names and values are the agent's: text, whatever they hold. */
+/** A payload as nested lists. Names and values are the agent's, and are drawn as text only. */
 export function PayloadTree({ node }: { readonly node: TreeNode }) {
   if (node.items === undefined) return <Value node={node} />
   if (node.items.length === 0)

@@ -1,12 +1,12 @@
 import type { JsonValue } from '../../contract/json.ts'
 
-/** A payload as what is drawn: members in canonical order, each with its JSON Pointer (RFC 6901). */
+/** A payload for drawing: members in canonical order, each with its JSON Pointer (RFC 6901). */
 export interface TreeNode {
   /** Member name, or the index in a list; absent at the root. */
   readonly name?: string | number
   readonly pointer: string
   readonly kind: 'object' | 'list' | 'text' | 'number' | 'word'
-  /** Of a text: as it is. Of numbers and words: as JSON has them. */
+  /** A text unchanged; numbers and words as in JSON. */
   readonly text?: string
   readonly items?: readonly TreeNode[]
   /** The value is a tag in place of a sensitive one. */
@@ -38,7 +38,10 @@ const numberText = (value: number): string => (Object.is(value, -0) ? '-0' : JSO
 export const escaped = (name: string | number): string =>
   String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** RFC 8785: the text that digests are made of. Members are in order already, and the engine prints the rest as the standard says. */
+/**
+ * The text by RFC 8785, which digests are made of. Members are sorted already, and the engine prints values as the
+ * standard says.
+ */
 export function canonicalText({ kind, text, items = [] }: TreeNode): string {
   if (kind === 'text') return JSON.stringify(text)
   if (kind === 'number') return text === '-0' ? '0' : (text ?? '')

@@ -2,7 +2,7 @@ import type { PoliciesView } from '../../contract/admin.ts'
 import { Panel } from '../thread/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
 
-/** What the last load of the policy files said. */
+/** The findings of the last load of the policy files. */
 export function Diagnostics({ load }: { readonly load: PoliciesView['last_load'] }) {
   return (
     <Panel title="Last load" note={load.at && <Ago at={load.at} />}>

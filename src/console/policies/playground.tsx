@@ -11,7 +11,7 @@ const EXAMPLE = `{
   "payload": { "charge": "ch_1", "amount_cents": 12000, "currency": "eur" }
 }`
 
-/** What policy would make of a call that nobody makes. */
+/** The decision of policy on a hypothetical call. */
 export function Playground() {
   const text = useSignal(EXAMPLE)
   const answer = useSignal<ExplanationView | undefined>(undefined)
@@ -87,7 +87,7 @@ function Explanation({ view: { outcome, rules, limits } }: { readonly view: Expl
   )
 }
 
-/** The conditions of a rule, with what was read and what came of it. */
+/** The conditions of a rule, with the values read and the results. */
 function Condition({ view }: { readonly view: unknown }) {
   const { kind, answer, items = [], field, test, read, problem } = view as ConditionView
   if (kind === 'test') {

@@ -7,7 +7,7 @@ import { useResource } from '../wire/resource.ts'
 import { Diagnostics } from './diagnostics.tsx'
 import { Playground } from './playground.tsx'
 
-/** The policy in force: which, since when, what the last load said, and what it would make of a call. */
+/** The policy in force: its revision and time, the findings of the last load, and a playground. */
 export function PoliciesPage() {
   return (
     <>

@@ -4,7 +4,7 @@ import { get } from '../wire/call.ts'
 
 export const counts = signal<ThreadCounts | undefined>(undefined)
 
-/** How many threads wait, for the title and the navigation; undefined until they were counted. */
+/** The number of waiting threads, for the title and the navigation; undefined until it is known. */
 export const waiting = computed(
   () => counts.value && Object.values(counts.value.pending).reduce((sum, one) => sum + one),
 )
@@ -15,7 +15,7 @@ let due: ReturnType<typeof setTimeout> | undefined
 let asked = 0
 let taken = 0
 
-/** An answer is dropped when one that was asked for later has come already. */
+/** Loads the counts, and drops an answer that a later request has overtaken. */
 export async function loadCounts(): Promise<void> {
   const mine = ++asked
   const answer = await get<ThreadCounts>('review/counts')
@@ -24,7 +24,7 @@ export async function loadCounts(): Promise<void> {
   counts.value = answer.body
 }
 
-/** Changes come in bursts: they are counted once. */
+/** Changes arrive in bursts, so this loads the counts once for each burst. */
 export function countSoon(): void {
   due ??= setTimeout(() => {
     due = undefined

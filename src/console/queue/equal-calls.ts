@@ -6,7 +6,7 @@ export interface Row {
   readonly others: readonly ThreadSummary[]
 }
 
-/** Each stands where the first of them does. */
+/** Folds equal calls into one row, in the place of the first. */
 export function foldEqual(threads: readonly ThreadSummary[]): Row[] {
   const rows = new Map<string, { readonly first: ThreadSummary; readonly others: ThreadSummary[] }>()
   for (const thread of threads) {

@@ -5,7 +5,7 @@ import { More } from '../shell/more.tsx'
 import { counts } from './counts.ts'
 import { type FilterName, type Filters, withFilter } from './filters.ts'
 
-/** What the queue is narrowed to. */
+/** The filters of the queue. */
 export function FilterBar({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName, value: string | undefined): void =>
     refine({ page: 'queue', filters: withFilter(filters, name, value) })

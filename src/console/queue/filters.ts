@@ -1,6 +1,6 @@
 import type { ThreadsQuery } from '../../contract/reviewer.ts'
 
-/** What a list is narrowed to. The same names stand in the address and in the query of the API. */
+/** The filters of a list. The address and the query of the API use the same names. */
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
 export type FilterName = Exclude<keyof ThreadsQuery, 'cursor' | 'limit'>
 
@@ -18,7 +18,7 @@ const NAMES: readonly FilterName[] = [
   'q',
 ]
 
-/** The part of an address after `?`; what is not ours, empty or twice there is left out. */
+/** The filters in the part of an address after `?`. Unknown, empty and repeated names are left out. */
 export function filtersOf(search: string): Filters {
   const given = new URLSearchParams(search)
   const pairs = NAMES.map((name) => [name, given.getAll(name)] as const)
@@ -30,7 +30,7 @@ export function filtersOf(search: string): Filters {
 /** Empty without filters. */
 type Search = '' | `?${string}`
 
-/** The other way, always in the same order. */
+/** The part of an address for the filters, always in the same order. */
 export function searchOf(filters: Filters): Search {
   const search = new URLSearchParams()
   for (const name of NAMES) {
@@ -41,13 +41,13 @@ export function searchOf(filters: Filters): Search {
   return text === '' ? '' : `?${text}`
 }
 
-/** The filters with one changed, or taken away by an empty value. */
+/** The filters with one changed; an empty value removes it. */
 export function withFilter(filters: Filters, name: FilterName, value: string | undefined): Filters {
   const { [name]: _, ...others } = filters
   return value ? { ...others, [name]: value } : others
 }
 
-/** As the API wants them: days become moments of this place. */
+/** The query of the API: days become moments in the local time zone. */
 export function queryOf(filters: Filters): Search {
   const { since, until } = filters
   return searchOf({

@@ -3,11 +3,14 @@ import type { Loaded } from '../list/list-state.ts'
 import type { Filters } from './filters.ts'
 
 export interface Merged extends Loaded<ThreadSummary> {
-  /** The thread is new here: it waits, and was not in the list. */
+  /** The thread waits, and was not in the list before. */
   readonly arrived: boolean
 }
 
-/** A change of one thread, in its place in a queue: waiting threads, oldest first. Beyond the loaded part nothing is added: it comes with its page. */
+/**
+ * Puts a changed thread in its place in a queue of waiting threads, oldest first. It adds none beyond the loaded part:
+ * those arrive with their page.
+ */
 export function merge(
   loaded: Loaded<ThreadSummary>,
   thread: ThreadSummary,
@@ -27,10 +30,10 @@ export function merge(
   return { ...loaded, items: items.toSpliced(at === -1 ? items.length : at, 0, thread), arrived: true }
 }
 
-/** Sorts as the API does: moments are texts of one length. */
+/** The sort key of the API: all moments have the same length. */
 const ageOf = ({ created_at, thread_id }: ThreadSummary): string => created_at + thread_id
 
-/** As the API would answer; words of a search are left to it. */
+/** Whether the API would list the thread. It ignores words of a search, which only the API can match. */
 export function matches(thread: ThreadSummary, filters: Filters, me: string): boolean {
   const same: readonly (readonly [string | undefined, string])[] = [
     [filters.status ?? 'pending_review', thread.status],

@@ -18,23 +18,23 @@ import { addressOf, createThreads } from './threads.ts'
 const list = createThreads()
 const latest = signal<ThreadSummary | undefined>(undefined)
 const fresh = signal<ReadonlySet<string>>(new Set())
-/** Of which equal calls each is shown. */
+/** The groups of equal calls that are unfolded. */
 const unfolded = signal<ReadonlySet<string>>(new Set())
-/** What came while the list was read: its answer may be older. */
+/** Changes that arrived during a load, whose answer may be older. */
 const meanwhile: ThreadChange[] = []
 
-/** What waits, oldest first, live. Nothing that happens moves the focus, or what is above it. */
+/** The waiting threads, oldest first, live. No change moves the focus, or the rows above it. */
 export function QueuePage({ filters }: { readonly filters: Filters }) {
   const asked = { ...filters, status: 'pending_review' }
   const catchUp = (): void => {
     if (!list.state.value.loading) meanwhile.splice(0).forEach((change) => apply(change, asked))
   }
   const load = (): void => {
-    // it may have been decided while nobody listened here
+    // another reviewer may have decided it while this page did not listen
     latest.value = undefined
     void list.load(addressOf(asked)).then(catchUp)
   }
-  // before the first painting: rows that answer another address are never seen
+  // before the first paint: rows of another address never appear
   useLayoutEffect(() => {
     load()
     return listen({
@@ -65,7 +65,7 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
   )
 }
 
-/** Equal calls are one row that unfolds: each is decided by itself. */
+/** Equal calls in one row that unfolds. Each call is decided separately. */
 function Rows({ first, others }: Row) {
   const key = first.equal ?? ''
   const open = unfolded.value.has(key)
@@ -97,7 +97,7 @@ function Rows({ first, others }: Row) {
 function apply({ type, thread }: ThreadChange, filters: Filters): void {
   const { arrived, ...loaded } = merge(list.state.value, thread, filters, me.value?.reviewer ?? '')
   list.state.value = { ...list.state.value, ...loaded }
-  // decided: it is no news any more
+  // a decided thread is no longer a new arrival
   if (thread.thread_id === latest.value?.thread_id && thread.status !== 'pending_review')
     latest.value = undefined
   if (!arrived || type !== 'review.pending') return
@@ -106,7 +106,7 @@ function apply({ type, thread }: ThreadChange, filters: Filters): void {
   announce(`New: ${thread.risk} ${thread.tool_name} by ${thread.agent}`)
 }
 
-/** The newest arrival, in a place of its own: it may wait pages below. */
+/** The newest arrival, shown separately because its row may be pages below. */
 function Arrived() {
   const thread = latest.value
   return (

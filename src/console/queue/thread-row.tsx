@@ -9,11 +9,11 @@ import { Ago, Countdown } from '../time/countdown.tsx'
 interface RowProps {
   readonly thread: ThreadSummary
   readonly fresh?: boolean
-  /** What unfolds the equal ones behind it. */
+  /** The button that unfolds the equal calls behind it. */
   readonly more?: ComponentChildren
 }
 
-/** One thread of a list: what is asked, by whom, how risky, how long there is. The whole row is its link. */
+/** One thread of a list: the call, its agent, its risk and the time left. The whole row is the link. */
 export function ThreadRow({ thread, fresh = false, more }: RowProps) {
   const { thread_id, risk, tool_name, agent, status, created_at, heading } = thread
   const waits = status === 'pending_review'
@@ -48,7 +48,7 @@ interface GistProps {
   readonly of: { readonly subject?: string; readonly message?: string }
 }
 
-/** The agent's words where it said any, as a quotation: without the marks, which are ours, they could pass for what policy says. */
+/** The agent's words in quotation marks, which set them apart from the words of policy. */
 export function Gist({ of: { subject, message = '' } }: GistProps) {
   const said = <AgentText text={subject ?? message} />
   return subject ? <q>{said}</q> : said
@@ -77,7 +77,7 @@ const WORDS: Readonly<Record<string, string>> = {
   changes_requested: 'changes requested',
 }
 
-/** A call that its agent withdrew was rejected by nobody. */
+/** The status, where a call that its agent withdrew does not count as rejected. */
 export const statusOf = ({ status, withdrawn_at }: Pick<ThreadSummary, 'status' | 'withdrawn_at'>): string =>
   withdrawn_at === undefined ? status : 'withdrawn'
 

@@ -4,7 +4,7 @@ import { type Change, type Path, splitText } from './changes.ts'
 
 const WORDS = { added: 'added', removed: 'removed', changed: 'changed', moved: 'renamed' } as const
 
-/** Every change with its place and both values. Nothing is left out without saying so. */
+/** All changes, each with its place and both values. It says when it omits something. */
 export function ChangeList({
   changes,
   none,
@@ -31,7 +31,7 @@ export function ChangeList({
   )
 }
 
-/** Each name by itself: the signs between them are ours, and no name can pass for two. */
+/** The place of a change. Each name is a separate element, so that no name can pass for two. */
 function Place({ path }: { readonly path: Path }) {
   return (
     <span class="name">
@@ -65,7 +65,7 @@ function Values({ change }: { readonly change: Change }) {
   )
 }
 
-/** Unchanged beginnings and ends longer than this are counted instead of shown. */
+/** Characters of an unchanged beginning or end to show; longer ones are counted. */
 const AROUND = 60
 
 function Texts({ before, after }: { readonly before: string; readonly after: string }) {

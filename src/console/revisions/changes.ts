@@ -1,4 +1,4 @@
-/** One difference between two JSON values, with everything that is needed to see it whole. */
+/** One difference between two JSON values, complete. */
 export type Change = {
   readonly path: Path
   readonly before?: unknown
@@ -7,9 +7,9 @@ export type Change = {
 export type Path = readonly (string | number)[]
 
 /**
- * Every difference: applied to `before`, they give `after`. Nothing is left out, whatever keys are called: only own members count, so that
- * an added `toString` or `__proto__` is seen, which libraries that ask with `in` overlook. Deeper than any payload may be, values are
- * compared whole.
+ * Returns every difference: applied to `before`, they give `after`. Only own members count, so an added `toString` or
+ * `__proto__` is seen; libraries that use `in` overlook it. Below the depth of any payload, it compares values as a
+ * whole.
  */
 export function changesBetween(before: unknown, after: unknown): Change[] {
   return withMoves([...differences(before, after, [])])
@@ -43,16 +43,16 @@ function* differences(before: unknown, after: unknown, path: Path): Generator<Ch
 const isContainer = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 
-/** Lists, objects, and whatever else calls itself something: those are compared whole. */
+/** The kind of a value. Values other than lists and objects are compared as a whole. */
 const kindOf = (value: object): unknown => {
   const kind = Object.prototype.toString.call(value)
   return kind === '[object Object]' || kind === '[object Array]' ? kind : value
 }
 
-/** Shorter values are equal by chance. */
+/** Length from which equal values count as moved: shorter ones may be equal by chance. */
 const MOVED_CHARS = 12
 
-/** A member that is gone here and stands unchanged under another name is one move, not two changes. */
+/** Joins a removed member and an equal added one under another name into one move. */
 function withMoves(changes: readonly Change[]): Change[] {
   const gone = changes.filter((one) => one.kind === 'removed' && isMember(one))
   const moved = new Set<Change>()
@@ -70,7 +70,7 @@ function withMoves(changes: readonly Change[]): Change[] {
 const isMember = ({ path }: Change): boolean =>
   path.length > 0 && path.every((part) => typeof part === 'string')
 
-/** JSON text; empty for what has none. */
+/** JSON text; empty for values without one. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''
@@ -79,7 +79,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/** Two texts as what both begin with, what differs, and what both end with; whole characters. */
+/** Splits two texts into the common beginning, the two middles and the common end, at whole characters. */
 export function splitText(
   before: string,
   after: string,

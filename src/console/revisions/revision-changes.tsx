@@ -9,14 +9,14 @@ interface ChangesProps {
   readonly thread: ThreadState
 }
 
-/** What the shown revision changed: in what would run, and in what the agent says about it. */
+/** The changes of the shown revision: in the payload, and in the agent's claims. */
 export function RevisionChanges({ view, thread }: ChangesProps) {
   const number = thread.diffFrom.value
   const from = number === undefined ? undefined : revisionIn(view, number)
   const to = thread.current.value
   if (from === undefined || to === undefined) return null
   const { [from.number]: seenFrom = from, [to.number]: seenTo = to } = thread.revealed.value
-  // hidden in one and shown in the other, an equal value would look changed; equal values have equal tags
+  // compare revealed values only with revealed ones: equal values have equal tags, but a value differs from its tag
   const bare = seenFrom !== from && seenTo !== to
   const payload = changesBetween((bare ? seenFrom : from).payload, (bare ? seenTo : to).payload)
   const claims = changesBetween(claimsOf(from), claimsOf(to))

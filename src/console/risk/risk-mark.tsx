@@ -1,6 +1,6 @@
 import type { RiskLevel } from '../../contract/agent.ts'
 
-/** A risk by word and shape: colour is only the third sign. */
+/** A risk by word and shape; its colour is only the third sign. */
 export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
   return (
     <span class={`risk ${risk}`}>
@@ -12,5 +12,5 @@ export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
 
 export const RISKS = ['critical', 'high', 'medium', 'low'] as const satisfies readonly RiskLevel[]
 
-/** An approval takes a second, deliberate act. */
+/** Whether an approval needs a second, deliberate act. */
 export const isGrave = (risk: RiskLevel): boolean => risk === 'high' || risk === 'critical'

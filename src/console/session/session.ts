@@ -5,10 +5,10 @@ import { keepSecret, pageSecret } from '../wire/secret.ts'
 import { startStream, stopStream } from '../wire/stream.ts'
 import { askTabs, openTabs, tellTabs } from './tabs.ts'
 
-/** Who is signed in: `undefined` until that is known. */
+/** The reviewer who is signed in; `undefined` until that is known. */
 export const me = signal<Me | null | undefined>(undefined)
 export const isAdmin = (): boolean => me.value?.roles.includes('admin') ?? false
-/** The session ended without being asked to: by time, by an administrator, by another sign-in. */
+/** The session ended without a sign-out on this page: by time, by an administrator, or by another sign-in. */
 export const ended = signal(false)
 export const loadProblem = signal<Refusal | undefined>(undefined)
 
@@ -21,7 +21,7 @@ export async function startSession(): Promise<void> {
   if (answer.ok) enter(answer.body)
 }
 
-/** By the secret of this tab, or else by that of another one. Undefined when no tab has any. */
+/** Asks the gateway with the secret of this tab, or else of another. Undefined when no tab has one. */
 async function whoAmI(): Promise<Outcome<Me> | undefined> {
   if (pageSecret() !== undefined) {
     const answer = await get<Me>('review/me')
@@ -30,7 +30,7 @@ async function whoAmI(): Promise<Outcome<Me> | undefined> {
   return (await askTabs()) ? get<Me>('review/me') : undefined
 }
 
-/** `verifier` belongs to a link that single sign-on ended with. */
+/** @param verifier for a link of single sign-on */
 export async function signIn(link: string, verifier?: string): Promise<Refusal | undefined> {
   const body = { link, ...(verifier !== undefined && { verifier }) }
   const answer = await call<SignedIn>('POST', 'review/session', { body })
@@ -38,7 +38,7 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
     keepSecret(answer.body.page_secret)
     enter(answer.body.me)
   }
-  // the page says why, whatever other tabs answer
+  // the page shows the reason, whatever other tabs answer
   me.value ??= null
   return answer.problem
 }
@@ -46,17 +46,17 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
   const answer = await call('DELETE', everywhere ? 'review/session?everywhere=true' : 'review/session')
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
-  // who leaves on purpose leaves nothing half-written in this tab
+  // a deliberate sign-out leaves no draft in this tab
   sessionStorage.clear()
   leave()
   ended.value = false
   return undefined
 }
 
-/** Whose lists and texts this page holds in memory. */
+/** The reviewer whose lists and texts this page holds in memory. */
 let holder: string | undefined
 
-/** One cookie serves all tabs: who signs in on one of them acts on all, so that all must say so. */
+/** Follows a sign-in on another tab: one cookie serves all tabs, so all must show the same reviewer. */
 function followTab(person: string): void {
   if (holder !== undefined && person !== holder) location.reload()
   else void startSession()
@@ -64,9 +64,9 @@ function followTab(person: string): void {
 
 function enter(who: Me): void {
   const person = `${who.tenant}/${who.reviewer}`
-  // before anything else, which may fail: the cookie is this person's already
+  // tell the tabs first, because later steps may fail: the cookie already belongs to this reviewer
   tellTabs(person)
-  // somebody else begins with a page that knows nothing of the one before
+  // another reviewer begins with a fresh page
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
   beginSession()

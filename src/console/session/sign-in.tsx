@@ -18,8 +18,8 @@ const INSECURE: Refusal = {
 }
 
 /**
- * The door. A link is used by a press of a button, never by merely being opened: what previews links in mails and chats would use it
- * up. Its token is in memory only by then.
+ * The sign-in page. A link is used by a press of a button, because previews of mails and chats open links and would use
+ * it up. Its token is then in memory only.
  */
 export function SignInPage() {
   const options = useSignal<SignInOptions | undefined>(undefined)
@@ -42,7 +42,7 @@ export function SignInPage() {
     busy.value = false
     if (!problem.value || !me.value) leave()
   }
-  // the tab that went to the provider is back: nothing is left to press
+  // this tab is back from the provider, and signs in without a press
   useEffect(() => {
     if (token && verifier) void use(token)
   }, [])
@@ -79,7 +79,7 @@ export function SignInPage() {
   )
 }
 
-/** Why single sign-on brought somebody back without a session. */
+/** The reason that single sign-on ended without a session. */
 function Returned({ code }: { readonly code: string }) {
   const reason = Object.entries(SIGN_IN_PROBLEMS).find(([name]) => name === code)?.[1]
   return (

@@ -1,11 +1,8 @@
-/** Of the sign-in at the provider that this tab began: its answer is for this tab alone (docs/signing-in.md). */
+/** The storage key for this tab's sign-in at the provider, whose answer is for this tab alone (docs/signing-in.md). */
 const KEY = 'verifier'
 const BYTES = 32
 
-/**
- * Goes to the provider. False where the browser has no cryptography, as on pages that came over plain http from
- * elsewhere.
- */
+/** Goes to the provider. False where the browser offers no cryptography, as on remote pages over plain HTTP. */
 export async function beginSingleSignOn(url: string): Promise<boolean> {
   if (!globalThis.isSecureContext) return false
   const verifier = base64url(crypto.getRandomValues(new Uint8Array(BYTES)))
@@ -15,7 +12,7 @@ export async function beginSingleSignOn(url: string): Promise<boolean> {
   return true
 }
 
-/** The verifier of the sign-in that this tab began, once. */
+/** Takes the verifier of the sign-in that this tab began; it works once. */
 export function takeVerifier(): string | undefined {
   try {
     const verifier = sessionStorage.getItem(KEY) ?? undefined

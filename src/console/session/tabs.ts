@@ -1,25 +1,25 @@
 import { keepSecret, pageSecret } from '../wire/secret.ts'
 
 /**
- * One cookie serves all tabs of this origin, so they share the page's secret, too. A browser lets no other origin
- * listen here.
+ * The channel between the tabs of this origin, which share a cookie and the page's secret. Browsers let no other origin
+ * listen.
  */
 let channel: BroadcastChannel | undefined
 
-/** Who is signed in, and by what: told at every sign-in, and to a new tab that asks. */
+/** The reviewer and the secret, sent at every sign-in and to a new tab that asks. */
 interface Told {
   readonly person: string
   readonly secret: string
 }
 type Message = 'who' | Told
 
-/** A tab that is there answers at once; one that sleeps does not. */
+/** Time to wait for other tabs, ms. An active tab answers at once, a sleeping one does not. */
 const PATIENCE_MS = 300
 
 interface TabEvents {
-  /** Whose page this is; undefined while nobody is signed in. */
+  /** The reviewer of this page; undefined while signed out. */
   readonly holder: () => string | undefined
-  /** Somebody signed in on another tab; the secret is kept already. */
+  /** A reviewer signed in on another tab; the secret is stored already. */
   readonly signedIn: (person: string) => void
 }
 
@@ -45,7 +45,7 @@ export function tellTabs(person: string): void {
   if (secret !== undefined) channel?.postMessage({ person, secret } satisfies Told)
 }
 
-/** Asks the other tabs for the secret; true when this one has it now. */
+/** Asks the other tabs for the secret. True when this tab has it now. */
 export async function askTabs(): Promise<boolean> {
   await new Promise<void>((resolve) => {
     answered = resolve

@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { isAdmin } from '../session/session.ts'
 
 interface AdminsOnlyProps {
-  /** What everybody else finds where. */
+  /** The place where other reviewers find what they need. */
   readonly instead: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** A page that needs the admin role says so to everybody else, and what there is instead. */
+/** A page for the admin role. To others it says so, and offers an alternative. */
 export function AdminsOnly({ instead, children }: AdminsOnlyProps) {
   if (isAdmin()) return <>{children}</>
   return (

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 
 const said = signal('')
 
-/** Says something to those who listen to the page instead of looking at it. */
+/** Announces a text to users of screen readers. */
 export function announce(text: string): void {
   said.value = ''
   queueMicrotask(() => {

@@ -12,7 +12,10 @@ type Kind =
   | { readonly type: 'search' }
   | { readonly type: 'text' }
 
-/** What is written in it stays until it is said, whatever is drawn anew meanwhile: with `value` itself Preact puts back what was there. */
+/**
+ * An input that keeps its unsent text when the page is drawn again. With `value` itself, Preact would restore the old
+ * text.
+ */
 export function Field({ value = '', set, ...attributes }: Attributes & Kind) {
   const element = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => {

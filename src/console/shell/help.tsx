@@ -6,7 +6,7 @@ const hide = (): void => {
   helpShown.value = false
 }
 
-/** The keyboard, from the same table that the keys go by. */
+/** The keyboard shortcuts, from the table that handles them. */
 export function Help() {
   return (
     <Dialog title="Keyboard" close={hide}>

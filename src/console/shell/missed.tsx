@@ -5,9 +5,9 @@ import { ProblemNote } from '../wire/problem.tsx'
 
 const missed = signal<readonly Refusal[]>([])
 
-/** Says, on whatever page is shown by now, that an act was refused whose page or dialog was left: nobody may take for done what was not. */
+/** Reports a refused act on whatever page is open now, because its own page or dialog was left. */
 export function tellMissed(what: string, problem: Refusal): void {
-  // who is signed out is told that
+  // a signed-out reviewer sees the sign-in page instead
   if (problem.status !== 401)
     missed.value = [...missed.value, { ...problem, title: `${what}: ${problem.title}` }]
 }
@@ -17,12 +17,12 @@ const forget = (one?: Refusal): void => {
 }
 
 export function Missed() {
-  // the next to sign in here may be somebody else
+  // another reviewer may sign in here next
   useEffect(() => forget, [])
   return missed.value.map((one) => <ProblemNote key={one} problem={one} seen={() => forget(one)} />)
 }
 
-/** Whether the component is gone. */
+/** Whether the component was removed. */
 export function useLeft(): { readonly current: boolean } {
   const left = useRef(false)
   useEffect(

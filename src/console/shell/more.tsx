@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 
 interface MoreProps {
-  /** One of the fields says something. */
+  /** Whether one of the fields has a value. */
   readonly open: boolean
   readonly children: ComponentChildren
 }
 
-/** Fields that are folded away until one of them is needed. By itself it opens only: closing would take the focus along. */
+/** Fields that stay folded until one is needed. It only opens by itself, because closing would lose the focus. */
 export function More({ open, children }: MoreProps) {
   const needed = useRef(open)
   needed.current ||= open

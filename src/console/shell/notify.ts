@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 
-/** Whether a new thread may show a notification of the desktop; asked for by a press of a button only. */
+/** Whether new threads may show desktop notifications. Only a press of a button asks for the permission. */
 export const notifying = signal('Notification' in globalThis && Notification.permission === 'granted')
 
 export const canNotify = (): boolean => 'Notification' in globalThis && Notification.permission !== 'denied'
@@ -10,11 +10,11 @@ export async function askToNotify(): Promise<void> {
   notifying.value = (await Notification.requestPermission()) === 'granted'
 }
 
-/** Names the tool and the risk, and nothing that the agent wrote: notifications are seen by whoever passes. */
+/** Shows a notification with the tool and the risk only: passers-by may read it, so it has no text of the agent. */
 export function notify({ risk, tool_name, thread_id, equal }: ThreadSummary): void {
   if (!notifying.value || !document.hidden) return
   const body = `${risk}: ${tool_name}`
-  // equal calls share one
+  // equal calls share one notification
   const shown = new Notification('A call waits for review', { body, tag: equal ?? thread_id })
   shown.onclick = () => {
     focus()

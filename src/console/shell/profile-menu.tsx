@@ -7,7 +7,7 @@ import { helpShown } from '../keyboard/keyboard.ts'
 import { askToNotify, canNotify, notifying } from './notify.ts'
 import { setTheme, theme, THEMES } from './theme.ts'
 
-/** A popover of the browser: Escape and a press anywhere else close it. Who I am here, how the page looks, and the way out. */
+/** A popover of the browser, which Escape and a press elsewhere close: the reviewer, the theme, and the sign-out. */
 export function ProfileMenu({ me }: { readonly me: Me }) {
   const problem = useSignal<Refusal | undefined>(undefined)
   const leave = async (everywhere: boolean): Promise<void> => {

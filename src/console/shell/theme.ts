@@ -10,14 +10,14 @@ export function startTheme(): void {
   setTheme(THEMES.find((one) => one === stored()) ?? 'system')
 }
 
-/** `system` follows the machine; style sheets read the attribute. */
+/** Sets the theme; `system` follows the machine. Style sheets read the attribute. */
 export function setTheme(next: Theme): void {
   theme.value = next
   document.documentElement.dataset['theme'] = next
   try {
     localStorage.setItem(KEY, next)
   } catch {
-    // a browser that keeps nothing keeps no theme
+    // a browser without storage keeps no theme
   }
 }
 

@@ -1,8 +1,8 @@
 import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /**
- * What an agent wrote: text nodes and nothing else, in a direction of its own. Hidden characters are boxes with their code point, so
- * that nothing in it can move, hide or imitate what stands around it.
+ * Text of an agent: text nodes only, with isolated direction. Hidden characters are boxes with their code point. The
+ * text cannot move, hide or imitate its surroundings.
  */
 export function AgentText({ text }: { readonly text: string }) {
   return (

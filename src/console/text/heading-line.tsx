@@ -5,7 +5,10 @@ interface HeadingLineProps {
   readonly of: HeadingView
 }
 
-/** What a call does, in one line. Words of the policy stand as they are; every value is text of the agent's, with the exact one beside what was formatted. */
+/**
+ * The heading of a call. Words of the policy appear unchanged; values are text of the agent, with the exact value
+ * beside a formatted one.
+ */
 export function HeadingLine({ of: { segments } }: HeadingLineProps) {
   return (
     <span class="does">

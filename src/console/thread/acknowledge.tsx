@@ -3,7 +3,7 @@ import type { ThreadState } from './thread-state.ts'
 
 export const ACKNOWLEDGE = 'acknowledge'
 
-/** What in this call could deceive a reader. It can be approved only when somebody says to have seen it. */
+/** The places of this call that could deceive a reader. A reviewer must acknowledge them before approving. */
 export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
   const warnings = thread.warnings.value
   if (warnings.length === 0) return null

@@ -13,7 +13,10 @@ interface BarProps {
 
 const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
 
-/** What I can do here, always in reach; or why I cannot. A field that somebody writes in is taken away by nothing that happens. */
+/**
+ * The actions of the reviewer, always in reach, or the reason that they are missing. No update removes a field in which
+ * the reviewer types.
+ */
 export function ActionBar({ thread, deciding, view }: BarProps) {
   const may = view.can_vote.allowed
   const writing = thread.comment.value || document.activeElement?.id === COMMENT

@@ -12,7 +12,7 @@ interface ClaimsProps {
   readonly revision: ThreadRevision
 }
 
-/** The agent's own words. They look like a quotation, because that is what they are. */
+/** The agent's own words, drawn as a quotation. */
 export function Claims({ view, revision }: ClaimsProps) {
   const { subject, preview, summary = [], workflow_name, task_label, risk_level, images = [] } = revision
   const texts = { Subject: subject, Preview: preview, Workflow: workflow_name, Task: task_label }
@@ -65,7 +65,7 @@ interface PictureProps extends ClaimsProps {
   readonly text: string
 }
 
-/** A picture that the gateway has checked and serves itself; whatever else stands there is text. */
+/** A picture that the gateway has checked and serves itself; other entries appear as text. */
 function Picture({ view, revision, index, text }: PictureProps) {
   const picture = revision.pictures[index]
   const name = `Picture ${index + 1} of ${revision.pictures.length} from the agent`

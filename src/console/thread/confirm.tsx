@@ -11,8 +11,8 @@ interface ConfirmProps {
 }
 
 /**
- * The second act of what cannot be taken back. Nothing in it has the focus but its heading: Enter and Space do nothing, and the key that
- * opened it does nothing either.
+ * The second act for decisions that cannot be undone. Only its heading has the focus, so Enter, Space and the key that
+ * opened it do nothing.
  */
 export function Confirm({ deciding, view }: ConfirmProps) {
   const decision = deciding.asking.value
@@ -57,7 +57,7 @@ function approving({ approvals: { given, required } }: ThreadView): string {
 }
 
 function Keys({ letter, act }: { readonly letter: string; readonly act: () => void }) {
-  // at once: a key that follows the first one closely must not be lost
+  // before the first paint: a quick second key must not be lost
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.key !== letter || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return

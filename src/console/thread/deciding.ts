@@ -9,12 +9,12 @@ import type { ThreadState } from './thread-state.ts'
 export const COMMENT = 'comment'
 export type Deciding = ReturnType<typeof createDeciding>
 
-/** From the press of a key or button to a vote: whatever is missing comes first, and a grave act takes a second one. */
+/** Leads from a key or button to a vote. It first asks for missing parts; a grave act needs a second one. */
 export function createDeciding(thread: ThreadState) {
   const asking = signal<VoteDecision | undefined>(undefined)
   const wanted = signal('')
 
-  /** Something has to be looked at first: says what. */
+  /** Announces what the reviewer must look at first, and returns true; false when there is nothing. */
   function mustLook(decision: VoteDecision): boolean {
     if (thread.next.value) announce('Look at the new revision first')
     else if (decision === 'approve' && thread.mustAcknowledge.value)
@@ -38,7 +38,7 @@ export function createDeciding(thread: ThreadState) {
   return {
     /** The vote that waits for the second act. */
     asking,
-    /** What the comment must say, once somebody has tried without. */
+    /** The required content of the comment, once the reviewer tried without. */
     wanted,
     start,
     cancel: (): void => {
@@ -47,7 +47,7 @@ export function createDeciding(thread: ThreadState) {
     confirm: (): void => {
       const decision = asking.value
       asking.value = undefined
-      // both may have come while it was asked
+      // both may have arrived while the question was open
       if (decision !== undefined && !mustLook(decision)) void vote(thread, decision)
     },
   }

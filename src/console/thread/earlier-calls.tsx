@@ -4,7 +4,7 @@ import { Ago } from '../time/countdown.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { Panel } from './panel.tsx'
 
-/** What else the agent asked for in this task, and what became of it. */
+/** Other calls of the agent in this task, and their decisions. */
 export function EarlierCalls({ calls }: { readonly calls: readonly EarlierCall[] }) {
   if (calls.length === 0) return null
   return (

@@ -2,7 +2,7 @@ import type { ThreadView } from '../../contract/reviewer.ts'
 import { Ago } from '../time/countdown.tsx'
 import { Panel } from './panel.tsx'
 
-/** The records that prove all this, by their numbers. */
+/** The numbers of the thread's evidence records. */
 export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence'] }) {
   return (
     <Panel title="Evidence">

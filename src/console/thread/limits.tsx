@@ -2,7 +2,7 @@ import type { LimitState } from '../../contract/reviewer.ts'
 import { duration } from '../time/elapsed.ts'
 import { Panel } from './panel.tsx'
 
-/** How much of each limit is used, and what this call would add. */
+/** The used part of each limit, and the amount that this call would add. */
 export function Limits({ limits }: { readonly limits: readonly LimitState[] }) {
   if (limits.length === 0) return null
   return (

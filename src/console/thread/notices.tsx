@@ -13,11 +13,11 @@ import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import type { Notice, ThreadState } from './thread-state.ts'
 
-/** Another revision has come while this one is shown. It stands in the bar, beside what it keeps from being pressed. */
+/** The note that a newer revision exists. It appears in the bar, beside the buttons that it blocks. */
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   const next = thread.next.value
   if (next === undefined) return null
-  // this goes, and what changed stands at the top
+  // this note disappears, and the changes are at the top
   const look = (): void => {
     thread.lookAtNext()
     startReading()
@@ -40,7 +40,7 @@ const TOKENS = {
 
 const KINDS = { revised: 'note warn', unknown: 'note warn', refused: '', done: 'note good' } as const
 
-/** What the last act led to, and how the thread ended: one notice, where a vote of mine ended it. */
+/** The result of the last act and the end of the thread; one notice where the reviewer's own vote ended it. */
 export function Outcome({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
   const notice = thread.notice.value
   const ended = view.status !== 'pending_review'
@@ -67,7 +67,10 @@ interface ToldProps {
   readonly children: ComponentChildren
 }
 
-/** It takes the focus: the button that was pressed may be gone, and this may stand far above what was on the screen. Not from a comment that somebody writes. */
+/**
+ * A notice that takes the focus, unless the reviewer types a comment: the pressed button may be gone, and the notice
+ * out of sight.
+ */
 function Told({ notice, id, children }: ToldProps) {
   const element = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => takeFocus(element.current), [])
@@ -105,14 +108,14 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 interface EndingProps {
   readonly view: ThreadView
-  /** What became of it was said before. */
+  /** Another notice already reported the end. */
   readonly said?: boolean
 }
 
 function Ending({ view, said = false }: EndingProps) {
   const { status, message, token, updated_at, withdrawn_at } = view
   const ending = withdrawn_at === undefined ? (ENDINGS[status] ?? status) : 'Withdrawn by its agent.'
-  // whoever listens has no other sign of it: the buttons are gone
+  // users of screen readers have no other sign: the buttons are gone
   useEffect(() => announce(`${view.tool_name}: ${ending}`), [ending])
   return (
     <>
@@ -131,7 +134,7 @@ function Ending({ view, said = false }: EndingProps) {
   )
 }
 
-/** The call that has waited longest for a vote of mine: after one comes the next. */
+/** The call that has waited longest for a vote of this reviewer. */
 function Next({ after }: { readonly after: string }) {
   const { body } = useResource<ThreadList>(`review/threads?${WAITING}`)
   const next = body?.threads.find(({ thread_id }) => thread_id !== after)
@@ -148,5 +151,5 @@ function Next({ after }: { readonly after: string }) {
   )
 }
 
-/** Two, because this one may still be among them. */
+/** Two, because the current thread may still be among them. */
 const WAITING = 'status=pending_review&mine=true&limit=2'

@@ -12,7 +12,7 @@ interface PeopleProps {
   readonly thread: ThreadState
 }
 
-/** Whose approvals are needed, who has given one, who still can, and who is looking at it. */
+/** The reviewers: the approvals needed and given, who may still vote, and who holds a claim. */
 export function People({ view, thread }: PeopleProps) {
   const waits = view.status === 'pending_review'
   const names = new Map(view.votes.map(({ reviewer, name }) => [reviewer, name ?? reviewer]))
@@ -78,11 +78,11 @@ function comes({ kind, at, group }: Upcoming): string {
   return kind === 'reminder' ? `Reminder ${when}` : `Escalation to ${group} ${when}`
 }
 
-/** A claim keeps nobody from voting: it says that somebody is at it. */
+/** The claim, which shows that a reviewer is at work. Others may still vote. */
 function ClaimLine({ view, thread }: PeopleProps) {
   const { claim } = view
   const own = claim?.reviewer === me.value?.reviewer
-  // one button for all three, never disabled: it keeps the focus
+  // one button for all three cases, never disabled, so that it keeps the focus
   return (
     <p>
       {claim && `Claimed by ${own ? 'you' : (claim.name ?? claim.reviewer)} `}

@@ -10,7 +10,7 @@ const SAID = {
   request_changes: 'You asked for changes to',
 } as const
 
-/** Votes for the revision and the digest that are shown: if the agent has revised meanwhile, nothing is counted. */
+/** Votes for the shown revision and digest. If the agent has revised the call, the gateway refuses the vote. */
 export async function vote(thread: ThreadState, decision: VoteDecision): Promise<void> {
   const view = thread.view.value
   if (view === undefined || thread.next.value !== undefined) return
@@ -37,7 +37,7 @@ export function release(thread: ThreadState): Promise<void> {
   return act(thread, () => call('POST', `${thread.path}/release`))
 }
 
-/** Shows the sensitive values of a revision; the gateway records who asked. */
+/** Reveals the sensitive values of a revision; the gateway records who did it. */
 export async function reveal({ path, revealed, notice }: ThreadState, revision: number): Promise<void> {
   const answer = await call<Revealed>('POST', `${path}/reveal`, { body: { revision } })
   if (answer.ok) {
@@ -46,7 +46,7 @@ export async function reveal({ path, revealed, notice }: ThreadState, revision: 
   } else notice.value = { kind: 'refused', problem: answer.problem }
 }
 
-/** One act at a time; after whatever is not a plain success, the page reads again what is true. */
+/** Runs one act at a time. After anything but plain success, the page reads the thread again. */
 async function act(
   thread: ThreadState,
   ask: () => Promise<Outcome<ThreadView>>,
@@ -60,7 +60,7 @@ async function act(
   if (answer.ok) {
     thread.take(answer.body)
     if (done !== undefined) {
-      // what was written on a slow line meanwhile was not sent
+      // text typed while the request was on its way was not sent
       if (thread.comment.value === sent) thread.comment.value = ''
       thread.notice.value = { kind: 'done', text: done }
     }
@@ -72,7 +72,7 @@ async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void
   if (problem.status === 401) return
   if (!thread.left) await thread.load()
   const { tool_name, revision } = thread.view.value ?? {}
-  // perhaps while that was read
+  // the page may have been left during that read
   if (thread.left) return tellMissed(`${tool_name}, revision ${revision}`, problem)
   thread.notice.value =
     problem.status === 412

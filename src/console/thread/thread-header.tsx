@@ -7,7 +7,7 @@ import { HeadingLine } from '../text/heading-line.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import type { ThreadState } from './thread-state.ts'
 
-/** What the call does, by whom, and how long there is. Nothing here is the agent's own wording. */
+/** The heading, the agent and the time left. The wording is never the agent's own. */
 export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {
   return (
     <div class="top">

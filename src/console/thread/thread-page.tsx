@@ -21,7 +21,7 @@ import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from './thread-state.ts'
 import { createDeciding } from './deciding.ts'
 
-/** One call that an agent proposes: what would run, what the agent says about it, what policy says, and who decides. */
+/** One thread: the payload, the agent's claims, the assessment of policy, and the reviewers. */
 export function ThreadPage({ id }: { readonly id: string }) {
   const thread = useMemo(() => createThread(id), [id])
   const deciding = useMemo(() => createDeciding(thread), [thread])
@@ -74,7 +74,7 @@ export function ThreadPage({ id }: { readonly id: string }) {
   )
 }
 
-/** Reads the thread, and again whenever something happens to it, while it is open. */
+/** Reads the thread, and again after every change while it is open. */
 function useReading(thread: ThreadState, id: string): void {
   useEffect(() => {
     leaveFrom(id)
@@ -108,7 +108,7 @@ function Missing({ problem, retry }: MissingProps) {
   )
 }
 
-/** What changed stands at the top, and the key is pressed from anywhere. */
+/** Shows or hides the changes, and moves to the top, where they are. */
 function compare(thread: ThreadState): void {
   thread.toggleDiff()
   if (thread.diffFrom.value !== undefined) startReading()

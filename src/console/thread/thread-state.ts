@@ -5,7 +5,7 @@ import { me } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 
-/** What an act led to, when it is not simply what the page shows now. */
+/** The result of an act that the page does not show otherwise. */
 export type Notice =
   | { readonly kind: 'refused' | 'unknown'; readonly problem: Refusal }
   | { readonly kind: 'revised' }
@@ -14,8 +14,8 @@ export type Notice =
 export type ThreadState = ReturnType<typeof createThread>
 
 /**
- * One open thread. What is shown changes under nobody's hands: another revision waits beside the one that is shown until somebody looks at
- * it, and until then nothing can be approved.
+ * The state of one open thread. The shown revision stays until the reviewer asks for the newer one; until then approval
+ * is blocked.
  */
 export function createThread(id: string) {
   const view = signal<ThreadView | undefined>(undefined)
@@ -24,7 +24,7 @@ export function createThread(id: string) {
   let asked = 0
   const diffFrom = signal<number | undefined>(undefined)
 
-  /** Answers may overtake each other: what is older than what is here already is no news. */
+  /** Takes a view, unless a newer one is shown: answers may overtake each other. */
   function take(fetched: ThreadView): void {
     const shown = view.value
     if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
@@ -41,7 +41,7 @@ export function createThread(id: string) {
     diffFrom,
     notice: signal<Notice | undefined>(undefined),
     sending: signal(false),
-    /** Nobody looks at it any more. */
+    /** The page was left. */
     left: false,
     comment: draftOf(id),
     ...readingOf(view),
@@ -68,8 +68,8 @@ export function createThread(id: string) {
 }
 
 /**
- * The draft of a comment. It outlasts the page and the session, also when signing in leads over another site. `sessionStorage` is authoritative: an act
- * from an earlier visit, whose answer arrives late, compares with it.
+ * The draft of a comment. It outlasts the page and the session, even when sign-in leads over another site.
+ * `sessionStorage` is authoritative: a late answer to an act of an earlier visit compares with it.
  */
 function draftOf(id: string): { value: string } {
   const key = `${me.value?.reviewer} ${id}`
@@ -88,7 +88,7 @@ function draftOf(id: string): { value: string } {
   }
 }
 
-/** The revision that is shown, what was revealed of it, and what in it could deceive. */
+/** The shown revision, its revealed values, and its warnings. */
 function readingOf(view: { readonly value: ThreadView | undefined }) {
   const revealed = signal<Readonly<Record<number, Revealed>>>({})
   const acknowledged = signal('')
@@ -103,14 +103,14 @@ function readingOf(view: { readonly value: ThreadView | undefined }) {
     current,
     warnings,
     mustAcknowledge: computed(() => warnings.value.length > 0 && acknowledged.value !== mark.value),
-    /** Of these warnings of this revision: with others, or another revision, it must be said again. */
+    /** Acknowledges these warnings of this revision. Other warnings or another revision need a new acknowledgement. */
     acknowledge: (yes: boolean): void => {
       acknowledged.value = yes ? mark.value : ''
     },
   }
 }
 
-/** Whatever happens to a thread is evidence, so the number of its last record says how new a view is. */
+/** The number of the last evidence record. Every change is evidence, so it tells which view is newer. */
 const lastRecord = (view: ThreadView | undefined): number => view?.evidence.at(-1)?.number ?? 0
 
 export function revisionIn(view: ThreadView, number: number): ThreadRevision | undefined {

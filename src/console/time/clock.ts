@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals'
 
-/** The gateway's time, as well as we know it: this machine's clock, corrected by what answers say. */
+/** The estimated difference to the gateway's clock, from its answers, ms. */
 let skew = 0
 export const now = signal(Date.now())
 
 const TICK_MS = 1_000
-/** `Date` of an answer has whole seconds: less than this says nothing. */
+/** A smaller difference means nothing, ms: the `Date` of an answer has whole seconds. */
 const TRUST_MS = 2_000
 
 export function startClock(): void {

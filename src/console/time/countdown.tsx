@@ -1,7 +1,7 @@
 import { ago, countdown } from './elapsed.ts'
 import { now } from './clock.ts'
 
-/** What is left, ticking; the exact moment is its title. */
+/** The time left, ticking; its title is the exact moment. */
 export function Countdown({ deadline }: { readonly deadline: string }) {
   const { text, urgency } = countdown(Date.parse(deadline), now.value)
   return (

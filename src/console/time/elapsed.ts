@@ -12,7 +12,7 @@ export interface Countdown {
   readonly urgency: Urgency
 }
 
-/** What is left until `deadline`: seconds are shown when they count. */
+/** The time left until `deadline`, with seconds when they matter. */
 export function countdown(deadline: number, now: number): Countdown {
   const left = deadline - now
   if (left <= 0) return { text: 'time is up', urgency: 'over' }
@@ -36,7 +36,7 @@ export function span(ms: number): string {
 const two = (value: number): string => String(value).padStart(2, '0')
 const rest = (value: number, unit: string): string => (value === 0 ? '' : ` ${value} ${unit}`)
 
-/** A moment of the past; clocks differ, so the near future is now, too. */
+/** A moment of the past. Clocks differ, so the near future counts as now. */
 export function ago(then: number, now: number): string {
   const ms = now - then
   if (ms < 5 * SECOND) return 'just now'

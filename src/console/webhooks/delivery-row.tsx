@@ -10,7 +10,7 @@ interface RowProps {
   readonly act: Act
 }
 
-/** One delivery: what it tells of, what became of it, and what comes next. */
+/** One delivery: its event, its result, and its next step. */
 export function DeliveryRow({ delivery, act }: RowProps) {
   const { id, type, thread_id, created_at, state } = delivery
   const again = (): void => {

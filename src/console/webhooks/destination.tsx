@@ -27,7 +27,7 @@ const createDeliveries = () =>
     id: (one) => one.id,
   })
 
-/** One destination: how it fares, what can be done about it, and its deliveries, newest first. */
+/** One destination: its state, its actions, and its deliveries, newest first. */
 export function Destination({ id, state }: DestinationProps) {
   const path = `admin/webhooks/${encodeURIComponent(id)}` as const
   const { body: webhook, problem, load } = useResource<WebhookView>(path)

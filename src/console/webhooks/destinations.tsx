@@ -6,7 +6,7 @@ import { Ago } from '../time/countdown.tsx'
 import { useResource } from '../wire/resource.ts'
 import { useFollowing } from './following.ts'
 
-/** Every destination of the tenant, with how it fares. */
+/** All destinations of the tenant, with the state of each. */
 export function Destinations() {
   const tenant = me.value?.tenant ?? ''
   const { body, problem, load } = useResource<WebhookList>(`admin/webhooks?tenant=${tenant}`)

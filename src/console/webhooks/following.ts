@@ -1,10 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { listen } from '../wire/stream.ts'
 
-/** When a delivery that was just enqueued may have been made. Nobody asks for ever: that would keep a session alive. */
+/**
+ * Times after an act to look for the delivery, ms. They are few, because endless requests would keep a session alive.
+ */
 const LOOKS_MS = [700, 2_500, 8_000]
 
-/** Reads again after what makes deliveries, or may have before the page was opened: changes of threads, and what is done on the page, which calls the answer. */
+/**
+ * Reads again after changes of threads, and after acts of the page, which call the returned function. Both may make
+ * deliveries.
+ */
 export function useFollowing(load: () => Promise<void>): () => void {
   const latest = useRef(load)
   latest.current = load

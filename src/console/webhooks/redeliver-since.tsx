@@ -4,13 +4,13 @@ import { now } from '../time/clock.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** As a field for date and time wants it: of this place, to the minute. */
+/** The value of a field for date and time: local time, to the minute. */
 function localText(moment: number): string {
   const offset = new Date(moment).getTimezoneOffset() * 60_000
   return new Date(moment - offset).toISOString().slice(0, 16)
 }
 
-/** All that was given up, from a time on. */
+/** A form that retries all dead deliveries since a time. */
 export function RedeliverSince({ redeliver }: { readonly redeliver: (since: string) => void }) {
   const since = useSignal(localText(now.value - DAY_MS))
   return (

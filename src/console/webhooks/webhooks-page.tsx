@@ -9,7 +9,7 @@ interface WebhooksProps {
   readonly state: DeliveryState | undefined
 }
 
-/** Where decisions are sent, and what became of each delivery. */
+/** The destinations, and the result of each delivery. */
 export function WebhooksPage({ webhook, state }: WebhooksProps) {
   return (
     <>

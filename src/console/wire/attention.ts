@@ -1,12 +1,12 @@
-/** What only somebody who is there does. */
+/** Events that only a present person causes. */
 const SIGNS = ['keydown', 'pointerdown', 'click', 'input', 'wheel']
-/** What is asked so soon after one of them may follow from it. */
+/** Time after such an event in which a request may follow from it, ms. */
 const FOLLOWS_MS = 60_000
 
-/** Opening the page is a sign, too. */
+/** Opening the page counts as well. */
 let last = Date.now()
 
-/** Begins to look for signs that somebody is there. */
+/** Begins to watch for signs of a present person. */
 export function startAttention(page: EventTarget): void {
   const seen = (): void => {
     last = Date.now()
@@ -14,5 +14,5 @@ export function startAttention(page: EventTarget): void {
   for (const sign of SIGNS) page.addEventListener(sign, seen, true)
 }
 
-/** Whether what is asked now may be asked by a person. What the page asks by itself, after news of the stream, must not keep a session alive. */
+/** Whether a person may have caused the current request. Requests of the page itself must not keep a session alive. */
 export const isAttended = (): boolean => Date.now() - last < FOLLOWS_MS

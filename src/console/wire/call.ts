@@ -5,7 +5,7 @@ import { isAttended } from './attention.ts'
 import type { Address } from './path.ts'
 import { secretHeader } from './secret.ts'
 
-/** A refusal in the gateway's own words; two codes are ours, for answers that never came. */
+/** A refusal in the gateway's own words. Two codes are the console's own, for answers that did not arrive. */
 export type Refusal = Pick<Problem, 'title' | 'detail' | 'errors'> & {
   readonly status: number
   readonly code: string
@@ -16,31 +16,31 @@ export type Outcome<T> =
   | { readonly ok: false; readonly problem: Refusal; readonly body?: never }
 
 export interface Request {
-  /** A text is JSON already, and is sent to the letter. */
+  /** A text is JSON already, and is sent unchanged. */
   readonly body?: object | string
-  /** Sent as `If-Match`: the digest of what was looked at. */
+  /** Sent as `If-Match`: the digest of the shown revision. */
   readonly digest?: string
 }
 
 let signedOut = (): void => {}
 
-/** What to do when the session is gone, whatever was asked for. */
+/** Registers the act to run when any call finds the session ended. */
 export function onSignedOut(act: () => void): void {
   signedOut = act
 }
 
-/** How many sessions this page has seen begin. */
+/** The number of sessions that began on this page. */
 let sessions = 0
 
-/** What is asked from now on is asked in another session: that an earlier one has ended may be heard late, and says nothing of this one. */
+/** Begins another session. A late report that an earlier one ended does not concern it. */
 export function beginSession(): void {
   sessions += 1
 }
 
-/** After this no answer is expected any more: whoever waits would be kept from acting for ever. */
+/** Longest wait for an answer, ms. Without it, a lost answer would block further acts forever. */
 const PATIENCE_MS = 60_000
 
-/** One call of the gateway. Never throws: what went wrong is part of the answer. */
+/** Calls the gateway. Never throws: errors are part of the outcome. */
 export async function call<T>(method: 'GET', path: Address, request?: Request): Promise<Outcome<T>>
 export async function call<T>(method: 'POST', path: Address<'POST'>, request?: Request): Promise<Outcome<T>>
 export async function call<T>(
@@ -64,20 +64,17 @@ export async function call<T>(method: string, path: string, request: Request = {
   }
   learnTime(response.headers.get('date'))
   const body = (await response.json().catch(() => undefined)) as T | Refusal | undefined
-  // an answer that was cut off, or came from somewhere else, is no success
+  // an answer that broke off, or came from elsewhere, is no success
   const whole = body !== undefined || response.status === NO_CONTENT
   if (response.ok && whole) return { ok: true, body: body as T }
-  // a link that is spent ends no session
+  // a used link ends no session
   if (response.status === 401 && path !== 'review/session' && session === sessions) signedOut()
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
 
 export const get = <T>(path: Address): Promise<Outcome<T>> => call<T>('GET', path)
 
-/**
- * A picture from the gateway, which no `src` can ask for: no header goes along with it. Undefined when it did not
- * come.
- */
+/** Reads a picture from the gateway; a `src` cannot, because it sends no header. Undefined when it did not arrive. */
 export async function getBlob(path: Address): Promise<Blob | undefined> {
   try {
     const content = contentOf({}, !isAttended())
@@ -124,5 +121,5 @@ const unreadable = (status: number): Refusal => ({
   detail: `It has the status ${status}; something between here and the gateway may have answered instead.`,
 })
 
-/** Nobody knows whether it happened: look again before anything else. */
+/** Whether the act's outcome is unknown: read the state again before acting. */
 export const isUnknown = (problem?: Refusal): boolean => problem?.code === 'outcome_unknown'

@@ -6,8 +6,8 @@ export interface ServerEvent {
 }
 
 /**
- * The events of an answer. A page reads them itself, because the browser's own reader can send no header
- * (docs/signing-in.md). Comments, which keep the connection open, are none.
+ * Reads the events of an answer. The page does it itself, because the browser's own reader sends no header
+ * (docs/signing-in.md). Comments, which keep the connection open, are skipped.
  */
 export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reader = body.getReader()

@@ -6,11 +6,11 @@ import { listen } from './stream.ts'
 interface ProblemNoteProps {
   readonly problem: Refusal
   readonly retry?: () => void
-  /** Puts it away. */
+  /** Dismisses the note. */
   readonly seen?: () => void
 }
 
-/** A refusal, in its own words. What can be tried again is tried when the connection is back: the note would be wrong by then. */
+/** A refusal in its own words. It retries when the connection returns, because the note would be outdated. */
 export function ProblemNote({ problem, retry, seen }: ProblemNoteProps) {
   useEffect(() => retry && listen({ stale: retry }), [retry])
   return (

@@ -8,7 +8,10 @@ interface Read<T> {
   readonly problem?: Refusal
 }
 
-/** What an address answers, read when a page opens. What is there stays until the next answer comes; only the one that was asked for last counts. */
+/**
+ * The answer of an address, read when a page opens. The old answer stays until the next arrives; only the latest
+ * request counts.
+ */
 export function useResource<T>(path: Address) {
   const read = useSignal<Read<T>>({})
   const asked = useRef(0)

@@ -1,17 +1,17 @@
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
 /**
- * The half of the session that only pages of this origin know (docs/signing-in.md). The cookie is the other half: a
- * server on another port of this host gets it from the browser. This tab's storage is no other origin's.
+ * The half of the session that only pages of this origin know (docs/signing-in.md). The other half is the cookie, which
+ * browsers also send to servers on other ports of this host.
  */
 const KEY = 'secret'
 
-/** In memory, too: some browsers keep nothing. */
+/** A copy in memory, because some browsers store nothing. */
 let secret: string | undefined
 
 export const pageSecret = (): string | undefined => (secret ??= stored())
 
-/** On every request. */
+/** The header for every request. */
 export function secretHeader(): Record<string, string> {
   const known = pageSecret()
   return known === undefined ? {} : { [PAGE_SECRET]: known }
@@ -23,7 +23,7 @@ export function keepSecret(next: string | undefined): void {
     if (next === undefined) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, next)
   } catch {
-    // then it holds until the page is loaded again
+    // without storage the secret lasts until the page is reloaded
   }
 }
 

@@ -4,13 +4,13 @@ import { UNATTENDED } from '../../contract/unattended.ts'
 import { eventsIn, type ServerEvent } from './event-stream.ts'
 import { secretHeader } from './secret.ts'
 
-/** How fresh the page is: `live` by the stream, else asked for now and then. */
+/** How current the page is: `live` by the stream, otherwise by reading at intervals. */
 export type Link = 'live' | 'connecting' | 'lost'
 export const link = signal<Link>('connecting')
 
 export interface Listener {
   changed?(change: ThreadChange): void
-  /** Something may have been missed: read again. */
+  /** The page may have missed something: read again. */
   stale(): void
 }
 
@@ -19,7 +19,7 @@ const UNAUTHENTICATED = 401
 const listeners = new Set<Listener>()
 /** Ends the stream that is open or opening. */
 let source: AbortController | undefined
-/** The number of the last event that was seen: what came after it follows. */
+/** The number of the last event; the stream resumes after it. */
 let seen = ''
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -28,13 +28,13 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Whether this tab listens also while nobody looks at it: one tab does, which counts and notifies. */
+/** Whether this tab listens even while hidden. One tab does: it counts and notifies. */
 let keeps = false
 let lock: unknown
 
 /**
- * A browser has six connections to one place for all of its tabs, and acts need one: so tabs listen only while somebody looks at them, but for the one
- * that got the lock.
+ * Whether this tab listens. A browser shares six connections among all tabs of an origin, and acts need one. So tabs
+ * listen only while visible, except the tab with the lock.
  */
 const listens = (): boolean => keeps || !document.hidden
 
@@ -44,7 +44,7 @@ function look(): void {
 
 let restart: (() => void) | undefined
 
-/** Opens the stream, and keeps it open: while it is lost, everybody reads again at intervals. */
+/** Opens the stream and keeps it open. While it is lost, all listeners read again at intervals. */
 export function startStream(signedOut: () => void): void {
   stopStream()
   restart = window.ononline = () => startStream(signedOut)
@@ -70,9 +70,9 @@ function open(signedOut: () => void): void {
     clearTimeout(timer)
     timer = setTimeout(() => retry(signedOut), RETRY_MS)
   }
-  // something between here and the gateway may keep it from ever opening
+  // a proxy on the way may keep it from ever opening
   timer = setTimeout(lost, RETRY_MS)
-  // a machine that sleeps or leaves its network says so at once; its connections may take minutes to notice
+  // the browser reports a lost network at once; connections may take minutes to notice
   window.onoffline = lost
   const over = (): void => {
     mine.abort()
@@ -81,7 +81,7 @@ function open(signedOut: () => void): void {
   follow(mine.signal, signedOut).then(over, over)
 }
 
-/** Resolves, or rejects, when the stream has ended. */
+/** Follows the stream. Settles when it has ended. */
 async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> {
   const response = await fetch('/api/review/stream', {
     headers: { ...secretHeader(), [UNATTENDED]: '1', ...(seen !== '' && { 'last-event-id': seen }) },
@@ -103,14 +103,14 @@ async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> 
 
 function hear({ event, data }: ServerEvent, signedOut: () => void): void {
   if (event === 'signed_out') return signedOut()
-  // what happened before this, the page may have read too early
+  // the page may have read before earlier events happened
   if (event === 'hello' || event === 'reset') return everybodyReads()
   if (event !== 'thread') return
   const change = JSON.parse(data) as ThreadChange
   for (const listener of listeners) listener.changed?.(change)
 }
 
-/** Resumes by the last number that was seen. */
+/** Resumes after the last event number. */
 function retry(signedOut: () => void): void {
   everybodyReads()
   if (source?.signal.aborted) open(signedOut)
