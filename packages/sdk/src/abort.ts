@@ -8,8 +8,8 @@ interface Shared {
 const bySignal = new WeakMap<AbortSignal, Shared>()
 
 /**
- * Calls `listener` when the signal aborts, until the returned function is called. All calls that share a signal share one event listener: an agent has
- * one signal and many calls, and Node 20 warns of a leak at the eleventh listener.
+ * Calls `listener` when the signal aborts, until the returned function is called. Calls that share a signal share one
+ * event listener: an agent has one signal and many calls, and Node 20 warns at the eleventh listener.
  *
  * @param signal not aborted yet
  */
@@ -18,7 +18,7 @@ export function onAbort(signal: AbortSignal, listener: Listener): () => void {
   shared.listeners.add(listener)
   return () => {
     shared.listeners.delete(listener)
-    // a listener that stays would keep a signal of AbortSignal.timeout alive
+    // a remaining listener would keep a signal of AbortSignal.timeout alive
     if (shared.listeners.size > 0 || bySignal.get(signal) !== shared) return
     signal.removeEventListener('abort', shared.onSignal)
     bySignal.delete(signal)
@@ -43,8 +43,9 @@ export interface Deadline {
 }
 
 /**
- * Aborts after `ms`, or with the caller's signal. AbortSignal.any with AbortSignal.timeout is not enough, and neither is the signal of a fetch alone. When
- * Node collects garbage, it loses a timeout that only such a signal knows, and an abort while a body is read: the call would never end.
+ * Aborts after `ms`, or with the caller's signal. AbortSignal.any with AbortSignal.timeout is not enough, and neither
+ * is the signal of a fetch alone. Garbage collection in Node can lose such a timeout, and an abort while a body is
+ * read: the call would never end.
  */
 export function deadlineOf(ms: number, signal: AbortSignal | undefined): Deadline {
   const controller = new AbortController()
@@ -53,7 +54,7 @@ export function deadlineOf(ms: number, signal: AbortSignal | undefined): Deadlin
       once: true,
     })
   })
-  // the call may have ended before the deadline
+  // the call may end before the deadline
   over.catch(() => undefined)
   const abort = (): void => controller.abort(signal?.reason)
   const timer = setTimeout(() => controller.abort(new DOMException('no answer in time', 'TimeoutError')), ms)

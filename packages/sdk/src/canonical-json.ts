@@ -1,15 +1,18 @@
 import { messageOf, NotExecuted } from './errors.ts'
 import type { Json } from './types.ts'
 
-/** Deeper values are taken for cycles. The gateway takes far less (docs/limits.md, JSON_DEPTH). */
+/** The depth from which a value counts as a cycle. The gateway accepts far less (docs/limits.md, JSON_DEPTH). */
 const DEEPEST = 512
-/** One object in many places, as aliases of YAML make it, could unfold without end. The gateway takes far less (JSON_VALUES). */
+/**
+ * Most values: an object in many places, as from YAML aliases, could unfold without end. The gateway accepts far less
+ * (JSON_VALUES).
+ */
 const MOST_VALUES = 1_000_000
 
 /**
- * The RFC 8785 text: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints them.
+ * Returns the RFC 8785 text: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints them.
  *
- * @throws TypeError for a value that JSON cannot hold, with its place by RFC 6901: it must not be hashed as something else
+ * @throws TypeError for a value that JSON cannot hold, with its place by RFC 6901
  */
 export function canonicalJson(value: Json): string {
   return write(value, { path: [], values: 0 })
@@ -21,7 +24,7 @@ interface Place {
   values: number
 }
 
-/** `value` may be anything: callers in JavaScript ignore the types. */
+/** @param value anything: callers in JavaScript ignore the types */
 function write(value: unknown, place: Place): string {
   if (++place.values > MOST_VALUES) throw problem(`more than ${MOST_VALUES} values`)
   if (value === null || typeof value === 'boolean') return String(value)
@@ -38,7 +41,7 @@ function write(value: unknown, place: Place): string {
   return `{${members.map(([key, member]) => `${text(key, place)}:${below(member, key, place)}`).join(',')}}`
 }
 
-/** By index: `map` skips holes, and `[ , 1]` would be written as `[1]` or worse. */
+/** Reads items by index: `map` skips holes, and `[ , 1]` would become `[1]` or worse. */
 function itemsOf(list: readonly unknown[], place: Place): string[] {
   const items: string[] = []
   for (let i = 0; i < list.length; i++) {
@@ -70,15 +73,15 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Lowercase hex SHA-256, by Web Crypto. */
+/** Returns the lowercase hex SHA-256, by Web Crypto. */
 export async function sha256(input: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(input))
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /**
- * The action hash of the SDK: SHA-256 over the whole immutable envelope, not over the payload alone
- * (docs/agent-api.md, ActionHash). `nonce` makes two equal actions two different approvals.
+ * Returns the SDK's action hash: SHA-256 over the whole immutable envelope (docs/agent-api.md, ActionHash). `nonce`
+ * makes two equal actions two different approvals.
  */
 export function actionHash(
   action: { task_id: string; tool_name: string; payload: Payload } & Which,
@@ -86,16 +89,16 @@ export function actionHash(
   return sha256(canonicalJson({ v: 1, ...action }))
 }
 
-/** Tells equal actions apart. */
+/** Members that distinguish equal actions. */
 export interface Which {
   readonly nonce: string
-  /** How often this action was allowed and used before; absent for the first time. */
+  /** The number of earlier allowed and used runs of this action; absent for the first. */
   readonly again?: number
 }
 
 type Payload = { readonly [key: string]: Json }
 
-/** A deep-frozen copy: what was hashed and approved is what runs, whatever the caller does with its own object. */
+/** Returns a deep-frozen copy: the hashed and approved payload runs, even when the caller changes its own object. */
 export function frozenCopy<T extends Json>(value: T): T {
   const copy = JSON.parse(canonicalJson(value)) as T
   return freeze(copy)

@@ -13,7 +13,7 @@ import type {
 } from './types.ts'
 
 export interface CallOptions {
-  /** Ends the call when it aborts; the gateway may have acted on it all the same. */
+  /** Ends the call when it aborts. The gateway may still have acted on it. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -29,8 +29,9 @@ export interface WithdrawOptions extends CallOptions {
 }
 
 /**
- * The endpoints of the agent API, one method each. Every answer but the one that the contract promises is thrown as a `CountersignError`. A request
- * that cannot be sent, for example a body that is not JSON, throws JavaScript's own error.
+ * The endpoints of the agent API, one method each. Every answer that the contract does not promise becomes a
+ * `CountersignError`. A request that cannot be sent, for example a body that is not JSON, throws JavaScript's own
+ * error.
  */
 export interface Client {
   /** Proposes a call. A repetition with the same `idempotencyKey` gets the first answer. */
@@ -51,7 +52,7 @@ export interface Client {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** Timers end at 2^31 ms; more than a week is a mistake. */
+/** Most milliseconds: timers end at 2^31 ms, and more than a week is a mistake. */
 const LONGEST_TIMEOUT_MS = 7 * 24 * 3_600_000
 const LONGEST_WAIT_SECONDS = 55
 
@@ -98,10 +99,10 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Most names of one request. */
+/** Most tool names in one request. */
 const NAMES_AT_ONCE = 256
 
-/** Asks again for the contracts that one answer had no room for, until all have arrived. */
+/** Requests the contracts that did not fit into one answer, until all have arrived. */
 async function resolveAll(
   ask: (tools: readonly string[]) => Promise<ResolveResult>,
   asked: readonly string[],
@@ -112,14 +113,14 @@ async function resolveAll(
     const page = await ask(left.slice(0, NAMES_AT_ONCE))
     tools.push(...page.tools)
     unknown.push(...page.unknown)
-    // a gateway that answers nothing would be asked for ever
+    // an empty answer would repeat the request forever
     if (page.tools.length + page.unknown.length === 0) break
     left = [...(page.more ?? []), ...left.slice(NAMES_AT_ONCE)]
   }
   return { ...first, tools, unknown }
 }
 
-/** Leaves out undefined members. */
+/** The query without undefined members. */
 function queryOf(target: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(target).filter((member): member is [string, string] => member[1] !== undefined)
   return new URLSearchParams(given).toString()
@@ -149,7 +150,7 @@ function caller(options: ClientOptions) {
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      // redirects are refused here: with `error` some runtimes send nothing, and others hide the reason
+      // refuse redirects here: with `error` some runtimes send nothing, and others hide the reason
       redirect: 'manual',
       signal: deadline.signal,
       ...(json === undefined ? {} : { body: json }),
@@ -168,7 +169,7 @@ function caller(options: ClientOptions) {
   }
 }
 
-/** Refuses credentials: they would appear in error messages, and fetch does not take them. */
+/** The checked base address. It refuses credentials, which would appear in error messages and which fetch rejects. */
 function baseOf({ url }: ClientOptions): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const { protocol = '', username = '', password = '', search = '', hash = '' } = parsed ?? {}
@@ -177,7 +178,7 @@ function baseOf({ url }: ClientOptions): string {
   return url.trim().replace(/\/+$/, '')
 }
 
-/** Refuses what fits in no header: the error of fetch would show it. */
+/** The checked key. It refuses text that fits in no header, because fetch's error would show it. */
 function keyOf({ key }: ClientOptions): string {
   const trimmed = typeof key === 'string' ? key.trim() : ''
   if (!/^[!-~]+$/.test(trimmed))

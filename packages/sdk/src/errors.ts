@@ -1,11 +1,11 @@
-/** The gateway refused (`status` is set) or did not answer (`status` is undefined). Never a permission to execute. */
+/** The gateway refused (`status` is set) or did not answer (`status` is undefined). It never permits execution. */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
   /** HTTP status of the answer; undefined when there was no answer. */
   readonly status: number | undefined
   /**
-   * Stable code of the problem (docs/errors.md). `unreachable`: no complete answer arrived in time. `unreadable`: the answer is not one of the
-   * agent API, for example a proxy's.
+   * Stable code of the problem (docs/errors.md). `unreachable`: no complete answer arrived in time. `unreadable`: the
+   * answer is not from the agent API, but for example from a proxy.
    */
   readonly code: string
   /** The members that the gateway refuses, by RFC 6901. */
@@ -36,7 +36,7 @@ export interface ErrorFacts {
   readonly cause?: unknown
 }
 
-/** Why a call did not run. */
+/** The reason that a call did not run. */
 export type Outcome =
   | 'rejected'
   | 'changes_requested'
@@ -49,7 +49,7 @@ export type Outcome =
   | 'gateway_error'
   | 'unknown_status'
 
-/** The call did not run. `outcome` says why, `message` is fit for the model. */
+/** The call did not run. `outcome` is the reason, and `message` is fit for the model. */
 export class NotExecuted extends Error {
   override readonly name = 'NotExecuted'
   readonly outcome: Outcome
@@ -66,7 +66,10 @@ export class NotExecuted extends Error {
   }
 }
 
-/** The text that a model reads about its call that did not run. `countersign mcp`, `countersign hook` and the adapters use the same words. */
+/**
+ * The text for the model about a call that did not run. `countersign mcp`, `countersign hook` and the adapters share
+ * it.
+ */
 export function refusalText({ outcome, message, thread_id }: NotExecuted): string {
   if (outcome === 'timeout' && thread_id === undefined)
     return `Not executed: ${message}. Call the tool again with exactly the same arguments to go on.`
@@ -86,7 +89,10 @@ export function refusalFacts({ outcome, thread_id }: NotExecuted): { readonly [n
 
 const UNDECIDED: readonly Outcome[] = ['timeout', 'gateway_error']
 
-/** Whether the call has no known decision: the same call may come again, and resumes. An `aborted` call is withdrawn instead. */
+/**
+ * Whether the call has no known decision: the same call may come again and resume. An `aborted` call is withdrawn
+ * instead.
+ */
 export function isUndecided({ outcome }: NotExecuted): boolean {
   return UNDECIDED.includes(outcome)
 }

@@ -8,16 +8,16 @@ import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './
 import { type SchemaError, schemaErrors } from './schema-check.ts'
 import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
 
-/** One call of `guard` or `permit`, with all that it depends on. */
+/** One call of `guard` or `permit`, with its dependencies. */
 export interface Call {
   readonly client: Client
   readonly contracts: Map<string, ResolvedTool>
   readonly tool: string
   readonly taskId: string
   readonly callId: string
-  /** The gateway's answers to this call, also those that arrive after the caller gave up. */
+  /** The gateway's answers to this call, including those that arrive after the caller gave up. */
   readonly answers: Promise<Decision>[]
-  /** Others may know the id: another process, or this one before a restart. */
+  /** Another process, or this one before a restart, may know the id. */
   readonly comesAgain: boolean
   readonly usedAllows: UsedAllows
   readonly maxWaitMs: number
@@ -41,14 +41,15 @@ interface Step {
 
 export type Permitted = Action & { thread_id?: string }
 
-/** Allows of one id that others may have used before. A gateway that repeats more cannot tell old answers from new ones. */
+/** Most repeated allows of one id. A gateway that repeats more cannot distinguish old answers from new. */
 const MOST_REPLAYED = 1_000
 const POLL_SECONDS = 50
-/** A gateway that does not hold a poll is not asked more often. */
+/** Shortest time between two polls that the gateway does not hold. */
 const LEAST_POLL_MS = 1_000
 
 /**
- * Takes a call to the decision that lets it run: checks it against its contract, submits it, waits for people, redeems the proof.
+ * Takes a call to the decision that lets it run: checks it against its contract, submits it, waits for reviewers,
+ * redeems the proof.
  *
  * @throws NotExecuted for every other decision; other errors for answers of an unexpected shape
  */
@@ -72,7 +73,7 @@ async function checkLocally(call: Call, payload: Payload): Promise<void> {
   )
 }
 
-/** A contract from an earlier call may be out of date: before it refuses a payload, the gateway is asked for the current one. */
+/** The errors of the payload. A cached contract may be outdated, so the SDK reads the current one before it refuses. */
 async function errorsByContract(call: Call, payload: Payload): Promise<SchemaError[]> {
   const known = call.contracts.get(call.tool)
   if (known && errorsBy(known, payload)?.length === 0) return []
@@ -84,7 +85,7 @@ async function errorsByContract(call: Call, payload: Payload): Promise<SchemaErr
   return found
 }
 
-/** Undefined for a contract that is not a JSON Schema. */
+/** The errors by this contract; undefined when its schema is not a JSON Schema. */
 function errorsBy({ input_schema }: ResolvedTool, payload: Payload): SchemaError[] | undefined {
   try {
     return schemaErrors(payload as Json, input_schema)
@@ -107,9 +108,9 @@ async function actionOf(call: Call, payload: Payload, which: Which): Promise<Act
 }
 
 /**
- * Submits the call until it gets an answer of its own. An allow is for one run: a call that comes again under its id is judged again, by the limits and the
- * history of that moment. This process knows which allows it used; the gateway says which it gave before. Whether an earlier answer was lost or used, the
- * SDK cannot know: it rather counts a call twice than runs it twice.
+ * Submits the call until it gets an answer of its own. An allow is for one run: policy judges a repeated call again, by
+ * the limits and history of that moment. This process knows which allows it used, and the gateway marks repeated
+ * answers. An earlier answer may be lost or used: in doubt, the SDK counts a call twice rather than run it twice.
  */
 async function submit(call: Call, payload: Payload): Promise<Step> {
   const first = await actionOf(call, payload, { nonce: call.callId })
@@ -127,17 +128,21 @@ async function submit(call: Call, payload: Payload): Promise<Step> {
 
 interface Submitted {
   readonly decision: Decision
-  /** The gateway gave this answer before: to a lost request of ours, or to another process that knows the id. */
+  /** The gateway repeated this answer: it gave it before to a lost request, or to another process with the same id. */
   readonly replayed: boolean
 }
 
-/** Submits one action, as often as it takes. @throws NotExecuted */
+/**
+ * Submits one action, with retries.
+ *
+ * @throws NotExecuted
+ */
 async function submitOnce(call: Call, { payload, hash }: Action): Promise<Submitted> {
   const { tool, claims, signal, taskId } = call
   const request = { ...claims, tool_name: tool, payload, action_hash: hash }
   let replayed = false
   const onReplayed = (): void => void (replayed = true)
-  // without the signal: an answer that arrives after the caller gave up names the thread to withdraw
+  // without the signal: a late answer still names the thread to withdraw
   const once = async (): Promise<Decision> => {
     const answer = call.client.submit(taskId, request, { idempotencyKey: hash, onReplayed })
     call.answers.push(answer)
@@ -146,10 +151,14 @@ async function submitOnce(call: Call, { payload, hash }: Action): Promise<Submit
   return { decision: await withRetry(once, { signal }), replayed }
 }
 
-/** Waits for people when they have to decide. @throws NotExecuted when they do not in time, or `onPending` fails */
+/**
+ * Waits for reviewers when the call is held.
+ *
+ * @throws NotExecuted when they do not decide in time, or `onPending` fails
+ */
 async function waitForPeople(call: Call, first: Step): Promise<Step> {
   if (!isOpen(first.decision)) return first
-  // a monotonic clock: the machine's may be set
+  // a monotonic clock: the system's clock may be set
   const deadline = performance.now() + call.maxWaitMs
   const listener = first.decision.status === 'pending_review' ? call.onPending : undefined
   const notice = notifyPending(listener, first.decision, call.signal)
@@ -180,18 +189,18 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
   const thread_id = decision.thread_id
   const left = deadline - performance.now()
   if (thread_id === undefined) throw new NotExecuted('unknown_status', 'a pending decision without a thread')
-  // in this direction: NaN ends the wait
+  // in this direction, because NaN must end the wait
   if (!(left > 0))
     throw new NotExecuted('timeout', 'nobody decided in the time the agent may wait', { thread_id })
   const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
   const asked = performance.now()
   const context = contextOf(call, decision)
-  // people continue to decide while the gateway restarts
+  // reviewers continue to decide while the gateway restarts
   const patient = { ...context, until: deadline }
   const answer = await withRetry(() => call.client.poll({ thread_id }, { waitSeconds, ...context }), patient)
   if (answer.thread_id !== undefined && answer.thread_id !== thread_id)
     throw new NotExecuted('unknown_status', 'the decision is about another thread', { thread_id })
-  // an approval by people comes with a proof: an allow would run without one
+  // an approval carries a proof, but an allow would run without one
   if (answer.status === 'allow')
     throw new NotExecuted('unknown_status', 'allowed, where people were to decide', { thread_id })
   if (answer.status === 'pending_review') {
@@ -202,13 +211,13 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
 }
 
 /**
- * The time from one poll to the next, ms: what the gateway recommends (docs/agent-api.md, Decision), but no longer than it may hold a poll. A poll that was
- * held that long needs no pause after it.
+ * The time from one poll to the next, ms: the gateway's recommendation (docs/agent-api.md, Decision), but at most the
+ * time it may hold a poll. After a poll that was held that long, no pause is needed.
  *
  * @param waitSeconds how long the gateway may hold the poll
  */
 export function pollAfterMs({ recommended_poll_after_seconds: wish }: Decision, waitSeconds: number): number {
-  // the wire may break its types
+  // the JSON may break its type
   const seconds = typeof wish === 'number' && wish > 0 ? Math.min(wish, waitSeconds) : 0
   return Math.max(LEAST_POLL_MS, seconds * 1_000)
 }
@@ -240,7 +249,7 @@ async function revise(call: Call, action: Action, decision: Decision): Promise<A
   return next
 }
 
-/** @throws NotExecuted for what `revise` throws: the changes were not made */
+/** @throws NotExecuted when `revise` throws: the changes were not made */
 async function revisedPayload(call: Call, action: Action, decision: Decision): Promise<Payload | undefined> {
   const { thread_id, message = 'the reviewers asked for changes' } = decision
   try {
@@ -256,7 +265,7 @@ function refused(decision: Decision): NotExecuted {
   return new NotExecuted(known ? 'rejected' : 'unknown_status', message, { thread_id: decision.thread_id })
 }
 
-/** The gateway must be talking about this action and no other. */
+/** Checks that the gateway's decision is about this action. */
 function checkEcho({ taskId }: Call, decision: Decision, action: Action): void {
   if (decision.action_hash === action.hash && decision.task_id === taskId) return
   throw new NotExecuted('unknown_status', 'the decision is about another action', {
@@ -271,7 +280,10 @@ function contextOf({ signal }: Call, { thread_id }: Decision): RetryContext {
 const NO_PROOF =
   'approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it, or this agent gets none (signed_approvals: false)'
 
-/** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this task, thread and hash counts, and without a reason against it. */
+/**
+ * Redeems the proof immediately before the call runs. Only `valid: true` for this task, thread and hash counts, and
+ * only without a reason.
+ */
 async function redeem(call: Call, action: Action, decision: Decision): Promise<void> {
   const { approval_token, thread_id } = decision
   if (approval_token === undefined && call.unsignedApprovals) return
@@ -296,7 +308,7 @@ async function redeem(call: Call, action: Action, decision: Decision): Promise<v
     })
 }
 
-/** Whatever goes wrong before the call runs, also an answer of an unexpected shape, is one kind of error for the caller. */
+/** Turns every error before the run, even an unexpected answer, into one kind of error. */
 export function asNotExecuted(error: unknown): NotExecuted {
   return error instanceof NotExecuted
     ? error

@@ -8,30 +8,34 @@ import { checkAborted } from './retry.ts'
 import type { Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 import { withdrawIfAborted } from './withdraw.ts'
 
-/** What an agent runtime wraps around every governed tool (docs/agent-api.md). */
+/** The gate that an agent runtime puts before every governed tool (docs/agent-api.md). */
 export interface Gate {
-  /** The client of the same gateway, for what `guard` does not do. */
+  /** The client of the same gateway, for everything else. */
   readonly client: Client
   /**
-   * Runs `execute` only when the gateway allowed the call, or people approved it and its one-time proof was redeemed.
+   * Runs `execute` only when the gateway allowed the call, or reviewers approved it and its proof was redeemed.
    * Resolves the contract, checks the payload, hashes the immutable action, submits, waits, redeems, executes, reports.
    *
    * @param payload a plain JSON object, declared by a `type` or an `interface`. It is copied before the first request.
-   * @param execute gets the copy that was approved, deep-frozen. It is called once or not at all.
-   * @throws NotExecuted in every other case: rejected, changes requested, waited too long, unknown, or the gateway unreachable.
-   *   Errors of `execute` itself pass through. A NotExecuted of a nested guarded call becomes the cause of an Error, because this call ran.
+   * @param execute gets the approved copy, deep-frozen. It runs at most once.
+   * @throws NotExecuted in every other case: rejected, changes requested, timed out, unknown, or the gateway
+   *   unreachable. Errors of `execute` pass through. A nested NotExecuted becomes the cause of an Error, because the
+   *   outer call ran.
    */
   guard: Guard
   /**
-   * The same for runtimes that execute elsewhere, such as the hook of a coding agent: resolves with the approved payload when the call may run, once.
-   * The proof is redeemed by then. Reports nothing.
+   * The same for runtimes that execute elsewhere, such as the hook of a coding agent. Resolves with the approved
+   * payload when the call may run, once; the proof is redeemed by then. Reports nothing.
    *
    * @throws NotExecuted as guard does
    */
   permit(tool: string, payload: Payload, options?: GuardOptions<Payload>): Promise<Payload>
 }
 
-/** Two ways to say that a payload is JSON: TypeScript takes no `interface` for the first, and nothing generic for the second. */
+/**
+ * Two ways to declare a JSON payload: TypeScript accepts no `interface` for the first, and no generic type for the
+ * second.
+ */
 export interface Guard {
   <T, P extends Payload>(
     tool: string,
@@ -56,7 +60,7 @@ export function createGate(options: GateOptions): Gate {
   const contracts = new Map<string, ResolvedTool>()
   const clock = (): number => performance.now()
   const usedAllows = createUsedAllows(clock)
-  // with the first call: Workers have no randomness while they load a module
+  // with the first call: Workers have no randomness while a module loads
   let ownTask = gate.taskId
   const callOf = (tool: string, options: GuardOptions<Payload>): Call => ({
     client,
@@ -67,7 +71,7 @@ export function createGate(options: GateOptions): Gate {
     taskId: options.taskId ?? (ownTask ??= `task-${crypto.randomUUID()}`),
     callId: options.callId ?? crypto.randomUUID(),
     answers: [],
-    // only the caller's own ids can come again
+    // only ids of the caller can come again
     comesAgain: options.callId !== undefined,
     usedAllows: options.callId === undefined ? createUsedAllows(clock) : usedAllows,
     maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
@@ -75,7 +79,7 @@ export function createGate(options: GateOptions): Gate {
     claims: checkedCopy(claimsOf(options), 'what the call says of itself'),
     unsignedApprovals: gate.unsignedApprovals === true,
   })
-  // copies everything of the caller's before the first wait: later changes do not count
+  // copies the caller's objects before the first wait, so that later changes have no effect
   const guard = async <T>(
     tool: string,
     payload: Payload,
@@ -84,7 +88,7 @@ export function createGate(options: GateOptions): Gate {
   ): Promise<T> => {
     const call = callOf(tool, options)
     const permitted = await permit(call, checkedCopy(payload, 'the payload'))
-    // again, and last: no wait may lie between this check and the call
+    // again, as the last step: no wait may lie between this check and the call
     checkAborted({ signal: call.signal, thread_id: permitted.thread_id })
     return executeAndReport(call, permitted, () => execute(permitted.payload))
   }
@@ -96,7 +100,7 @@ export function createGate(options: GateOptions): Gate {
   }
 }
 
-/** Leaves out undefined members. */
+/** The claims without undefined members. */
 function claimsOf(guard: Claims): { readonly [key: string]: Json } {
   const { workflow_name, task_label, subject, preview, risk_level, summary, images } = guard
   const claims = { workflow_name, task_label, subject, preview, risk_level, summary, images }
@@ -105,7 +109,11 @@ function claimsOf(guard: Claims): { readonly [key: string]: Json } {
   )
 }
 
-/** Returns the action that may run now, and withdraws one that the caller gave up. @throws NotExecuted when no action may run */
+/**
+ * Returns the action that may run now, and withdraws a call that the caller gave up.
+ *
+ * @throws NotExecuted when no action may run
+ */
 async function permit(call: Call, payload: Payload): Promise<Permitted> {
   try {
     const permitted = await decide(call, payload)
@@ -118,7 +126,10 @@ async function permit(call: Call, payload: Payload): Promise<Permitted> {
   }
 }
 
-/** Executes the tool and reports what happened. The report is evidence, not permission: when it fails, the result still counts. */
+/**
+ * Executes the tool and reports the result. The report is evidence, not permission: when it fails, the result still
+ * counts.
+ */
 async function executeAndReport<T>(
   { client, tool, taskId }: Call,
   { thread_id }: Permitted,
@@ -134,7 +145,7 @@ async function executeAndReport<T>(
     return value
   } catch (error) {
     await report('tool.execution.failed', `${tool} failed`)
-    // of a nested guarded call: this one ran
+    // the refusal of a nested guarded call: the outer call ran
     if (error instanceof NotExecuted)
       throw new Error(`${tool} ran, and failed: ${error.message}`, { cause: error })
     throw error

@@ -1,15 +1,15 @@
 /**
- * Which allows this process has used. An allow has no proof, and the gateway repeats it for some minutes under the same id. A model that gives all of its
- * calls one id would run many and have one counted.
+ * The allows that this process has used. An allow has no proof, and the gateway repeats it for some minutes under the
+ * same id. Without this record, a model that reuses one id could run many calls and have one counted.
  */
 export interface UsedAllows {
-  /** The number of used allows of this action, as far back as the gateway could repeat them. */
+  /** The number of used allows of this action, within the time that the gateway could repeat them. */
   used(hash: string): number
-  /** Takes the allow after `before`; false when another call has taken it. */
+  /** Takes the allow after `before`; false when another call took it first. */
   use(hash: string, before: number): boolean
 }
 
-/** Longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS). */
+/** Time to keep an entry, ms: longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS). */
 const KEPT_MS = 15 * 60_000
 
 /** @param now ms of a monotonic clock */
@@ -22,7 +22,7 @@ export function createUsedAllows(now: () => number): UsedAllows {
     }
   }
   const keep = (hash: string, uses: number): void => {
-    // at the end, so that the oldest come first
+    // moved to the end, so that the oldest come first
     known.delete(hash)
     known.set(hash, { uses, at: now() })
   }
@@ -30,7 +30,7 @@ export function createUsedAllows(now: () => number): UsedAllows {
     used: (hash) => {
       forgetOldest()
       const uses = known.get(hash)?.uses ?? 0
-      // a repeated call may wait for people, and must find the same thread after that
+      // a repeated call may wait for reviewers, and must find the same thread afterwards
       if (uses > 0) keep(hash, uses)
       return uses
     },

@@ -5,25 +5,25 @@ export interface ClientOptions {
   readonly url: string
   /** Agent key `csk_...`: a server-side secret. */
   readonly key: string
-  /** Longest time one request may take beyond a wait that it asked for, ms. Default 10,000. */
+  /** Longest time for one request, beyond its own requested wait, ms. Default 10,000. */
   readonly timeoutMs?: number | undefined
-  /** In place of the global `fetch`: for tests, or a proxy. It gets the whole address as text. */
+  /** Replaces the global `fetch`: for tests, or a proxy. It gets the whole address as text. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
 export interface GateOptions extends ClientOptions {
-  /** Groups the calls of one piece of work. Default: a new random task for each gate. */
+  /** Groups calls into a task. Default: a new random task for each gate. */
   readonly taskId?: string | undefined
-  /** Longest time to wait for people, ms. Default 15 minutes. */
+  /** Longest time to wait for reviewers, ms. Default 15 minutes. */
   readonly maxWaitMs?: number | undefined
   /**
-   * Set only for an agent whose directory entry says `signed_approvals: false`: its approvals carry no proof. With signed approvals it
-   * would run a call whose proof another reader of the same thread holds.
+   * Set only for an agent whose directory entry says `signed_approvals: false`: its approvals carry no proof. With
+   * signed approvals, the SDK would run a call whose proof another reader of the thread holds.
    */
   readonly unsignedApprovals?: boolean | undefined
 }
 
-/** What the agent says of the call, for those who review it. */
+/** The agent's claims about the call, for its reviewers. */
 export type Claims = Readonly<
   Pick<
     DecisionRequest,
@@ -32,23 +32,26 @@ export type Claims = Readonly<
 >
 
 export interface GuardOptions<P extends object> extends Claims {
-  /** In place of the gate's own. */
+  /** Replaces the gate's own. */
   readonly taskId?: string | undefined
-  /** In place of the gate's own. */
+  /** Replaces the gate's own. */
   readonly maxWaitMs?: number | undefined
   /**
-   * The runtime's own id of this call. Default: a new random id. For 24 hours, the same id with the same task, tool, payload and claims is the same call: after a
-   * timeout or a restart it resumes its thread, and people are not asked twice. A call that ran has no proof for a second run. What policy allows at once is judged
-   * again each time. With `unsignedApprovals`, what people approved runs again. A call that `revise` changed does not resume.
+   * The runtime's own id of this call. Default: a new random id. For 24 hours, the same id, task, tool, payload and
+   * claims are the same call: after a timeout or a restart it resumes its thread. A call that ran has no proof for a
+   * second run. Policy judges a call that it allows again each time. With `unsignedApprovals`, an approved call runs
+   * again. A call that `revise` changed does not resume.
    */
   readonly callId?: string | undefined
   /**
-   * Gives the call up, at any moment before it runs: the gate withdraws it, and a repetition asks people anew. The reason of `AbortSignal.timeout` only ends the
-   * wait, as `maxWaitMs` does.
+   * Gives the call up, at any moment before it runs: the gate withdraws it, and a repeated call is reviewed anew. The
+   * reason of `AbortSignal.timeout` only ends the wait, as `maxWaitMs` does.
    */
   readonly signal?: AbortSignal | undefined
-  /** Called once, when people have to decide. The gate does not wait for it; when it fails, at once or later, the call ends. */
+  /**
+   * Called once, when the call is held. The gate does not wait for it. When it fails, at once or later, the call ends.
+   */
   readonly onPending?: (decision: Decision) => unknown
-  /** Answers a request for changes with a new payload for the same thread. Undefined gives up, and so does an error. */
+  /** Answers a request for changes with a new payload for the same thread. Undefined or an error gives up. */
   readonly revise?: (feedback: string, payload: P) => Promise<P | undefined> | P | undefined
 }

@@ -2,17 +2,21 @@ import { onAbort } from './abort.ts'
 import { messageOf, NotExecuted } from './errors.ts'
 import type { Decision } from './types.ts'
 
-/** The caller's `onPending` was called, and may still be busy. */
+/** A running call of the caller's `onPending`. */
 export interface PendingNotice {
   /** Aborts with the caller's signal, and when `onPending` fails. */
   readonly signal: AbortSignal
-  /** @throws NotExecuted when `onPending` has failed: nobody knows that the call waits */
+  /** @throws NotExecuted when `onPending` has failed: its audience does not know that the call waits */
   readonly check: () => void
-  /** The wait is over: a later failure is of no interest. */
+  /** Ends the wait; later failures are ignored. */
   readonly end: () => void
 }
 
-/** Calls `onPending` with a copy, and does not wait for it. @throws NotExecuted when it fails at once */
+/**
+ * Calls `onPending` with a copy, and does not wait for it.
+ *
+ * @throws NotExecuted when it fails at once
+ */
 export function notifyPending(
   onPending: ((decision: Decision) => unknown) | undefined,
   decision: Decision,

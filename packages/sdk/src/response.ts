@@ -1,20 +1,21 @@
 import { type Complaint, CountersignError, type ErrorFacts } from './errors.ts'
 
-/** The only answer that a call takes for an answer. */
+/** The expected answer of a call. */
 export interface Expected {
   readonly status: number
   readonly fits: (answer: Readonly<Record<string, unknown>>) => boolean
 }
 
-/** Far more than the contracts of all tools. Counted after decompression: a short body can unpack to a huge one. */
+/** Most bytes after decompression, far more than the contracts of all tools: a short body can unpack to a huge one. */
 const LARGEST_BYTES = 32 * 1024 * 1024
-/** Keys and tokens: a proxy that explains a refusal may repeat them, and messages go to logs and models. */
+/** Keys and proofs: a proxy's refusal may repeat them, and messages reach logs and models. */
 const SECRET = /\bcs[krt]_[\w-]{40,}/g
 
 /**
  * Reads an answer to its end.
  *
- * @throws CountersignError for a refusal, and for anything that is not an answer of the agent API; the error of `fetch` when the answer breaks off
+ * @throws CountersignError for a refusal, and for any answer not from the agent API; the error of `fetch` when the
+ *   answer breaks off
  */
 export async function readAnswer<T>(response: Response, expected: Expected): Promise<T> {
   const text = await textOf(response)
@@ -25,7 +26,7 @@ export async function readAnswer<T>(response: Response, expected: Expected): Pro
 }
 
 async function textOf(response: Response): Promise<string> {
-  // not every fetch has streams
+  // some implementations of fetch have no streams
   if (!response.body) return response.text()
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
@@ -77,7 +78,7 @@ function isComplaint(one: unknown): one is Complaint {
   return typeof pointer === 'string' && typeof message === 'string'
 }
 
-/** Seconds. A date, or anything else, is ignored. */
+/** The seconds in `Retry-After`; a date, or anything else, is ignored. */
 function retryAfterOf({ headers }: Response): { readonly retryAfter?: number } {
   const asked = headers.get('retry-after') ?? ''
   return /^\d{1,9}$/.test(asked) ? { retryAfter: Number(asked) } : {}

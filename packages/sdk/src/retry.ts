@@ -2,27 +2,28 @@ import { onAbort } from './abort.ts'
 import { CountersignError, messageOf, NotExecuted, type Outcome } from './errors.ts'
 
 const TRIES = 4
-/** 502 and 504 are what a proxy answers while an instance starts or ends. */
+/** Retried statuses. Proxies answer 502 and 504 while an instance starts or ends. */
 const RETRIED = [429, 502, 503, 504]
 const FIRST_PAUSE_MS = 100
 /** The longest pause without `Retry-After`. */
 const LONGEST_OWN_PAUSE_MS = 5_000
-/** The longest pause that a gateway can ask for. */
+/** The longest pause that a gateway can request. */
 const LONGEST_PAUSE_MS = 30_000
-/** The shortest pause after a few failures, whatever a gateway asks for: no tight loop. */
+/** The shortest pause after a few failures, whatever the gateway requests: no tight loop. */
 const LEAST_PAUSE_MS = 1_000
 
-/** What a retried call belongs to, and how long it is retried. */
+/** The call that is retried, and how long. */
 export interface RetryContext {
   readonly signal?: AbortSignal | undefined
   readonly thread_id?: string | undefined
   readonly tries?: number
-  /** Retries until this time of `performance.now()`, in place of a number of tries. */
+  /** Retries until this time of `performance.now()`, instead of a number of tries. */
   readonly until?: number
 }
 
 /**
- * Retries a missing answer, and an answer that promises a better one. Every call is safe to repeat: a second redemption only reads `used`.
+ * Retries when an answer is missing, or promises a better one. Every call is safe to repeat: a second redemption only
+ * reads `used`.
  *
  * @throws NotExecuted
  */
@@ -48,7 +49,7 @@ function leftOf({ until = Infinity }: RetryContext): number {
   return until - performance.now()
 }
 
-/** The agent must change the call itself: the payload breaks the contract, is not JSON that the gateway takes, or is too large. */
+/** Codes of errors in the call itself: the payload breaks the contract, is not acceptable JSON, or is too large. */
 const OF_THE_CALL = ['invalid_policy_input', 'invalid_json', 'body_too_large']
 
 function outcomeOf(error: unknown): Outcome {
@@ -56,7 +57,7 @@ function outcomeOf(error: unknown): Outcome {
   return isInvalid ? 'invalid_payload' : 'gateway_error'
 }
 
-/** The message with the members that are wrong, so that a model can correct them. */
+/** The message with the faulty members, so that a model can correct them. */
 function detailsOf(error: unknown): string {
   const complaints = error instanceof CountersignError ? error.errors : []
   const places = complaints.map(({ pointer, message }) => `${pointer} ${message}`)
@@ -74,17 +75,25 @@ function pauseOf(error: unknown, made: number): number {
   return Math.min(Math.max(asked * 1_000, Math.min(own, LEAST_PAUSE_MS)), LONGEST_PAUSE_MS)
 }
 
-/** @throws NotExecuted as soon as the caller gives up */
+/**
+ * Waits.
+ *
+ * @throws NotExecuted as soon as the caller gives up
+ */
 export async function pause(ms: number, context: RetryContext): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>((resolve) => {
-    // timers drop fractions of a millisecond, and may fire one early: a wait for a deadline would end just before it
+    // timers drop fractions of a millisecond and may fire one early, just before the deadline
     timer = setTimeout(resolve, Math.ceil(ms) + 1)
   })
   await orAborted(over, context).finally(() => clearTimeout(timer))
 }
 
-/** Waits for `work`, however long it takes, unless the caller gives up first. @throws NotExecuted then */
+/**
+ * Waits for `work` without a limit, unless the caller gives up.
+ *
+ * @throws NotExecuted then
+ */
 export async function orAborted<T>(work: Promise<T>, { signal, thread_id }: RetryContext): Promise<T> {
   if (signal === undefined) return work
   let forget: (() => void) | undefined
@@ -96,19 +105,26 @@ export async function orAborted<T>(work: Promise<T>, { signal, thread_id }: Retr
   return Promise.race([work, aborted]).finally(forget)
 }
 
-/** Stops a call whose caller gave up, however late that was. @throws NotExecuted */
+/**
+ * Ends a call whose caller gave up.
+ *
+ * @throws NotExecuted
+ */
 export function checkAborted({ signal, thread_id }: RetryContext): void {
   if (signal?.aborted) throw gaveUp(signal.reason, thread_id)
 }
 
-/** A timeout ends the wait: the same call may come again and resumes. Any other reason ends the call. */
+/**
+ * The error for a caller that gave up. After a timeout the same call may come again and resume; any other reason ends
+ * it.
+ */
 function gaveUp(cause: unknown, thread_id: string | undefined): NotExecuted {
   if (isTimeout(cause))
     return new NotExecuted('timeout', 'the caller waited long enough', { thread_id, cause })
   return new NotExecuted('aborted', 'the caller gave up', { thread_id, cause })
 }
 
-/** The name of the reason of `AbortSignal.timeout`, and of frameworks that limit the time of a tool. */
+/** Whether the reason is a timeout, by the name that `AbortSignal.timeout` and frameworks with time limits use. */
 function isTimeout(cause: unknown): boolean {
   const name = typeof cause === 'object' && cause !== null ? (cause as { name?: unknown }).name : undefined
   return typeof name === 'string' && name.endsWith('TimeoutError')

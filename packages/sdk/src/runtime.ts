@@ -1,4 +1,4 @@
-/** `@countersign/sdk/runtime`: what hooks, proxies and adapters of further frameworks need beside the gate. */
+/** `@countersign/sdk/runtime`: parts for hooks, proxies and adapters of further frameworks. */
 import { canonicalJson, sha256 } from './canonical-json.ts'
 import type { Json } from './types.ts'
 
@@ -8,15 +8,16 @@ export { orAborted, type RetryContext, withRetry } from './retry.ts'
 export { withdrawLeft } from './withdraw.ts'
 
 /**
- * Matches a call with an earlier, undecided one. A model whose call was not decided in time calls again with the same arguments, as its refusal asks it to; people
- * must not be asked twice. Each id serves one call at a time; simultaneous calls are different calls.
+ * Matches a call with an earlier, undecided one. After a timeout, the refusal asks the model to repeat the call with
+ * the same arguments, and reviewers must not see it twice. Each id serves one call at a time; simultaneous calls are
+ * different calls.
  */
 export interface CallIds {
   /**
    * Returns the id of an equal, unfinished call, or a new one.
    *
-   * @param call everything that makes calls equal: the gateway takes an id again only for a call with the same claims
-   * @param own the runtime's id of this call: preferred among unfinished ids, and used when there is none
+   * @param call everything that makes calls equal: the gateway accepts an id again only with the same claims
+   * @param own the runtime's id of this call: preferred among unfinished ids, and used when there is no such id
    */
   take(call: Json, own?: string): Promise<CallId>
 }
@@ -29,7 +30,7 @@ export interface CallId {
   hold(thread: string | undefined): void
   /** The call is not decided: the next equal call resumes it. */
   leave(): void
-  /** The call is decided, or the caller does not want it any more. */
+  /** The call is decided, or the caller no longer wants it. */
   end(): void
 }
 
@@ -38,12 +39,12 @@ export interface KeptCalls {
   take(key: string): string | undefined
   threadOf(key: string, id: string): string | undefined
   hold(key: string, id: string, thread?: string): void
-  /** Whether it is kept. */
+  /** Returns whether the call is kept. */
   leave(key: string, id: string, thread?: string): boolean
   end(key: string, id: string): void
 }
 
-/** Beyond it the oldest are forgotten, and people are asked again. */
+/** Most unfinished calls; beyond it the oldest are forgotten, and reviewers see them again. */
 const MOST_UNFINISHED = 1_000
 
 interface Left {
@@ -51,7 +52,7 @@ interface Left {
   readonly thread: string | undefined
 }
 
-/** @param kept in memory only, when it is absent or cannot keep a call */
+/** @param kept absent, or unable to keep a call: memory only */
 export function createCallIds(kept?: KeptCalls): CallIds {
   const unfinished = new Map<string, Left[]>()
   let count = 0

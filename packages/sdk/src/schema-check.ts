@@ -3,7 +3,7 @@ import type { Json } from './types.ts'
 
 /** One value that breaks the schema. */
 export interface SchemaError {
-  /** RFC 6901. */
+  /** The place of the value, by RFC 6901. */
   readonly pointer: string
   readonly message: string
 }
@@ -12,8 +12,8 @@ type Schema = Record<string, unknown>
 type Check = (value: Json, schema: Schema, pointer: string) => SchemaError[]
 
 /**
- * Checks arguments against a tool's input_schema before a round trip (docs/agent-api.md, step 3). It knows the keywords that contracts use most; the gateway
- * checks all of them.
+ * Checks arguments against a tool's input_schema before a round trip (docs/agent-api.md, step 3). It knows the most
+ * common keywords; the gateway checks all of them.
  */
 export function schemaErrors(value: Json, schema: Schema | boolean, pointer = ''): SchemaError[] {
   if (typeof schema === 'boolean') return []
@@ -41,7 +41,7 @@ function isOf(value: Json, type: string): boolean {
 
 function checkEnum(value: Json, schema: Schema, pointer: string): SchemaError[] {
   const allowed = 'const' in schema ? [schema['const'] as Json] : (schema['enum'] as Json[] | undefined)
-  // compared without the order of members: a copied payload has another order than the contract
+  // compared without the order of members, which may differ between a copied payload and the contract
   if (allowed === undefined || allowed.some((one) => canonicalJson(one) === canonicalJson(value))) return []
   return [{ pointer, message: `must be one of ${allowed.map((one) => JSON.stringify(one)).join(', ')}` }]
 }

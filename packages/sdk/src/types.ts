@@ -3,7 +3,10 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 /** The arguments of a tool. */
 export type Payload = { readonly [key: string]: Json }
-/** `T` where it is JSON, with `never` in the places of what is not: functions, dates, maps, `undefined`. Takes an `interface`, which `Json` does not. */
+/**
+ * `T` where it is JSON, with `never` for other parts: functions, dates, maps, `undefined`. Accepts an `interface`,
+ * which `Json` does not.
+ */
 export type JsonOf<T> = T extends Json
   ? T
   : T extends ((...args: never[]) => unknown) | { toJSON(): unknown }
@@ -11,7 +14,7 @@ export type JsonOf<T> = T extends Json
     : T extends object
       ? { readonly [Member in keyof T]: JsonOf<T[Member]> }
       : never
-/** The same for the arguments of a tool, which are no list. */
+/** The same for the arguments of a tool, which are never a list. */
 export type JsonObjectOf<T> = T extends readonly unknown[] ? never : JsonOf<T>
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 
@@ -76,13 +79,13 @@ export interface ResolvedTool {
   input_schema: Record<string, unknown>
   risk: RiskLevel
   revision: string
-  /** Which tool of which MCP server the contract is for. */
+  /** The MCP server and tool that the contract describes. */
   source?: { server: string; name: string; digest?: string }
 }
 
 export interface ResolveResult {
   tools: ResolvedTool[]
   unknown: string[]
-  /** Tools whose contracts are left out of one answer; `resolve` of the client asks for them. */
+  /** Tools whose contracts did not fit into the answer; `resolve` of the client requests them. */
   more?: string[]
 }

@@ -1,6 +1,9 @@
-/** A decision as a webhook tells of it. The body was verified; the names are those of the gateway's OpenAPI document, `WebhookBody`. */
+/**
+ * The message of a webhook. The body was verified; the names are those of `WebhookBody` in the gateway's OpenAPI
+ * document.
+ */
 export interface WebhookMessage {
-  /** The same on every try of one delivery: what you have seen before, do not do again. */
+  /** The same on every try of one delivery. Use it to ignore repeated deliveries. */
   readonly id: string
   readonly type: string
   /** When it happened, RFC 3339. */
@@ -16,13 +19,13 @@ export interface WebhookMessage {
   readonly task_label?: string
   readonly revision?: number
   readonly risk?: string
-  /** Of the thread, from 1: deliveries may come in another order. */
+  /** The number within the thread, from 1: deliveries may arrive in another order. */
   readonly sequence?: number
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
 export interface VerifyOptions {
-  /** How old, or how far ahead of our clock, a delivery may be, in seconds. Default 300. */
+  /** Greatest age of a delivery, and greatest lead over our clock, in seconds. Default 300. */
   readonly toleranceSeconds?: number
   /** Seconds since 1970. */
   readonly now?: number
@@ -31,23 +34,23 @@ export interface VerifyOptions {
 /** Headers of a request: those of fetch, or Node's `request.headers` or `request.headersDistinct`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The delivery does not come from the holder of the secret, or not now: do nothing with it, and answer 400. */
+/** The delivery is not from the holder of the secret, or not current: ignore it, and answer 400. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused'
 }
 
 const TOLERANCE_SECONDS = 300
 const PREFIX = 'whsec_'
-/** Of 24 bytes at least, as Standard Webhooks wants it. */
+/** At least 24 bytes, as Standard Webhooks requires. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
 
 /**
- * Verifies a delivery: `X-Guard-Signature` over the raw body, and `webhook-signature` over id, time and body, so that an old delivery cannot be
- * played again. During a rotation give both secrets.
+ * Verifies a delivery: `X-Guard-Signature` over the raw body, and `webhook-signature` over id, time and body, against
+ * replays. During a rotation pass both secrets.
  *
  * @param secrets `whsec_...`, as the gateway printed it
- * @param body the raw body, exactly as it came
- * @throws WebhookRefused; TypeError for a secret that is none, and for a body that somebody has parsed
+ * @param body the raw body, unchanged
+ * @throws WebhookRefused; TypeError for an invalid secret, and for a body that was parsed already
  */
 export async function verifyWebhook(
   secrets: string | readonly string[],
@@ -58,7 +61,7 @@ export async function verifyWebhook(
   const bytes = bytesOfBody(body)
   const read = (name: string): string => headerOf(headers, name)
   const [id, seconds] = [read('webhook-id'), read('webhook-timestamp')]
-  // so, and not the other way round: a tolerance that is no number allows nothing
+  // in this direction: a tolerance that is not a number must allow nothing
   if (!/^\d{1,12}$/.test(seconds) || !(Math.abs(now - Number(seconds)) <= toleranceSeconds))
     throw new WebhookRefused('the delivery is too old, or from the future')
   const given = [read('x-guard-signature'), optional(headers, 'x-guard-signature-previous')]
@@ -93,7 +96,10 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** A framework that has parsed the body has lost what was signed: that is no forgery, and nothing to answer 400 for. */
+/**
+ * The bytes of the body. A parsed body has lost the signed bytes: that is an error of the receiver, not a forgery to
+ * answer with 400.
+ */
 function bytesOfBody(body: string | Uint8Array): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body)
   if (ArrayBuffer.isView(body)) return body
@@ -113,7 +119,7 @@ function optional(headers: WebhookHeaders, name: string): string {
   return more.length === 0 ? value : ''
 }
 
-/** Of this realm's fetch or of another one: frameworks bring their own. */
+/** Whether these are Headers, of this realm's fetch or another's: frameworks bring their own. */
 const isHeaders = (headers: WebhookHeaders): headers is Headers => typeof headers['get'] === 'function'
 
 async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
@@ -124,7 +130,7 @@ async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, message as Uint8Array<ArrayBuffer>))
 }
 
-/** As long for a wrong one as for a right one. */
+/** Compares in the same time for wrong and right signatures. */
 function isEqual(given: string, expected: string): boolean {
   let difference = given.length ^ expected.length
   for (let i = 0; i < expected.length; i++) difference |= given.charCodeAt(i) ^ expected.charCodeAt(i)
@@ -132,7 +138,7 @@ function isEqual(given: string, expected: string): boolean {
 }
 
 function bytesOf(secret: string): Uint8Array {
-  // one that is empty, as of a variable that nobody has set, is a key that everybody has
+  // an empty secret, as from an unset variable, would be known to everyone
   if (!SECRET.test(secret)) throw new TypeError('a secret is `whsec_` and base64')
   try {
     return Uint8Array.from(atob(secret.slice(PREFIX.length)), (char) => char.charCodeAt(0))

@@ -1,4 +1,4 @@
-/** `@countersign/sdk/ai-sdk`: tools of the Vercel AI SDK that run only as far as the gateway lets them. Imports nothing of the AI SDK. */
+/** `@countersign/sdk/ai-sdk`: tools of the Vercel AI SDK behind the gateway. Imports nothing of the AI SDK. */
 import type { Gate } from '../gate.ts'
 import {
   type AdapterOptions,
@@ -11,16 +11,18 @@ import {
 
 export type { AdapterOptions, ToolCall } from './guarded-call.ts'
 
-/** A tool of the AI SDK, as far as we have to know it. */
+/** The members of an AI SDK tool that the adapter uses. */
 export interface AiSdkTool {
   readonly execute?: ((...args: never[]) => unknown) | undefined
 }
 
 /**
- * The same tools, each `execute` behind `gate.guard`: it gets a frozen copy of what was approved, which is the input after the AI SDK has parsed it. The gateway's
- * name of a tool is its key, with `prefix` in front. What does not run is a `tool-error` whose `error` is a NotExecuted; the model reads its message.
+ * Returns the same tools, each `execute` behind `gate.guard`. `execute` gets a frozen copy of the approved payload,
+ * which is the input after the AI SDK parsed it. The gateway's name of a tool is its key, after `prefix`. A call that
+ * does not run becomes a `tool-error` whose `error` is a NotExecuted; the model reads its message.
  *
- * @throws TypeError for a tool without `execute`: what runs in a browser or at the provider cannot be held. Leave it out, and know that nobody decides about it.
+ * @throws TypeError for a tool without `execute`: a tool that runs in a browser or at the provider cannot be held. Pass
+ *   it unwrapped, and remember that it bypasses review.
  */
 export function guardTools<Tools extends Readonly<Record<string, AiSdkTool>>>(
   gate: Gate,
@@ -31,7 +33,7 @@ export function guardTools<Tools extends Readonly<Record<string, AiSdkTool>>>(
   return Object.fromEntries(behind) as Tools
 }
 
-/** What the AI SDK says to `execute` of the call. */
+/** The AI SDK's second argument of `execute`. */
 interface Told {
   readonly toolCallId?: string
   readonly abortSignal?: AbortSignal | undefined
@@ -60,24 +62,26 @@ function guardTool(gate: Gate, name: string, tool: AiSdkTool, options: AdapterOp
   return withMembers(tool, { execute: isAsyncGeneratorFunction(execute) ? streaming : answering })
 }
 
-/** As the AI SDK takes it: what is iterable at once is a stream, and a promise of such is not. */
+/** Reads a result as the AI SDK does: an iterable is a stream, and a promise of one is not. */
 async function given(result: unknown): Promise<Given> {
   if (isAsyncIterable(result)) return { kind: 'stream', stream: result }
   return { kind: 'value', value: await result }
 }
 
-/** @throws NotExecuted, which the AI SDK makes a `tool-error` of */
+/** @throws NotExecuted, which the AI SDK turns into a `tool-error` */
 function executed(outcome: Outcome): Given {
   if (outcome.kind === 'refused') throw outcome.refusal
   return outcome
 }
 
-/** Only such a function is known to stream before it is called, and a promise of a stream would be its output. */
+/**
+ * Only such a function is known to stream before it is called. A promise of a stream would become the output itself.
+ */
 function isAsyncGeneratorFunction(execute: Execute): boolean {
   return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
 }
 
-/** What the AI SDK takes for the output of a stream. */
+/** The last item, which the AI SDK takes for the output of a stream. */
 async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
   let last: unknown
   for await (const part of stream) last = part

@@ -6,18 +6,21 @@ import { type CallId, type CallIds, createCallIds } from '../runtime.ts'
 import type { Payload } from '../types.ts'
 import { withdrawLeft } from '../withdraw.ts'
 
-/** What holds for every call of the tools that are wrapped with it. */
+/** Options for all calls of the wrapped tools. */
 export interface AdapterOptions extends Pick<
   GuardOptions<Payload>,
   'taskId' | 'maxWaitMs' | 'onPending' | 'workflow_name' | 'task_label'
 > {
-  /** Stands in front of every name of a tool: the framework's `transfer` is the bundle's `ledger.transfer`. */
+  /** Prefix of every name: with `ledger.`, the framework's `transfer` is the bundle's `ledger.transfer`. */
   readonly prefix?: string | undefined
-  /** Told of each call that did not run; `message` is what the model reads. It is waited for, and what it throws takes the place of that. */
+  /**
+   * Receives each call that did not run; `message` is the text for the model. The adapter waits for it, and an error of
+   * its own replaces the refusal.
+   */
   readonly onNotExecuted?: (refusal: NotExecuted, call: ToolCall) => unknown
 }
 
-/** One call of a tool, as the framework tells of it. */
+/** One call of a tool, with the framework's names. */
 export interface ToolCall {
   /** The framework's name of the tool. */
   readonly tool: string
@@ -25,30 +28,32 @@ export interface ToolCall {
   readonly callId: string | undefined
 }
 
-/** What is asked about: the input as the framework's own parsing left it. */
+/** The proposed call, with its input after the framework's own parsing. */
 export interface Asked extends ToolCall {
   readonly input: unknown
   readonly signal: AbortSignal | undefined
 }
 
-/** What became of a call. A stream is under way: the call is done, and reported, when it ends. */
+/** The outcome of a call. A stream is still open: the call is done, and reported, when it ends. */
 export type Outcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
   | { readonly kind: 'refused'; readonly refusal: NotExecuted }
 
-/** What a tool gave: never a refusal of its own. */
+/** The result of a tool that ran. */
 export type Given = Exclude<Outcome, { readonly kind: 'refused' }>
 
 type Execute = (approved: Payload) => Promise<Given> | Given
 
-/** By gate, because tools are often wrapped anew for each request, and the model calls again in a later one. */
+/**
+ * Unfinished calls by gate: tools are often wrapped anew for each request, and the model repeats a call in a later one.
+ */
 const unfinished = new WeakMap<Gate, CallIds>()
 
 /**
- * Runs `execute` as far as `gate.guard` lets it, and resolves as soon as it gave a value or a stream.
+ * Runs `execute` when `gate.guard` lets it. Resolves with its value or stream.
  *
- * @throws what `execute` throws, as `guard` does: a NotExecuted of its own is the cause of another error
+ * @throws the errors of `execute`, as `guard` does: a nested NotExecuted becomes the cause of another error
  */
 export function guardedCall(
   gate: Gate,
@@ -104,7 +109,7 @@ async function guardedToItsEnd(
   }
 }
 
-/** @throws NotExecuted for what is no object of JSON */
+/** @throws NotExecuted for anything but a JSON object */
 function payloadOf(input: unknown): Payload {
   const payload = checkedCopy(input as Payload, 'the input')
   if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload
@@ -119,15 +124,18 @@ function callIdOf(
 ): Promise<CallId> {
   const ids = unfinished.get(gate) ?? createCallIds()
   unfinished.set(gate, ids)
-  // the gateway refuses an id of which something else is said now
+  // the gateway refuses an id that is reused with other claims
   const own = isId(callId) ? [callId, workflow_name, task_label].join('\n') : undefined
   return ids.take({ ...action, taskId, workflow_name, task_label }, own).catch((cause: unknown) => {
-    // an input that only just fits is nested too deeply as a member of its call
+    // an input that just fits is nested too deeply as a member of its call
     throw new NotExecuted('invalid_payload', `the call is not JSON: ${messageOf(cause)}`, { cause })
   })
 }
 
-/** Some models leave it empty: such calls are not all the same. One that cannot be hashed would never come through, and nor would what goes on with it. */
+/**
+ * Whether the id can be used. Some models leave it empty, which must not join different calls. A malformed text cannot
+ * be hashed.
+ */
 function isId(callId: string | undefined): callId is string {
   return callId !== undefined && callId !== '' && callId.isWellFormed()
 }
@@ -146,7 +154,7 @@ function end(): End {
   return { reached, reach, fail }
 }
 
-/** The stream itself, whose end is the end of the call: its reader sees it after the gateway has heard of it. */
+/** Relays the stream. Its end ends the call, and the gateway learns of it before the reader does. */
 async function* relayed(
   stream: AsyncIterable<unknown>,
   ended: End,
@@ -163,7 +171,7 @@ async function* relayed(
   }
 }
 
-/** The same object with other members: what a framework keeps in symbols, getters and prototypes stays. */
+/** A copy of the object with other members. It keeps symbols, getters and the prototype, which frameworks use. */
 export function withMembers<T extends object>(original: T, members: object): T {
   const descriptors = {
     ...Object.getOwnPropertyDescriptors(original),

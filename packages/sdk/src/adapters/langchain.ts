@@ -1,4 +1,4 @@
-/** `@countersign/sdk/langchain`: tools of LangChain that run only as far as the gateway lets them. Imports nothing of LangChain. */
+/** `@countersign/sdk/langchain`: tools of LangChain behind the gateway. Imports nothing of LangChain. */
 import { type NotExecuted, refusalFacts } from '../errors.ts'
 import type { Gate } from '../gate.ts'
 import type { Payload } from '../types.ts'
@@ -6,18 +6,20 @@ import { type AdapterOptions, type Given, guardedCall, isAsyncIterable } from '.
 
 export type { AdapterOptions, ToolCall } from './guarded-call.ts'
 
-/** A tool of LangChain, as far as we have to know it. */
+/** The members of a LangChain tool that the adapter uses. */
 export interface LangChainTool {
   readonly name: string
   readonly invoke: (...args: never[]) => unknown
 }
 
 /**
- * The same tool, behind `gate.guard`: it gets a frozen copy of what was approved, which is the input after LangChain has parsed it. The gateway's name of the tool is
- * its own, with `prefix` in front. For what does not run, the model reads why in a ToolMessage with status `error`, whose artifact has outcome and thread; who
- * invokes the tool without a tool call gets the NotExecuted.
+ * Returns the same tool behind `gate.guard`. It gets a frozen copy of the approved payload, which is the input after
+ * LangChain parsed it. The gateway's name of the tool is its own, after `prefix`. A refusal reaches the model as a
+ * ToolMessage with status `error`, whose artifact has outcome and thread. A caller that invokes the tool without a tool
+ * call gets the NotExecuted.
  *
- * @throws TypeError for what is no StructuredTool: what runs at the provider, or is a Runnable only, cannot be held, and nor can what has an `invoke` of its own
+ * @throws TypeError for anything but a StructuredTool: tools at the provider, plain Runnables and tools with their own
+ *   `invoke` cannot be held
  */
 export function guardTool<Tool extends LangChainTool>(
   gate: Gate,
@@ -47,7 +49,7 @@ export function guardTool<Tool extends LangChainTool>(
     const own = ownCall(input, config)
     const answer: unknown = await invoke.call(this, own.input, own.config)
     const refusal = refusals.get(own.call)
-    // LangChain has made the message, whose class we do not import
+    // LangChain creates the message, whose class the adapter does not import
     if (refusal !== undefined && isObject(answer))
       Object.assign(answer, { status: 'error', artifact: refusalFacts(refusal) })
     return answer
@@ -56,7 +58,10 @@ export function guardTool<Tool extends LangChainTool>(
   return Object.create(tool, Object.getOwnPropertyDescriptors(members)) as Tool
 }
 
-/** What stands in the place of LangChain's `invoke` may do all the work, and never come to `_call`. StructuredTool is the class that says where it is from. */
+/**
+ * Whether the tool has LangChain's own `invoke`: another one might never reach `_call`. The class StructuredTool
+ * identifies it.
+ */
 function isInvokedByLangChain(tool: object): boolean {
   let owner: object | null = tool
   while (owner !== null && !Object.hasOwn(owner, 'invoke'))
@@ -66,7 +71,7 @@ function isInvokedByLangChain(tool: object): boolean {
 
 interface Config {
   readonly signal?: AbortSignal
-  /** The call of the model that LangChain put here before it parsed. */
+  /** The model's call, which LangChain stores here before it parses. */
   readonly toolCall?: unknown
 }
 
@@ -76,14 +81,14 @@ interface Known {
   readonly responseFormat?: unknown
 }
 
-/** A tool that takes a text has `input` for its only argument, as the model sees it, too. */
+/** The payload. A tool that takes a text has `input` as its only argument, which is also what the model sees. */
 function shapeOf(input: unknown): { payload: unknown; inputOf: (approved: Payload) => unknown } {
   if (input === undefined) return { payload: {}, inputOf: () => undefined }
   if (typeof input === 'string') return { payload: { input }, inputOf: (approved) => approved['input'] }
   return { payload: input, inputOf: (approved) => approved }
 }
 
-/** As LangChain takes it: what has a `next` is a stream. */
+/** Reads a result as LangChain does: an object with `next` is a stream. */
 function given(value: unknown): Given {
   const streams = isAsyncIterable(value) && 'next' in value && typeof value.next === 'function'
   return streams ? { kind: 'stream', stream: value } : { kind: 'value', value }
@@ -101,7 +106,7 @@ function idOf(config: Config | undefined): string | undefined {
   return isObject(call) && 'id' in call && typeof call.id === 'string' ? call.id : undefined
 }
 
-/** The call as an object of this invocation's own, which `_call` finds in its config: the same call may be invoked twice. */
+/** A separate object for this call, which `_call` finds in its config: the same call may be invoked twice. */
 function ownCall(input: unknown, config: Config | undefined) {
   if (isObject(input) && 'type' in input && input.type === 'tool_call') {
     const call = { ...input }

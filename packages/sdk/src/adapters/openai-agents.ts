@@ -1,15 +1,18 @@
-/** `@countersign/sdk/openai-agents`: function tools of the OpenAI Agents SDK that run only as far as the gateway lets them. Imports nothing of that SDK. */
+/**
+ * `@countersign/sdk/openai-agents`: function tools of the OpenAI Agents SDK behind the gateway. Imports nothing of that
+ * SDK.
+ */
 import type { Gate } from '../gate.ts'
 import { type AdapterOptions, guardedCall, withMembers } from './guarded-call.ts'
 
 export type { AdapterOptions, ToolCall } from './guarded-call.ts'
 
-/** What Zod and others are, whose output is what `execute` gets. */
+/** The schema type of Zod and others, whose output `execute` gets. */
 export interface StandardSchema<Output> {
   readonly '~standard': { readonly types?: { readonly output: Output } | undefined }
 }
 
-/** What `tool()` of the SDK takes, as far as we have to know it. */
+/** The members of the options of `tool()` that the adapter uses. */
 export interface FunctionToolOptions<Parameters, Input> {
   readonly name?: string | undefined
   readonly parameters: Parameters
@@ -17,17 +20,21 @@ export interface FunctionToolOptions<Parameters, Input> {
   readonly execute: (input: Input, ...more: never[]) => unknown
 }
 
-/** A JSON Schema, by which nothing is parsed. Its members stand here so that TypeScript does not take `'object'` for any text. */
+/**
+ * A JSON Schema, which does not parse. Its members are listed so that TypeScript does not take `'object'` for any text.
+ */
 export interface JsonSchema {
   readonly type: 'object'
   readonly additionalProperties: boolean
 }
 
 /**
- * What is given to `tool()`, with `execute` behind `gate.guard`: it gets a frozen copy of what was approved, which is the input after the SDK has parsed it. The
- * gateway's name of the tool is its `name`, as it is written, with `prefix` in front. For what does not run, the model reads why as the tool's output.
+ * Returns the options for `tool()` with `execute` behind `gate.guard`. `execute` gets a frozen copy of the approved
+ * payload, which is the input after the SDK parsed it. The gateway's name of the tool is its `name`, unchanged, after
+ * `prefix`. A refusal reaches the model as the tool's output.
  *
- * @throws TypeError for what has no `execute`: what runs at the provider, and a finished tool, which would parse again what was approved
+ * @throws TypeError for options without `execute`: a tool at the provider, or a finished tool, which would parse the
+ *   approved payload again
  */
 export function guardTool<Input, Options extends object>(
   gate: Gate,
@@ -58,16 +65,16 @@ export function guardTool<Options extends { readonly name?: string | undefined }
     const outcome = await guardedCall(gate, asked, run, options)
     if (outcome.kind === 'value') return outcome.value
     if (outcome.kind === 'stream') return outcome.stream
-    // a text would not be what the tool promises: its own errorFunction knows what is
+    // a text would break the promised output; the tool's own errorFunction can build a valid one
     if (outputSchema !== undefined) throw outcome.refusal
     return outcome.refusal.message
   }
-  // tool() calls a tool without a name by that of its function
+  // tool() names a nameless tool after its function
   Object.defineProperty(behind, 'name', { value: execute.name })
   return withMembers<Options>(tool, { execute: behind })
 }
 
-/** What the SDK says to `execute` of the call. */
+/** The SDK's details of a call. */
 interface Details {
   readonly toolCall?: { readonly callId?: string }
   readonly signal?: AbortSignal
