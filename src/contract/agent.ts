@@ -188,7 +188,7 @@ export const WithdrawalRequest = Type.Object(
 )
 export type WithdrawalRequest = Static<typeof WithdrawalRequest>
 
-/** Both identifiers are strings that stand once; what is not ours in form is simply not found. */
+/** Each identifier is a string that appears once. The gateway reports an id of another form as not found. */
 export const PollQuery = Type.Object(
   {
     thread_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: '^[!-~]+$' })),

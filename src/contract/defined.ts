@@ -1,4 +1,4 @@
-/** `object` without its undefined members: how optional fields are left out under exactOptionalPropertyTypes. */
+/** Returns `object` without its undefined members, for optional fields under exactOptionalPropertyTypes. */
 export function defined<T extends object>(object: T): Defined<T> {
   const result: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(object)) if (value !== undefined) result[key] = value

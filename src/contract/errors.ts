@@ -1,4 +1,7 @@
-/** The one error table: stable code, HTTP status, title (RFC 9457). docs/errors.md is tested against it in both directions. */
+/**
+ * The table of all errors: stable code, HTTP status, title (RFC 9457). A test compares it with docs/errors.md in both
+ * directions.
+ */
 export const ERRORS = {
   invalid_json: { status: 400, title: 'The body is not acceptable JSON' },
   invalid_request: { status: 400, title: 'The request does not fit the contract' },
@@ -41,7 +44,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One place in a body, as an RFC 6901 JSON Pointer, and what is wrong there. */
+/** One place in a body, as an RFC 6901 JSON Pointer, and the error there. */
 export interface FieldError {
   readonly pointer: string
   readonly message: string
@@ -51,9 +54,9 @@ export interface ProblemExtra {
   readonly errors?: readonly FieldError[]
   /** Seconds after which a retry makes sense (`Retry-After`). */
   readonly retryAfter?: number
-  /** The budget that is spent (docs/limits.md). */
+  /** The exhausted budget (docs/limits.md). */
   readonly budget?: string
-  /** Private: for the log, never for the answer. */
+  /** Private: for the log, never for the response. */
   readonly cause?: unknown
 }
 

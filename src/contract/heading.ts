@@ -1,7 +1,7 @@
-/** What a call does, in one line, on the wire. Loaded only to generate schemas/openapi.json. */
+/** The heading on the wire. Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 
-/** What a call does, in one line: the heading of a thread, and its row in every list. */
+/** The heading of a thread: the call in one line, which is also its row in every list. */
 export const HeadingView = Type.Object(
   {
     line: Type.String({

@@ -2,11 +2,11 @@
 export const LIMITS = {
   /** Largest request body in bytes (413 above it). Configurable. */
   BODY_BYTES: 256 * 1024,
-  /** What approvals/validate may have beyond that, around a payload that was accepted. */
+  /** Extra bytes for approvals/validate, which wraps a payload that was accepted. */
   PROOF_BYTES: 4 * 1024,
   /** Longest target of a request: path and query. */
   TARGET_CHARS: 8_192,
-  /** Most requests of one connection that wait for the one in front of them. */
+  /** Most requests of one connection that wait for an earlier one. */
   PIPELINED: 100,
   /** Deepest nesting of a JSON body. */
   JSON_DEPTH: 64,
@@ -19,7 +19,10 @@ export const LIMITS = {
   IMAGES: 16,
   SUMMARY_LINES: 100,
   TOOL_NAMES: 256,
-  /** Contracts in one answer of tools/resolve, as JSON: the answer names the tools that are left. One contract is always given. */
+  /**
+   * Bytes of contracts in one answer of tools/resolve, as JSON. The answer has at least one contract, and names the
+   * tools left out.
+   */
   RESOLVED_BYTES: 256 * 1024,
   TASK_ID_CHARS: 128,
   TOOL_NAME_CHARS: 128,
@@ -27,7 +30,7 @@ export const LIMITS = {
   REVISION_ID_CHARS: 128,
   IDEMPOTENCY_KEY_CHARS: 255,
   COMMENT_CHARS: 4_000,
-  /** Why an agent withdraws a call. */
+  /** Longest reason for a withdrawal. */
   WITHDRAWAL_REASON_CHARS: 500,
   /** Most comments of one thread (409 above it). */
   COMMENTS: 200,
@@ -36,40 +39,40 @@ export const LIMITS = {
   /** Largest image that the console shows, in bytes, and its longest side in pixels. */
   IMAGE_BYTES: 512 * 1024,
   IMAGE_SIDE_PIXELS: 4_096,
-  /** A claim ends by itself. */
+  /** Time after which a claim ends. */
   CLAIM_MS: 15 * 60_000,
-  /** What a link signs in with: nobody vouches for it yet. */
+  /** Largest body of a sign-in, which comes from an unknown sender. */
   SIGN_IN_BYTES: 4_096,
-  /** A one-time sign-in link. */
+  /** Lifetime of a one-time sign-in link. */
   LINK_MS: 10 * 60_000,
-  /** What single sign-on ends with, until the tab that began it has signed in. */
+  /** Time for the tab that began single sign-on to complete the sign-in. */
   HAND_OVER_MS: 60_000,
-  /** A session ends when nothing is asked for so long, and in the end whatever happens. Both configurable. */
+  /** A session ends after this time without a request, and after its longest time in any case. Both configurable. */
   SESSION_IDLE_MS: 30 * 60_000,
   SESSION_MS: 8 * 60 * 60_000,
-  /** Attempts to sign in by links that are none, and by single sign-on, per instance. */
+  /** Attempts to sign in with invalid links, and by single sign-on, per instance. */
   SIGN_INS_PER_MINUTE: 120,
   /** Most revisions of one thread (409 above it). */
   REVISIONS: 20,
   /** Longest `Prefer: wait`, in seconds. */
   WAIT_SECONDS: 55,
-  /** Open streams of changes, on one instance: of one reviewer, and in all. */
+  /** Open streams of changes on one instance: for each reviewer, and in total. */
   STREAMS_PER_REVIEWER: 16,
   STREAMS: 2_000,
   /** Webhooks of one tenant. */
   WEBHOOKS: 20,
-  /** Agents and tools of one tenant that were ever frozen; the tenant as a whole can always be. */
+  /** Agents and tools of one tenant that were ever frozen. The tenant as a whole can always be frozen. */
   FREEZES: 1_000,
   FREEZE_REASON_CHARS: 500,
   PAGE_ITEMS: 100,
   EVIDENCE_PAGE_ITEMS: 10_000,
-  /** A stored answer is replayed for a repeated Idempotency-Key this long; a stored allow for a shorter time. */
+  /** Time in which a stored answer is replayed for a repeated Idempotency-Key; shorter for a stored allow. */
   IDEMPOTENCY_MS: 24 * 60 * 60_000,
   IDEMPOTENT_ALLOW_MS: 10 * 60_000,
   /** Lifetime of an approval token unless the agent's directory entry says otherwise. */
   TOKEN_TTL_MS: 10 * 60_000,
-  /** A used or expired token is remembered this long, so that `used` and `expired` can be told from `invalid`. */
+  /** Time to remember a used or expired token, to distinguish `used` and `expired` from `invalid`. */
   TOKEN_RETENTION_MS: 7 * 24 * 60 * 60_000,
-  /** A store call that has not ended by then is answered 503. Configurable. */
+  /** Time after which an unfinished store call is answered 503. Configurable. */
   STORE_DEADLINE_MS: 2_000,
 } as const

@@ -2,15 +2,15 @@ import type { FieldError } from './errors.ts'
 import type { JsonValue } from './json.ts'
 import { LIMITS } from './limits.ts'
 
-/** Where a text is: the names and indexes that lead to it. */
+/** The path to a text: names and indexes. */
 export type TextPlace = readonly (string | number)[]
 
-/** Whether a text has more bytes than a text may have without a contract that permits it. */
+/** Whether a text has more bytes than are allowed without a contract that permits it. */
 export function isLong(text: string): boolean {
   return text.length * 3 > LIMITS.STRING_BYTES && Buffer.byteLength(text) > LIMITS.STRING_BYTES
 }
 
-/** The places of all long texts of a document that came through the strict scan, which bounds its depth. */
+/** The places of all long texts of a document that passed the strict scan, which bounds its depth. */
 export function longTextsIn(value: JsonValue | undefined): readonly TextPlace[] {
   const found: TextPlace[] = []
   collect(value, [], found)
@@ -33,10 +33,10 @@ function collect(value: JsonValue | undefined, here: (string | number)[], found:
   }
 }
 
-/** Names of fields may be long, too. */
+/** Longest pointer in an error: names of fields may be long, too. */
 const POINTER_CHARS = 512
 
-/** Why a long text is refused, and where. */
+/** The error for a long text, with its place. */
 export function longTextError(place: TextPlace): FieldError {
   const steps = place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`)
   return { pointer: steps.join('').slice(0, POINTER_CHARS), message: TOO_LONG }
@@ -44,7 +44,7 @@ export function longTextError(place: TextPlace): FieldError {
 
 const TOO_LONG = `must have at most ${LIMITS.STRING_BYTES} bytes: no contract names a larger \`maxLength\` for it`
 
-/** What is wrong with a document for which no contract is known. */
+/** The errors of a document without a known contract. */
 export function longTextErrors(value: JsonValue | undefined): readonly FieldError[] {
   return longTextsIn(value).map(longTextError)
 }

@@ -1,4 +1,4 @@
-/** The schemas of the OpenAPI document: each stands there once, by its name, and others refer to it. */
+/** The schemas of the OpenAPI document. Each appears once by its name, and others refer to it. */
 import { Type, type TSchema } from 'typebox'
 import * as admin from './admin.ts'
 import * as agent from './agent.ts'
@@ -22,7 +22,7 @@ const Problem = Type.Object({
   ),
 })
 
-/** A schema, or a part of one, as it is written. */
+/** A schema, or a part of one, in its written form. */
 type Written = Readonly<Record<string, unknown>>
 
 const WHOLE = JSON.parse(
@@ -52,7 +52,7 @@ function withoutDescription(schema: Written): string {
 
 export const referTo = (name: string): Written => ({ $ref: `#/components/schemas/${name}` })
 
-/** The same, with a reference wherever what is said is what a named schema says. A description of its own stays beside it. */
+/** The same value, with a reference wherever a part equals a named schema. The part keeps a description of its own. */
 function referring(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(referring)
   if (value === null || typeof value !== 'object') return value

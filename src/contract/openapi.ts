@@ -188,7 +188,7 @@ function contentOf(answer: Answer): object {
   return { content: { [media]: { schema: { description } } } }
 }
 
-/** What a destination is sent (docs/webhooks.md). */
+/** The webhook of a message to a destination (docs/webhooks.md). */
 function webhookObject(id: string, body: string, summary: string): object {
   return {
     operationId: id,
@@ -207,7 +207,7 @@ function webhookObject(id: string, body: string, summary: string): object {
   }
 }
 
-/** Of a body that is not strict JSON, is too large, or is something else. */
+/** Statuses for a body that is not strict JSON, is too large, or has another type. */
 const OF_BODIES = [400, 413, 415]
 
 const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
@@ -221,8 +221,9 @@ const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
 }
 
 /**
- * Statuses of an operation: what its access, method and query bring, and its own. A body is read where none is asked for, too. A session's cookie is refused when a
- * foreign page sends it, and every caller has a share of the queue.
+ * The statuses of an operation: those of its access, method and query, and its own. The gateway reads a body even where
+ * none is expected. It refuses a session's cookie on requests of foreign pages, and every caller has a share of the
+ * queue.
  */
 export function refusalsOf({
   method,
@@ -236,7 +237,7 @@ export function refusalsOf({
   return [...new Set([...OF_CALLERS[access], ...bodies, ...queries, ...refusals])].sort((a, b) => a - b)
 }
 
-/** Of requests that never arrive whole, and of mistakes of ours: whatever was asked. */
+/** Statuses that every request can get: incomplete requests, and our own errors. */
 const OF_ANY_REQUEST = [408, 417, 431, 500]
 
 function problemsOf(operation: Operation): Record<string, object> {

@@ -4,36 +4,37 @@
  * Start: operations/agent.ts, then errors.ts.
  */
 /**
- * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md, clients, admission and traces derive from it; a handler for
- * every entry or it does not compile (src/http/handler.ts).
+ * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md, clients,
+ * admission and traces derive from it. Without a handler for every entry the code does not compile
+ * (src/http/handler.ts).
  */
 import type { ComponentName, Components } from './components.ts'
 
 export interface Operation {
   readonly method: Method
-  /** Parameters stand in braces. */
+  /** Parameters are in braces. */
   readonly path: `/${string}`
   readonly access: Access
   /** The lane of the queue in front of the gateway (src/http/admission/kind.ts); `people` when absent. */
   readonly admission?: RequestKind | 'none'
-  /** What the work is called in traces; without it the request has no span. */
+  /** The span's name in traces; without it the request has no span. */
   readonly span?: Work
   readonly summary: string
   readonly query?: ComponentName
   readonly body?: ComponentName
-  /** The call may come without it. */
+  /** The body may be missing. */
   readonly bodyIsOptional?: true
   /** Longest body; the bound of the gateway when absent. */
   readonly bodyBytes?: number
-  /** The handler judges body and query itself: neither is refused for its form. */
+  /** The handler checks body and query itself; the gateway accepts any form. */
   readonly lenient?: boolean
   readonly headers?: readonly RequestHeader[]
-  /** A page makes this request without a person: it keeps no session from ending. */
+  /** The page sends this request without a person, so it does not keep a session alive. */
   readonly unattended?: true
-  /** A HEAD request finds no route: it would act, or hold the connection. */
+  /** No route for HEAD, which would act or hold the connection. */
   readonly noHead?: true
   readonly answers: Readonly<Record<number, Answer>>
-  /** Of the answer, where the caller acts on them. */
+  /** Headers of the answer that callers act on. */
   readonly answerHeaders?: readonly Header[]
   /** Statuses beyond those that every operation with this method, access, query and body has (`refusalsOf`). */
   readonly refusals: readonly number[]
@@ -44,19 +45,22 @@ export type Operations = Readonly<Record<string, Operation>>
 export type Method = 'GET' | 'POST' | 'DELETE'
 
 /**
- * Who may call: an agent by its key; a reviewer by key or session; `admin` is the admin key, or a reviewer with the admin role in the own tenant; `adminKey`
- * takes the admin key alone; `adminOrReviewer` also takes a reviewer without that role; `page` any page of this gateway; `public` anybody.
+ * The callers of an operation: an agent by its key; a reviewer by key or session; `admin`: the admin key, or a reviewer
+ * with the admin role in the own tenant; `adminKey`: the admin key alone; `adminOrReviewer`: also a reviewer without
+ * that role; `page`: any page of this gateway; `public`: everyone.
  */
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
 
-/** Agents submit calls (`propose`) and follow up on them (`follow`); people have places of their own; probes take none. */
+/**
+ * Agents submit calls (`propose`) and follow up on them (`follow`); `people` have separate places; probes take none.
+ */
 export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
 
 /** Names of spans. */
 export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
 
-/** The component that the JSON of an answer is, what else it holds, or null for nothing. */
+/** The component of a JSON answer, another media type, or null for an empty answer. */
 export type Answer = ComponentName | Media | null
 
 export interface Media {
@@ -82,7 +86,7 @@ export type ParamsOf<Path extends string> = { readonly [Name in ParamNames<Path>
 
 export type ComponentOf<Name> = Name extends ComponentName ? Components[Name] : undefined
 
-/** What a client gives beside the credential. */
+/** The client's input beside the credential. */
 export type Asked<O extends Operation> = ([ParamNames<O['path']>] extends [never]
   ? unknown
   : { readonly params: ParamsOf<O['path']> }) &
@@ -93,7 +97,7 @@ export type Asked<O extends Operation> = ([ParamNames<O['path']>] extends [never
       : { readonly body: ComponentOf<Name> }
     : unknown)
 
-/** What a client is answered, by component; undefined for an answer without a body. */
+/** The client's answer, by component; undefined for an answer without a body. */
 export type Answered<O extends Operation> = ComponentOf<O['answers'][keyof O['answers']]>
 
 /** The path with its parameters and query filled in. */

@@ -135,7 +135,10 @@ const Claims = {
   images: Type.Optional(Type.Array(Type.String())),
 }
 
-/** What became of one entry of `images`: checked bytes that GET .../images/{revision}/{index} serves, or a reason to show it as text only. */
+/**
+ * The result for one entry of `images`: checked bytes that GET .../images/{revision}/{index} serves, or the reason to
+ * show it as text.
+ */
 export const Picture = Type.Object({
   shown: Type.Boolean(),
   type: Type.Optional(Type.String()),
@@ -145,7 +148,7 @@ export const Picture = Type.Object({
 })
 export type Picture = Static<typeof Picture>
 
-/** A place that could deceive: hidden characters, changed direction, look-alikes, padding. */
+/** A place that could deceive a reader: hidden characters, changed direction, look-alikes, padding. */
 export const TextWarning = Type.Object({
   place: Type.String({
     description:

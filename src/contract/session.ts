@@ -22,7 +22,7 @@ export const SignIn = Type.Object(
 )
 export type SignIn = Static<typeof SignIn>
 
-/** What a page needs to know before anybody has signed in. */
+/** Facts that a page needs before the sign-in. */
 export const SignInOptions = Type.Object({
   signed_in: Type.Boolean(),
   single_sign_on: Type.Optional(

@@ -1,4 +1,6 @@
-/** Why single sign-on ended on the sign-in page, as `#/sign-in?problem=<code>`. What exactly went wrong stands in the log only. */
+/**
+ * Reasons that single sign-on ended on the sign-in page, as `#/sign-in?problem=<code>`. Details appear only in the log.
+ */
 export const SIGN_IN_PROBLEMS = {
   cancelled: 'The identity provider says that you did not sign in.',
   expired: 'That took too long, or it was begun in another window. Please sign in again.',

@@ -4,18 +4,18 @@ import type { JsonValue } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { isLong } from './long-texts.ts'
 
-/** What a document may have beyond the caps. */
+/** Allowances of a document beyond the caps. */
 export interface Room {
-  /** So many keys and values more. */
+  /** The number of additional keys and values. */
   readonly spare?: number
   /** The member of the document whose texts have no cap of their own: the contract of the tool limits them (long-texts.ts). */
   readonly longTextsIn?: string
 }
 
 /**
- * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse that refuses what JSON.parse hides, because
- * what was approved must be what runs: duplicate keys, lossy numbers, lone surrogates, `__proto__`, and whatever is too deep or
- * too much.
+ * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse. The approved text must be the one that
+ * runs, so it refuses what JSON.parse hides: duplicate keys, lossy numbers, lone surrogates, `__proto__`, excessive
+ * depth or size.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -27,7 +27,8 @@ export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
 }
 
 /**
- * What agents and people send: strict JSON without NUL. A program that ends a text there would run something else than what was looked at.
+ * Parses a request of an agent or a person: strict JSON without NUL. A program that ends text at NUL would run
+ * something other than what was reviewed.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -37,7 +38,7 @@ export function parseRequest(bytes: Uint8Array, room: Room = {}): JsonValue {
   return value
 }
 
-/** Each backslash of JSON stands in a string and takes what follows it with it. */
+/** A backslash of JSON with the escaped character; JSON has backslashes only in strings. */
 const ESCAPED = /\\(?:u0000|[^])/g
 
 function refuseNul(json: Buffer): void {
@@ -46,7 +47,7 @@ function refuseNul(json: Buffer): void {
     if (escape === '\\u0000') throw refused('NUL stands in a string', index)
 }
 
-/** A number that would not survive its reading: what was approved would not be what runs. */
+/** A number that changes when it is read: the approved number would not be the one that runs. */
 export class LossyNumber extends GatewayError {}
 
 function refused(why: string, position: number): GatewayError {
@@ -79,12 +80,12 @@ class Scan {
   readonly #text: string
   readonly #spare: number
   readonly #longTextsIn: string | undefined
-  /** The member of the document that is read. */
+  /** The member of the document that is being read. */
   #topMember: string | undefined
   #at = 0
   #keys = 0
   #values = 0
-  /** Open containers: the keys seen of an object, or null for an array. */
+  /** The open containers: the keys seen so far of an object, or null for an array. */
   readonly #open: (Set<string> | null)[] = []
 
   constructor(text: string, { spare = 0, longTextsIn }: Room) {
@@ -102,7 +103,7 @@ class Scan {
     if (this.#at < this.#text.length) this.#refuse('something follows the document')
   }
 
-  /** One step inside the innermost container: its end, or its next member. */
+  /** Takes one step inside the innermost container: its end, or its next member. */
   #next(): void {
     const keys = this.#open.at(-1) ?? null
     const close = keys ? CLOSE_OBJECT : CLOSE_ARRAY
@@ -229,7 +230,7 @@ class Scan {
   }
 }
 
-/** Why a number would not survive as a double: what was approved would not be what runs. */
+/** The reason that a number would change when read as a double; undefined when it would not. */
 function lossOf(literal: string): string | undefined {
   if (literal.length > NUMBER_CHARS) return 'a number is too long'
   const value = Number(literal)
@@ -241,8 +242,8 @@ function lossOf(literal: string): string | undefined {
 }
 
 /**
- * Up to 15 digits always survive in a normal double, 17 up to a rounding of the last place, as in every decimal fraction. A
- * fraction that is rounded away as a whole does not, nor do digits that a subnormal has no room for.
+ * Whether a number survives as a double. Up to 15 digits always do in a normal double, and 17 up to rounding in the
+ * last place. A fraction that rounds to nothing does not, nor do digits beyond a subnormal's precision.
  */
 function survives(value: number, digits: string): boolean {
   const normal = Math.abs(value) >= SMALLEST_NORMAL

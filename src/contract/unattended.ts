@@ -1,2 +1,5 @@
-/** On a request of a page that nobody touches: it keeps no session from ending (docs/signing-in.md). Its value says nothing. */
+/**
+ * The header of a page's automatic requests, which do not keep a session alive (docs/signing-in.md). Its value has no
+ * meaning.
+ */
 export const UNATTENDED = 'countersign-unattended'

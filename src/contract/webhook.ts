@@ -1,4 +1,7 @@
-/** Decision webhooks on the wire: what receivers get, and how destinations are managed (docs/webhooks.md). Loaded only to generate schemas/openapi.json. */
+/**
+ * Webhooks on the wire: bodies of deliveries, and the management of destinations (docs/webhooks.md). Loaded only to
+ * generate schemas/openapi.json.
+ */
 import { Type, type Static } from 'typebox'
 import { DecisionStatus, RiskLevel } from './agent.ts'
 import { HeadingView } from './heading.ts'
@@ -49,7 +52,7 @@ export const WebhookTeamsBody = Type.Object({
   ),
 })
 
-/** The body of a delivery. Never a token. */
+/** The body of a delivery. It never holds a proof. */
 export const WebhookBody = Type.Object({
   id: Type.String({ description: 'Of the delivery: the same on every try.' }),
   type: WebhookEvent,
@@ -116,7 +119,7 @@ export const WebhookView = Type.Object({
 })
 export type WebhookView = Static<typeof WebhookView>
 
-/** With the secret, which is shown once. */
+/** The secret, which is shown once. */
 export const WebhookSecret = Type.Object({ id: Type.String(), secret: Type.String() })
 export type WebhookSecret = Static<typeof WebhookSecret>
 
@@ -176,7 +179,7 @@ export const DeliveriesQuery = Type.Object(
 )
 export type DeliveriesQuery = Static<typeof DeliveriesQuery>
 
-/** One delivery by its path, or all that were made or given up since. */
+/** One delivery by its path, or all that were made or given up since a time. */
 export const RedeliverRange = Type.Object(
   { since: Instant, until: Type.Optional(Instant), state: Type.Optional(DeliveryView.properties.state) },
   closed,

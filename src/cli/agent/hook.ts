@@ -22,32 +22,35 @@ countersign hook claude-code|codex|gemini [the same options] --settings
   again, and goes on where it was; what is needed for that is kept in --state (default $XDG_STATE_HOME/countersign/hooks).
   --settings prints what to put into the settings of the agent.`
 
-/** A harness says all at once. */
+/** Time for the whole input, ms: a harness sends it at once. */
 const INPUT_MS = 10_000
 const LONGEST_INPUT_BYTES = 1024 * 1024
-/** Beyond the wait for people, for everything else that is asked of the gateway. */
+/** Time for all requests to the gateway, beyond the wait for reviewers, ms. */
 const ANSWER_MS = 10_000
-/** For what does not end when it is told to. */
+/** Time for parts that ignore the request to end, ms. */
 const LAST_MS = 2_000
-/** From the last moment at which we may answer to the one at which the harness must not wait any longer. */
+/** Time between our last answer and the end of the harness's patience, ms. */
 const MARGIN_MS = 8_000
 const PARENT_CHECK_MS = 1_000
-/** A call that waits longer is no call of the same day. */
+/** The longest wait: a call that waits longer than a day is outdated. */
 const LONGEST_WAIT_MS = 24 * 3_600_000
 const REASON_CHARS = 4_000
 
-/** `countersign hook`: whether a coding agent may use a tool (docs/hooks.md). It ends the process, with 0 for yes and 2 for everything else. */
+/**
+ * `countersign hook`: decides whether a coding agent may use a tool (docs/hooks.md). It ends the process: 0 means yes,
+ * and 2 everything else.
+ */
 export async function hook(args: readonly string[]): Promise<void> {
   if (args.includes('--settings')) return printSettings(args)
   if (process.stdin.isTTY) throw usage('a call is read on standard input, which is a terminal', HOOK_USAGE)
   const stop = watched()
-  // nobody may be left to hear the reason
+  // the reader of the reason may be gone
   process.stderr.on('error', () => undefined)
   process.once('uncaughtException', (error) => void deny(error))
   stop.signal.addEventListener('abort', () => setTimeout(() => void deny(stop.signal.reason), LAST_MS))
   try {
     const reading = setTimeout(() => stop.abort(new Error('the harness did not end its input')), INPUT_MS)
-    // before anything is refused: who cannot write to a hook may run the tool
+    // before any refusal: a harness that cannot write to its hook may run the tool
     const input = await inputOf(process.stdin, LONGEST_INPUT_BYTES, stop.signal)
     clearTimeout(reading)
     await decide(optionsOf(args), input, stop)
@@ -93,7 +96,11 @@ function harnessOf(name: string | undefined): Harness {
   return HARNESSES[found]
 }
 
-/** Ends the process when the call may run. @throws NotExecuted and whatever else, when it may not */
+/**
+ * Ends the process when the call may run.
+ *
+ * @throws NotExecuted, or another error, when it may not
+ */
 async function decide(options: Options, input: Uint8Array, stop: AbortController): Promise<void> {
   const { harness, url, prefix, maxWaitMs, grant, kept } = options
   const call = await readCall(input, harness)
@@ -109,12 +116,12 @@ async function decide(options: Options, input: Uint8Array, stop: AbortController
   process.exit(EXIT.ok)
 }
 
-/** Aborts when this run is over for whoever started it: by a signal, or because it is gone. */
+/** Aborts when this run is over for the caller: by a signal, or because the caller ended. */
 function watched(): AbortController {
   const stop = new AbortController()
   for (const signal of STOP_SIGNALS)
     process.on(signal, () => stop.abort(new Error(`the hook was told to end (${signal})`)))
-  // a shell that is killed does not tell us; an approval that comes later is for a call that is still to be made
+  // a killed shell sends no signal; a later approval would be for a call that is still to be made
   const parent = process.ppid
   setInterval(() => {
     if (process.ppid !== parent) stop.abort(new DOMException('whoever asked is gone', 'TimeoutError'))
@@ -122,21 +129,25 @@ function watched(): AbortController {
   return stop
 }
 
-/** Ends the process: the call must not run. */
+/** Refuses the call and ends the process. */
 async function deny(error: unknown): Promise<void> {
   setTimeout(() => process.exit(EXIT.usage), LAST_MS)
   await written(process.stderr, `${reasonOf(error).slice(0, REASON_CHARS)}\n`).catch(() => undefined)
   process.exit(EXIT.usage)
 }
 
-/** For the model, and for people who look at why nothing works. */
+/** The reason for the model, and for people who look for an error. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotExecuted) return refusalText(error)
   const text = `Not executed: ${error instanceof Error ? error.message : String(error)}`
   return error instanceof CliFailure && error.hint !== undefined ? `${text}\n${error.hint}` : text
 }
 
-/** @throws when nobody reads it */
+/**
+ * Writes a text.
+ *
+ * @throws when the stream is closed
+ */
 function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()))
@@ -144,7 +155,8 @@ function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
 }
 
 /**
- * The shell makes a block of what we cannot: a command that is not there, or one that was killed. All that has no meaning in it is quoted.
+ * Prints settings. The shell refuses where this program cannot: when the command is missing, or was killed. Everything
+ * else is quoted.
  */
 function printSettings(args: readonly string[]): void {
   const { harness, maxWaitMs } = optionsOf(args)

@@ -5,9 +5,13 @@ import { openUnfinished, type Unfinished } from '../../system/unfinished.ts'
 import { usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'
 
-/** Calls that wait from one process to the next: in `state`, or where the user's programs keep such things. @throws CliFailure */
+/**
+ * Opens the calls that wait between processes: in `state`, or in the user's directory for program state.
+ *
+ * @throws CliFailure
+ */
 export function keptCallsIn(state: string | undefined, name: 'hooks' | 'mcp'): Unfinished {
-  // one below the working directory the agent could write to, and choose there which calls are the same
+  // the agent could write below the working directory, and decide there which calls are equal
   if (state !== undefined && !isAbsolute(state)) throw usage(`--state is an absolute path, not \`${state}\``)
   return openUnfinished({
     directory: () => state ?? join(stateHome(), 'countersign', name),

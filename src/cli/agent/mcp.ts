@@ -24,10 +24,12 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   in --state (default $XDG_STATE_HOME/countersign/mcp).`
 
 const PROGRESS_MS = 10_000
-/** Clients wait for a minute at least. */
+/** Time to list all tools, ms: clients wait at least a minute. */
 const LIST_MS = 10_000
 
-/** `countersign mcp -- COMMAND`: an MCP server whose tools run only as far as the gateway lets them (docs/agent-side.md#mcp). */
+/**
+ * `countersign mcp -- COMMAND`: runs an MCP server whose tools need the gateway's decision (docs/agent-side.md#mcp).
+ */
 export async function mcp(args: readonly string[]): Promise<void> {
   const options = {
     url: { type: 'string' },
@@ -47,7 +49,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const server = serverNamed(values)
   const taskId = values.task ?? `mcp-${crypto.randomUUID()}`
   const gate = gateOf(values.url, taskId)
-  // a server may speak before it is asked
+  // a server may send messages before the first request
   let proxy: Proxy | undefined
   const left = new AbortController()
   const child = startServer(command, environmentForChildren(), (line) => {
@@ -87,7 +89,11 @@ function serverNamed({
   throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
 }
 
-/** Without a task that stays the same no call of a later process is the same call. @throws CliFailure */
+/**
+ * The ids of calls. Without a fixed task, a later process cannot resume a call.
+ *
+ * @throws CliFailure
+ */
 function callIdsOf({ task, state }: { readonly task?: string; readonly state?: string }): CallIds {
   const kept = keptCallsIn(state, 'mcp')
   return createCallIds(task === undefined ? undefined : kept)
@@ -105,11 +111,11 @@ function gateOf(url: string | undefined, taskId: string): Gate {
 interface Sides {
   readonly proxy: Proxy
   readonly server: ServerProcess
-  /** Aborts when the client is gone. */
+  /** Aborts when the client has ended. */
   readonly left: AbortController
 }
 
-/** Until one side is gone; then the other one goes, too. */
+/** Runs until one side ends, and then ends the other. */
 function stand({ proxy, server, left }: Sides, command: readonly string[]): Promise<number> {
   const underWay = new Set<Promise<void>>()
   const listen = async (): Promise<void> => {
@@ -125,9 +131,9 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
     proxy.clientEnded()
     server.stop()
   }
-  // its input may be held open by others when it is gone
+  // others may hold its input open after it ended
   process.stdout.once('error', leave)
-  // what is no line ends the client's part, as its end does
+  // an invalid line ends the client's side, as its end does
   void listen().then(leave, (cause: unknown) => {
     if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)
     leave()
@@ -145,7 +151,7 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
       await Promise.all(underWay)
       return code
     })
-  // clients close our input or send a signal, then another, and soon the one that nobody hears: the server would be left
+  // clients close our input or send a signal, then another, and soon SIGKILL, which would leave the server running
   const told = (): void => {
     if (left.signal.aborted) server.insist()
     else leave()

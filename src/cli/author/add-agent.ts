@@ -3,7 +3,7 @@ import type { BundleText } from '../../policy/check/check.ts'
 import { type Permission, withPermission } from '../../policy/import/agent-entry.ts'
 import { usage } from '../terminal/failure.ts'
 
-/** Who gets the tool. */
+/** The agent that gets the tool. */
 export interface Who {
   readonly tenant: string
   readonly agent: string
@@ -25,12 +25,12 @@ interface DirectoryText {
 }
 
 /**
- * The directories that would let the agent use the tool, the best first. They differ in who owns a new agent: the owners of
- * the tenant's first agent, then each reviewer, and at last a reviewer who may vote on the calls as well. Whoever reads
- * them takes the first that checks.
+ * The directories that would let the agent use the tool, the best first. They differ in the owners of a new agent:
+ * those of the tenant's first agent, then each reviewer, and last a reviewer who may also vote on the calls. The caller
+ * takes the first that checks.
  *
  * @param agent NAME, for the first tenant, or TENANT/NAME
- * @throws CliFailure when there is no such tenant, or nowhere to add an agent
+ * @throws CliFailure when there is no such tenant, or no place to add an agent
  */
 export function permissionTexts(
   texts: readonly BundleText[],
@@ -59,7 +59,7 @@ export function permissionTexts(
 
 type Owners = Pick<Permission, 'owners' | 'ownersMayVote'>
 
-/** Those of an agent that exists stay as they are. */
+/** The owners of the agent; those of an existing agent stay. */
 function ownersFor({ agents, reviewers }: TenantText, agent: string): readonly Owners[] {
   if (agents?.[agent]) return [{ owners: [], ownersMayVote: false }]
   const first = Object.values(agents ?? {})[0]?.owners

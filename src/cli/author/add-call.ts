@@ -6,7 +6,7 @@ import { sdkPlaces } from '../dev/sdk-places.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { visible } from '../terminal/visible-text.ts'
 
-/** How long a gateway may take to load the new files and to issue a key, ms. */
+/** Time for a gateway to load the new files and issue a key, ms. */
 const PATIENCE_MS = 60_000
 const PAUSE_MS = 50
 
@@ -17,7 +17,7 @@ interface FirstCall {
   readonly payload: JsonObject
 }
 
-/** Prints a call that works, when `countersign dev` runs in this folder; else what to run first. */
+/** Prints a working call when `countersign dev` runs in this folder; otherwise the command to run first. */
 export async function printFirstCall({ tenant, agent, tool, payload }: FirstCall): Promise<void> {
   const known = readDemoCredentials()
   const ready =

@@ -6,7 +6,7 @@ import { CliFailure } from '../terminal/failure.ts'
 
 /** Longest wait for one answer of the server, ms: npx may have to install it first. */
 const PATIENCE_MS = 120_000
-/** Pages of a list: more is a server that never ends it. */
+/** Most pages of a list, against a server that never ends it. */
 const MOST_PAGES = 100
 const PROTOCOL = '2025-06-18'
 
@@ -17,7 +17,7 @@ interface Answer {
 }
 
 /**
- * The tools that an MCP server lists, all pages of them. The server is started, asked and ended; it gets none of our
+ * Returns all tools that an MCP server lists. It starts the server, asks it, and ends it; the server gets none of our
  * credentials.
  *
  * @throws CliFailure when it does not start, refuses, or does not answer in time

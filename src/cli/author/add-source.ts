@@ -14,7 +14,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { listMcpTools } from './add-mcp.ts'
 import { filesBeside, readDocument } from './foreign-document.ts'
 
-/** A contract to be written, and a payload for a first call. */
+/** A new contract, and a payload for a first call. */
 export interface ToolDescription {
   readonly contract: BundleText
   readonly sample: JsonObject
@@ -31,7 +31,11 @@ export interface SourceOptions {
   readonly help: string
 }
 
-/** The contract of `name`, from whichever source was given. @throws CliFailure when not exactly one was, or it holds no such tool */
+/**
+ * The contract of `name` from the given source.
+ *
+ * @throws CliFailure unless exactly one source was given and it holds the tool
+ */
 export async function describedTool(name: string, options: SourceOptions): Promise<ToolDescription> {
   const { example, openapi, mcp, operation = name, command, help } = options
   if ([example !== undefined, openapi !== undefined, mcp].filter(Boolean).length !== 1)
@@ -84,7 +88,7 @@ function onlyOne({ files, notes }: ImportResult, name: string): Omit<ToolDescrip
   throw usage(`\`${name}\` ${why}`)
 }
 
-/** JSON on the command line, or the name of a file with it. */
+/** Reads JSON from the command line, or from the named file. */
 function readExample(given: string): JsonObject {
   const text = !given.trimStart().startsWith('{') && existsSync(given) ? readFileSync(given, 'utf8') : given
   let value: JsonValue | undefined

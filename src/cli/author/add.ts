@@ -118,7 +118,11 @@ async function addFiles(
   await printFirstCall({ ...made.who, tool: name, payload: sample })
 }
 
-/** The first bundle without an error. @throws CliFailure with the errors of the first, when none is */
+/**
+ * Returns the first bundle without errors.
+ *
+ * @throws CliFailure with the errors of the first bundle, when all have errors
+ */
 async function firstThatLoads<T extends { readonly texts: readonly BundleText[] }>(
   candidates: readonly T[],
 ): Promise<T> {
@@ -134,7 +138,7 @@ async function firstThatLoads<T extends { readonly texts: readonly BundleText[] 
   })
 }
 
-/** One rule without a condition. The test is left out where no payload is known that fits the contract. */
+/** One rule without a condition. It has no test when no payload is known that fits the contract. */
 function ruleText(tool: string, sample: object | undefined): string {
   const id = `${tool.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-held`
   const lines = [

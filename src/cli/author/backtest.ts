@@ -56,14 +56,14 @@ const PRINT: Readonly<Record<(typeof FORMATS)[number], (report: Backtest) => str
   json: (report) => `${jsonOf(report)}\n`,
 }
 
-/** Before the bundles are loaded, which takes longer. */
+/** Refuses an unreadable file before the slow loading of bundles. */
 async function refuseUnreadable(file: string): Promise<void> {
   await access(file, constants.R_OK).catch((error: unknown) => {
     throw usage(`cannot read \`${file}\`: ${(error as Error).message}`)
   })
 }
 
-/** Line by line: an export may be larger than memory. */
+/** Replays line by line: an export may be larger than memory. */
 async function replayed(file: string, before: CompiledSnapshot, after: CompiledSnapshot): Promise<Backtest> {
   try {
     const records = readExport(linesOf(exported(file), LONGEST_LINE_BYTES))

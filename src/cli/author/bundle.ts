@@ -6,7 +6,10 @@ import { EXIT } from '../terminal/failure.ts'
 
 export type SoundBundle = Extract<PreparedBundle, { ok: true }>
 
-/** The bundle of a directory. When it would not be loaded its findings go to standard error, the exit code is 3, and there is none. */
+/**
+ * Returns the bundle of a directory. When it would not load, prints its findings on standard error, sets exit code 3,
+ * and returns undefined.
+ */
 export async function openBundle(dir: string = DEFAULT_POLICIES): Promise<SoundBundle | undefined> {
   const bundle = await prepareDirectory(dir)
   if (bundle.ok) return bundle

@@ -17,7 +17,7 @@ export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|s
   github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files as seen from the working directory.
   text is in colour on a terminal, unless NO_COLOR is set. --watch checks again whenever a file of the bundle changes, until it is interrupted.`
 
-/** Where findings go: a terminal that shows colours, or anything else. */
+/** The output for findings: a terminal with colours, or anything else. */
 interface Output {
   readonly isTTY?: boolean
   hasColors?(): boolean
@@ -35,7 +35,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   sarif: (_, found, root) => printDiagnosticsSarif(found, { root, version: packageVersion() }),
 }
 
-/** `countersign check [DIR]`: every finding at once, sorted by place. Exit 3 when the bundle would not be loaded. */
+/** `countersign check [DIR]`: prints every finding, sorted by place. Exit 3 when the bundle would not load. */
 export async function check(args: readonly string[]): Promise<void> {
   const options = {
     format: { type: 'string', default: 'text' },
@@ -64,12 +64,12 @@ function say(text: string, { ok }: PreparedBundle): void {
   process.exitCode = ok ? EXIT.ok : EXIT.doesNotCheck
 }
 
-/** True on a terminal with colours. Node answers no when NO_COLOR is set. */
+/** Whether to use colours: on a terminal that has them, unless NO_COLOR is set. */
 export function wantsColor(output: Output): boolean {
   return output.isTTY === true && output.hasColors?.() === true
 }
 
-/** The directory as seen from the working directory, with forward slashes; empty for the working directory itself. */
+/** The directory relative to the working directory, with forward slashes; empty for the working directory itself. */
 function fromHere(directory: string): string {
   return relative('', resolve(directory)).replaceAll('\\', '/')
 }

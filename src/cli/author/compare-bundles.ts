@@ -9,8 +9,8 @@ import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
 type Sound = Extract<PreparedBundle, { ok: true }>
 
 /**
- * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. Undefined when one would not be loaded: that is
- * said by `say`, and the exit code set.
+ * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. When one would not load,
+ * reports it by `say`, sets the exit code, and returns undefined.
  */
 export async function loadTwo(
   before: string,
@@ -26,7 +26,7 @@ export async function loadTwo(
   return old && current && [old, current]
 }
 
-/** Where findings go that are no answer: to where people read, but not among JSON. */
+/** The output for findings that are not part of the answer: where people read, but not among JSON. */
 export const sayBeside = (format: string): ((text: string) => void) =>
   format === 'json' ? (text) => console.error(text) : (text) => console.log(text)
 
@@ -56,7 +56,7 @@ async function isDirectory(path: string): Promise<boolean> {
   )
 }
 
-/** `REVISION:PATH` as git means it; of a bare revision the directory that the other argument names. */
+/** `REVISION:PATH` in git's sense; for a bare revision, the directory in the other argument. */
 async function revisionOf(
   name: string,
   other: string,

@@ -8,10 +8,14 @@ import { showHidden } from '../../policy/language/text.ts'
 import { usage } from '../terminal/failure.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 
-/** The gateway holds `POST /api/admin/policies/explain` to this document: one request does for both. */
+/** The document that the gateway applies to `POST /api/admin/policies/explain`, so that one request works for both. */
 const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
 
-/** The request in a file, or of standard input. @throws CliFailure that names every member that does not fit */
+/**
+ * Reads the request from a file or standard input.
+ *
+ * @throws CliFailure that names every faulty member
+ */
 export async function readRequest(file: string): Promise<ExplainRequest> {
   const request = parse(file, await contentOf(file))
   const problems = problemsOf(request)
@@ -27,7 +31,7 @@ async function contentOf(file: string): Promise<Uint8Array> {
   }
 }
 
-/** As the gateway reads a body: what it would refuse must not be explained as if it were decided. */
+/** Parses as the gateway does: a body that it would refuse must not be explained as if it were decided. */
 function parse(file: string, content: Uint8Array): unknown {
   try {
     return parseRequest(content, { longTextsIn: 'payload' })
@@ -41,7 +45,7 @@ function problemsOf(request: unknown): readonly string[] {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
-    // callOfRequest reads the time, which is the only member with a format.
+    // callOfRequest reads the time, the only member with a format
     validateFormats: false,
     meta: false,
     validateSchema: false,
@@ -52,7 +56,7 @@ function problemsOf(request: unknown): readonly string[] {
   return fits(request) ? [] : (fits.errors ?? []).map(describe)
 }
 
-/** Errors about a member that is missing or too many name that member. */
+/** Describes an error. A missing or additional member is named itself. */
 function describe({ keyword, instancePath, params, message }: ErrorObject): string {
   const { additionalProperty, missingProperty, allowedValues } = params as {
     additionalProperty?: string

@@ -24,7 +24,10 @@ export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format t
   "used" ({LIMIT: amount}) and "time" (RFC 3339).
   An "agent" that is not in the directory, or not permitted the tool, is rejected; without one the tool is taken to be permitted.`
 
-/** `countersign explain [DIR] REQUEST.json`: the decision, and for each rule what it read and why it fired or not. */
+/**
+ * `countersign explain [DIR] REQUEST.json`: prints the decision, and for each rule the values it read and the reason
+ * that it fired or not.
+ */
 export async function explain(args: readonly string[]): Promise<void> {
   const options = {
     format: { type: 'string', default: 'text' },
@@ -32,7 +35,7 @@ export async function explain(args: readonly string[]): Promise<void> {
   } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   refuseMore(positionals, 2, EXPLAIN_USAGE)
-  // --json is how this was first said.
+  // --json is the older spelling
   const format = values.json ? 'json' : oneOf(values.format, ['text', 'json'], '--format')
   const [dir, file] = positionals.length > 1 ? positionals : [DEFAULT_POLICIES, positionals[0]]
   if (file === undefined) throw usage('name a request', EXPLAIN_USAGE)
@@ -46,7 +49,9 @@ export async function explain(args: readonly string[]): Promise<void> {
   console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
 }
 
-/** An agent that the request names is held to the directory before the payload is looked at, as by the gateway; no rule is asked then. */
+/**
+ * Explains a call. As in the gateway, a named agent must be allowed by the directory before any rule reads the payload.
+ */
 async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): Promise<Explanation> {
   const call = callOfRequest(request, Date.now())
   if (call === undefined) throw usage('`time` must be a date and time as RFC 3339 has it')

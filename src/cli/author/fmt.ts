@@ -52,8 +52,8 @@ function refuse(findings: string): void {
 }
 
 /**
- * In one step: who reads the directory meanwhile sees the old file or the new one. Names with a dot in front are no part of a bundle.
- * Whoever could read the old file can read the new one, and nobody else.
+ * Replaces a file in one step: readers of the directory see the old file or the new one. Names that begin with a dot
+ * are no part of a bundle. The new file has the readers of the old one.
  */
 export async function replaceFile(dir: string, { path, text }: BundleText): Promise<void> {
   try {
@@ -71,7 +71,7 @@ export async function replaceFile(dir: string, { path, text }: BundleText): Prom
   }
 }
 
-/** Writes `fresh` with the owner, as far as the system lets us, and the mode of `old`, when there is one. */
+/** Writes `fresh` with the mode of `old`, and its owner where the system permits, when `old` exists. */
 async function writeLike(old: string, fresh: string, text: string): Promise<void> {
   const like = await stat(old).catch(() => undefined)
   if (like === undefined) return writeFile(fresh, text)

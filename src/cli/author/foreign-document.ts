@@ -19,7 +19,7 @@ async function read(file: string): Promise<string> {
   })
 }
 
-/** Files in the directory of the document, or below it: no link leads out of it. */
+/** Reads files in or below the directory of the document; links cannot lead out of it. */
 export function filesBeside(file: string): LoadFile {
   const directory = realpathSync(dirname(file))
   return (path) => {
@@ -37,7 +37,7 @@ function isWithin(directory: string, place: string): boolean {
   return way !== '' && way.split(sep)[0] !== '..' && !isAbsolute(way)
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function parsedJson(content: string): JsonValue | undefined {
   try {
     return JSON.parse(content) as JsonValue
@@ -46,7 +46,7 @@ function parsedJson(content: string): JsonValue | undefined {
   }
 }
 
-/** Deeper than anything that somebody means, and less deep than a stack. */
+/** The deepest nesting, far beyond real documents, and within the stack. */
 const DEEPEST = 1_000
 
 function depthOf(value: JsonValue): number {
@@ -57,7 +57,7 @@ function depthOf(value: JsonValue): number {
   }
 }
 
-/** JSON is tried first: it is YAML as well, and its own parser is much faster. */
+/** Parses JSON first: its own parser is much faster than YAML's, which reads JSON as well. */
 function parse(file: string, content: string): JsonValue {
   const json = parsedJson(content)
   if (json !== undefined && depthOf(json) <= DEEPEST) return json

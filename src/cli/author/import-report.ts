@@ -1,7 +1,9 @@
 import type { ImportNote } from '../../policy/import/schema.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-/** What was lost, counted by kind, with the place of the first; then each tool that has no contract. On standard error. */
+/**
+ * Reports on standard error: first the losses, counted by kind with the first place; then each tool without a contract.
+ */
 export function reportNotes(notes: readonly ImportNote[]): number {
   for (const { count, first } of kindsOf(notes.filter(({ leftOut }) => leftOut === undefined)))
     console.error(onOneLine(`${count} x ${first.pointer || '/'}: ${first.message}${more(count)}`))
@@ -18,7 +20,7 @@ interface Kind {
   readonly first: ImportNote
 }
 
-/** Notes are of one kind when they differ only in what they quote. */
+/** Notes are of one kind when they differ only in their quotations. */
 function kindsOf(notes: readonly ImportNote[]): Kind[] {
   const kinds = new Map<string, Kind>()
   for (const note of notes) {

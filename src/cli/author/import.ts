@@ -23,7 +23,7 @@ export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--
   MCP server. Files that exist are never overwritten without --force. --update shows what an MCP server says otherwise than its
   contracts, and accepts it. What a contract cannot say is counted, with its first place. Exits 4 when a tool was left out.`
 
-/** `countersign import mcp|openapi FILE`: contracts from what a tool says of itself. */
+/** `countersign import mcp|openapi FILE`: makes contracts from descriptions of tools. */
 export async function importContracts(args: readonly string[]): Promise<void> {
   const options = {
     dir: { type: 'string', default: DEFAULT_POLICIES },
@@ -72,7 +72,7 @@ interface Flags {
   readonly force: boolean
 }
 
-/** What became of the files. */
+/** Numbers of files by result. */
 interface Counts {
   readonly files: number
   readonly leftOut: number
@@ -119,7 +119,10 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
   return { files: files.length, leftOut: 0, says: `${files.length} written` }
 }
 
-/** A tool has one contract, and a file one tool. Others are somebody's work, and stay. */
+/**
+ * Refuses duplicate contracts: a tool has one contract, and a file one tool. Existing files belong to their authors,
+ * and stay.
+ */
 async function refuseTwins(dir: string, files: readonly ImportedFile[]): Promise<void> {
   const read = await readBundle(dir, { ignoreLock: true })
   const names = new Set(files.map(({ tool }) => tool))

@@ -1,7 +1,8 @@
 /**
- * What a pull request on policies goes through. Names of branches reach the shell as variables only: whoever opens a pull request chooses them.
- * The base is checked out beside the change, because diff and backtest compare two directories. The package comes from where the repository's administrator
- * says: by its bare name, whoever registers that first would run here.
+ * The checks of a pull request on policies. Names of branches reach the shell only as variables, because the author of
+ * the pull request chooses them. The base is checked out beside the change: diff and backtest compare two directories.
+ * The repository's administrator names the package's source: by its bare name, the first person to register it would
+ * run code here.
  */
 export function workflow(): string {
   return `# Checks, tests, diffs and backtests the policies on every pull request. Nothing here can reach a gateway.

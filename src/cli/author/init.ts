@@ -12,10 +12,10 @@ export const INIT_USAGE = `countersign init [DIR] [--empty]
   Writes a starter bundle (policies/) and a GitHub workflow that checks, tests, diffs and backtests it on every pull request.
   --empty writes a bundle without a tool, an agent or a rule. DIR is the current directory unless said, and must be empty; .git is no matter.`
 
-/** What may be there already. */
+/** Entries that may already exist. */
 const NO_MATTER = ['.git']
 
-/** `countersign init [DIR]`: a repository for policies to start from. Exit 2 when the directory is not empty. */
+/** `countersign init [DIR]`: makes a starting repository for policies. Exit 2 when the directory is not empty. */
 export async function init(args: readonly string[]): Promise<void> {
   const options = { empty: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
@@ -46,7 +46,7 @@ function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly stri
 async function filesOf(isEmpty: boolean): Promise<readonly BundleText[]> {
   const bundle = isEmpty ? EMPTY_BUNDLE : await starterBundle()
   const policies = bundle.map(({ path, text }) => ({ path: `policies/${path}`, text }))
-  // line ends that git changes would make other files of these than countersign.lock names
+  // line ends that git converts would not match countersign.lock
   const attributes = { path: '.gitattributes', text: 'policies/** text eol=lf\n' }
   return [...policies, attributes, { path: '.github/workflows/policies.yml', text: workflow() }]
 }

@@ -13,7 +13,7 @@ export const LOCK_USAGE = `countersign lock [DIR]
   Writes DIR/${LOCK_FILE}: the SHA-256 of every policy file. Whenever it is there, every load (and check, test, ...) refuses the bundle
   when a file is missing, too many, or another one. Run it again after every change that is meant.`
 
-/** `countersign lock [DIR]`: the manifest of the bundle as it is now. Exit 3 when the files cannot be read. */
+/** `countersign lock [DIR]`: writes the manifest of the current bundle. Exit 3 when the files cannot be read. */
 export async function lock(args: readonly string[]): Promise<void> {
   const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
   refuseMore(positionals, 1, LOCK_USAGE)

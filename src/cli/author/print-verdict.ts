@@ -1,11 +1,11 @@
 import { PROPERTIES, type Property, type Verdict } from '../../evidence/verify.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-/** What was checked against. */
+/** The inputs of the verification. */
 export interface Brought {
   readonly checkpoints: number
   readonly receipts: number
-  /** The age that was accepted, as it was given. */
+  /** The accepted age, as given. */
   readonly within: string | undefined
   /** ms since 1970. */
   readonly now: number
@@ -13,7 +13,7 @@ export interface Brought {
 
 const WIDTH = Math.max(...PROPERTIES.map((one) => one.length))
 
-/** What is said of a property that does not fail: that it holds, or that nothing was brought to see it by. */
+/** The text on a property that does not fail: it holds, or no input was given to check it. */
 interface Said {
   readonly holds: boolean
   readonly lines: readonly string[]
@@ -22,7 +22,7 @@ interface Said {
 const LABELS = { holds: '  holds    ', fails: '  FAILS    ', unknown: '  unknown  ' } as const
 const INDENT = ' '.repeat(LABELS.holds.length + WIDTH + 2)
 
-/** The verdict on evidence, as an auditor reads it: one property after the other, and what none of them proves. */
+/** The verdict on evidence for an auditor: one property after the other, and the limits of the proof. */
 export function verdictText(verdict: Verdict, brought: Brought): string {
   const said = saidOf(verdict, brought)
   const lines = PROPERTIES.flatMap((property) => {
@@ -40,7 +40,7 @@ export function verdictText(verdict: Verdict, brought: Brought): string {
 
 const LONGEST_FAULT = 400
 
-/** What is wrong may name what stands in the file, whoever wrote that. */
+/** A fault on one line: it may quote text of the file. */
 function shown(fault: string): string {
   return onOneLine(fault.length > LONGEST_FAULT ? `${fault.slice(0, LONGEST_FAULT)}...` : fault)
 }
@@ -109,7 +109,7 @@ function ageOf(ms: number): string {
   return `${counted(Math.floor(ms / unit), name)} ago`
 }
 
-/** What an auditor must not read out of it (docs/evidence.md). */
+/** The conclusions that an auditor must not draw (docs/evidence.md). */
 function limitsOf({ unsigned, signed }: Verdict): string[] {
   const tail =
     signed === undefined

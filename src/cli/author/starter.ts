@@ -20,7 +20,7 @@ export async function starterBundle(): Promise<readonly BundleText[]> {
   })
 }
 
-/** A bundle to begin with nothing: no agent, no tool, one person who reviews everything. */
+/** An empty bundle to begin with: no agent, no tool, one person who reviews everything. */
 export const EMPTY_BUNDLE: readonly BundleText[] = [
   {
     path: 'routing.yaml',

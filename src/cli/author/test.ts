@@ -26,7 +26,10 @@ const OPTIONS = {
   watch: { type: 'boolean', default: false },
 } as const
 
-/** `countersign test [DIR]`: the tests inside the rule files, and how many of them fire each rule. Exit 4 when one fails. */
+/**
+ * `countersign test [DIR]`: runs the tests in the rule files, and counts how many fire each rule. Exit 4 when one
+ * fails.
+ */
 export async function test(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
   refuseMore(positionals, 1, TEST_USAGE)
@@ -41,7 +44,7 @@ export async function test(args: readonly string[]): Promise<void> {
   await show(reportSuite(await prepareDirectory(dir)))
 }
 
-/** Runs the tests of a bundle at once, and again after each change of its files. */
+/** Runs the tests of a bundle at once, and again after each change. */
 export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): Watching {
   return watchPrepared(dir, (bundle) => {
     const report = reportSuite(bundle)
@@ -52,7 +55,7 @@ export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<v
 
 function textOf(report: SuiteReport): string {
   const found = report.ok ? '' : printFolded(report.diagnostics).trimEnd()
-  // Nothing was run, so there is nothing to count.
+  // no test ran, so there is nothing to count
   if (report.tests.length === 0 && !report.ok) return `not run: this bundle would not be loaded\n\n${found}`
   const suite = printSuite(report).trimEnd()
   return found === '' ? suite : `${suite}\n\n${found}`

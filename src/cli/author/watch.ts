@@ -4,19 +4,19 @@ import type { LoadResult, PreparedBundle } from '../../policy/bundle/load.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
 
-/** What is to be said of a bundle as it lies there. */
+/** The output for the current state of a bundle. */
 export interface View {
-  /** The same text is not said twice in a row: a directory that cannot be read is tried again and again. */
+  /** A text is not repeated in a row, because an unreadable directory is read again and again. */
   readonly text: string
   readonly show: () => Promise<void> | void
 }
 
 export interface Watching extends BundleWatch {
-  /** Rejects with what kept a view from being shown. It is told to nobody else. */
+  /** Rejects with the error that kept a view from being shown. Nothing else reports it. */
   readonly fault: Promise<never>
 }
 
-/** Looks at a bundle at once, and again after each change of its files. */
+/** Reads a bundle at once, and again after each change of its files. */
 export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => View): Watching {
   const { promise: fault, reject } = rejectable()
   let shown: string | undefined
@@ -35,7 +35,7 @@ export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => V
   return { ...watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined }), fault }
 }
 
-/** A promise that only others can reject; unheard until somebody waits for it. */
+/** A promise that only others reject, without an unhandled rejection before the first listener. */
 function rejectable(): { readonly promise: Promise<never>; readonly reject: (cause: unknown) => void } {
   let reject: (cause: unknown) => void = () => undefined
   const promise = new Promise<never>((_, refuse) => (reject = refuse))
@@ -43,7 +43,11 @@ function rejectable(): { readonly promise: Promise<never>; readonly reject: (cau
   return { promise, reject }
 }
 
-/** Until Ctrl-C, or until nobody reads what is said any more. @throws what kept a view from being shown */
+/**
+ * Runs until Ctrl-C, or until the output is closed.
+ *
+ * @throws the error that kept a view from being shown
+ */
 export async function untilInterrupted(watch: Watching): Promise<void> {
   const interrupted = new Promise<void>((resolve) => {
     for (const signal of STOP_SIGNALS) process.once(signal, () => resolve())

@@ -6,7 +6,7 @@ import { PACKAGE_ROOT } from '../../system/package.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'
 
-/** How the command line reaches a running gateway: its own public API, one function for each operation. */
+/** The public API of a running gateway, one function for each operation. */
 export type Api = {
   readonly [Id in keyof Table]: (
     ...asked: object extends Asked<Table[Id]> ? [asked?: Options] : [asked: Asked<Table[Id]> & Options]
@@ -16,11 +16,11 @@ export type Api = {
 type Table = typeof OPERATIONS
 
 interface Options {
-  /** For what takes long. */
+  /** For slow operations. */
   readonly timeoutMs?: number
 }
 
-/** A body in JSON; bytes of any length as they arrive; nothing where the answer has no body. */
+/** The result: a JSON body, a stream of bytes, or nothing for an empty answer. */
 type ResultOf<O extends Operation> = O['answers'][keyof O['answers']] extends Media
   ? AsyncIterable<Uint8Array>
   : Answered<O>
@@ -33,10 +33,15 @@ interface Call extends Options {
 
 const NO_CONTENT = 204
 const TIMEOUT_MS = 15_000
-/** For an export: as long as it takes to send a page. */
+/** Time for an export, ms: as long as a page may take. */
 const STREAM_TIMEOUT_MS = 600_000
 
-/** @throws CliFailure for an address that is none, also when it is used: for a refusal, and for no answer or one that the API does not give */
+/**
+ * Creates the API.
+ *
+ * @throws CliFailure for an invalid address. Its functions throw it for a refusal, a missing answer, and an unexpected
+ *   one.
+ */
 export function createApi(url: string, key: string): Api {
   const base = baseOf(url)
   const call = async (operation: Operation, asked: Call = {}): Promise<unknown> => {
@@ -50,7 +55,7 @@ export function createApi(url: string, key: string): Api {
         authorization: `Bearer ${checkedKey(key)}`,
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
-      // a POST that follows one becomes a GET, and what it gets is no answer to what was asked
+      // a redirected POST becomes a GET, whose answer is for another request
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
@@ -67,10 +72,10 @@ export function createApi(url: string, key: string): Api {
   ) as unknown as Api
 }
 
-/** Other programs answer 200 in JSON to whatever they are asked, and nothing was done then. */
+/** The checked body. Other programs answer 200 in JSON to every request, without having acted. */
 async function bodyOf(response: Response, component: string | null, url: string): Promise<unknown> {
   if (component === null) {
-    // a key is not revoked because somebody says 200
+    // a bare 200 does not prove that a key was revoked
     if (response.status !== NO_CONTENT) throw foreign(response, url)
     return undefined
   }
@@ -92,7 +97,7 @@ interface Document {
   }
 }
 
-/** Members that each such answer has. */
+/** The required members of such an answer. */
 function requiredOf(component: string): readonly string[] {
   const text = readFileSync(new URL('schemas/openapi.json', PACKAGE_ROOT), 'utf8')
   const { components } = JSON.parse(text) as Document
@@ -100,7 +105,8 @@ function requiredOf(component: string): readonly string[] {
 }
 
 /**
- * With its path, which a proxy may want: as the SDK and the Python client have it. Credentials in an address would be in every message about it; and fetch takes none.
+ * The base address with its path, which a proxy may need, as in the SDK and the Python client. Refuses credentials:
+ * they would appear in every message, and fetch takes none.
  */
 function baseOf(url: string): string {
   const {
@@ -118,7 +124,7 @@ function baseOf(url: string): string {
   return url.trim().replace(/\/+$/, '')
 }
 
-/** What fits in no header is shown by the error of fetch, and is not about the gateway. */
+/** The checked key. It refuses text that fits in no header, because fetch's error would show it. */
 function checkedKey(key: string): string {
   if (!/^[\t -~]+$/.test(key.trim()))
     throw usage('the key holds characters that no key holds', 'look at the variable that it comes from')
@@ -130,12 +136,15 @@ interface Unanswered {
   readonly timeoutMs: number
 }
 
-/** Nothing was sent, for there was no connection. What has no code fetch itself would not ask. */
+/** Errors without a connection, so that no request was sent. Errors without a code come from fetch's own refusal. */
 const UNREACHED =
   /^(|ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_SSL_\w+)$/
 const DISTRUSTED = /CERT|SIGNATURE/
 
-/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. Otherwise nobody knows what became of it. */
+/**
+ * The failure for a missing answer. An unreachable gateway is repaired there, and an untrusted one here. In other cases
+ * the outcome is unknown.
+ */
 function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown): CliFailure {
   const { code = '', message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
   const why = name === 'TimeoutError' ? `within ${timeoutMs / 1_000} s` : `(${code || message})`
@@ -162,7 +171,7 @@ function textOf(response: Response, url: string): Promise<string> {
 const brokenOff = (url: string, cause: unknown, hint?: string): CliFailure =>
   new CliFailure(`the answer of the gateway at ${url} broke off`, { cause, hint })
 
-/** Undefined for what is no JSON object. */
+/** Undefined for anything but a JSON object. */
 function objectIn(text: string): object | undefined {
   try {
     const value = JSON.parse(text) as unknown
@@ -180,7 +189,7 @@ const foreign = ({ status, headers }: Response, url: string): CliFailure => {
   })
 }
 
-/** The members of a problem (RFC 9457) are taken for what they should be, and for nothing else. */
+/** The failure from a problem (RFC 9457). Members of a wrong type are ignored. */
 async function refusal(response: Response, url: string): Promise<CliFailure> {
   const problem = objectIn(await textOf(response, url)) as Partial<Record<keyof Problem, unknown>> | undefined
   const { code, title = code, detail = title, errors = [] } = problem ?? {}
@@ -188,7 +197,7 @@ async function refusal(response: Response, url: string): Promise<CliFailure> {
     return foreign(response, url)
   const [known, named, told] = [code, title, detail] as [string, string, string]
   const places = errors.map(({ pointer, message }) => `  ${pointer} ${message}`)
-  // some refusals have nothing to say beyond their title
+  // some refusals have no detail beyond their title
   const said = told.toLowerCase() === named.toLowerCase() ? named : `${named}: ${told}`
   const hint = HINTS.get(known)
   return new CliFailure([said, ...places].join('\n'), { hint, code: known })
@@ -214,7 +223,7 @@ async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8A
   try {
     if (body !== null) for await (const chunk of body) yield chunk
   } catch (cause) {
-    // What broke off must not pass for the whole.
+    // an interrupted output must not pass for a whole one
     throw brokenOff(url, cause, 'what was printed is not whole: throw it away, and try again')
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { adminKeyOf, clientEnvironment, ConfigError } from '../../settings/config.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 
-/** What `countersign dev` writes (mode 0600), so that nothing is copied by hand. `serve` never writes it. */
+/** The file that `countersign dev` writes (mode 0600), so that people need not copy keys. `serve` never writes it. */
 export interface DemoCredentials {
   readonly url: string
   readonly tenant: string
@@ -13,7 +13,7 @@ export interface DemoCredentials {
   /** Absent, as its key is, while the directory lists no reviewer. */
   readonly reviewer?: string
   readonly reviewer_key?: string
-  /** Of all agents of the tenant, by their names. */
+  /** Keys of all agents of the tenant, by name. */
   readonly agent_keys: Readonly<Record<string, string>>
 }
 
@@ -24,10 +24,10 @@ export function writeDemoCredentials(directory: string, credentials: DemoCredent
   writeFileSync(join(directory, DEMO_FILE), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** An earlier version wrote the key of one agent. */
+/** An earlier version wrote only one agent's key. */
 type Written = Omit<DemoCredentials, 'agent_keys'> & Partial<Pick<DemoCredentials, 'agent_keys'>>
 
-/** @throws CliFailure for a file that is not as `countersign dev` wrote it */
+/** @throws CliFailure for a file that `countersign dev` did not write */
 export function readDemoCredentials(directory = DEFAULT_DIRECTORY): DemoCredentials | undefined {
   const path = join(directory, DEMO_FILE)
   if (!existsSync(path)) return undefined
@@ -85,8 +85,8 @@ function adminKey(): string | undefined {
 }
 
 /**
- * Of the agent itself, beside what wraps its tools. Not from the demo's file: these commands run where agents write, and a file there could name a gateway that
- * allows everything.
+ * The gateway and key of an agent, for the programs that wrap its tools. It does not read the demo's file: these
+ * commands run where agents write, and a file there could name a gateway that allows everything.
  */
 export function reachAsAgent(url: string | undefined): Reach {
   const env = clientEnvironment()

@@ -65,7 +65,7 @@ function overlapOf(
 }
 
 function namedIn(positionals: readonly string[]) {
-  // one of two keys that were to be revoked would go on
+  // one of two keys to revoke would stay valid
   refuseMore(positionals, 3, KEYS_USAGE)
   const [command, kind, holder = ''] = positionals
   const [tenant, id, rest] = holder.split('/')

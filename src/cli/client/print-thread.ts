@@ -2,9 +2,9 @@ import type { ThreadList, ThreadSummary, ThreadView } from '../../contract/revie
 import type { Me } from '../../contract/session.ts'
 import { setIn, visible } from '../terminal/visible-text.ts'
 
-/** Terminal views of threads. Whatever anybody wrote is printed with control and bidi characters made visible, and further in than what is said of it. */
+/** Terminal views of threads. Foreign text is indented, and its control and bidi characters are made visible. */
 
-/** Said of a record that is broken. */
+/** The text for a broken record. */
 export const UNREADABLE = 'cannot be read; `countersign store check` says more'
 
 export function printThreadList({ threads, next_cursor, unreadable = [] }: ThreadList, me: Me): string {
@@ -35,7 +35,7 @@ function headline(thread: ThreadSummary): string {
   return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
 }
 
-/** A call that its agent withdrew was rejected by nobody. */
+/** The status, where a call that its agent withdrew does not count as rejected. */
 const statusOf = ({ status, withdrawn_at }: { status: string; withdrawn_at?: string }): string =>
   withdrawn_at === undefined ? status : 'withdrawn'
 
@@ -80,7 +80,7 @@ export function printThread(view: ThreadView): string {
   return visible(lines.join('\n'))
 }
 
-/** What stands formatted in the heading, as it was sent. */
+/** The exact values behind the formatted ones of the heading. */
 function exactOf({ heading: { segments } }: ThreadView): string {
   const exact = segments.flatMap(({ field, exact: sent }) =>
     sent === undefined ? [] : [`${field} ${setIn(sent)}`],

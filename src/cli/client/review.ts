@@ -40,7 +40,7 @@ const DECISIONS: Readonly<Record<string, VoteRequest['decision']>> = {
   'request-changes': 'request_changes',
 }
 
-/** `countersign review ...`: for people, until they open the console. */
+/** `countersign review ...`: reviews threads in the terminal. */
 export async function review(args: readonly string[]): Promise<void> {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
@@ -49,7 +49,7 @@ export async function review(args: readonly string[]): Promise<void> {
     tokens: true,
   })
   const [command = '', thread] = positionals
-  // one of two that were to be decided would go on waiting
+  // one of two threads would stay undecided
   refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
   if (command === '') throw usage('name a command', REVIEW_USAGE)
   refuseOptions(tokens, takenBy(command), REVIEW_USAGE)
@@ -86,7 +86,7 @@ async function list(api: Api, values: Record<string, string | boolean | undefine
 }
 
 const PAGE = 100
-/** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. */
+/** Most pages: people read no more in a terminal, and programs use `next_cursor`. */
 const MOST_PAGES = 10
 
 async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
@@ -122,8 +122,8 @@ interface Vote {
 }
 
 /**
- * Without --revision the vote is bound to the revision that is current now, and refused if it changes meanwhile. What was revised may be another thing than the one
- * that was looked at, so whoever approves it says which.
+ * Votes. Without --revision, the vote is bound to the current revision, and refused if that changes meanwhile. An
+ * approval must name the revision, because the call may have changed since the reviewer read it.
  */
 async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('say what to change: -m COMMENT')

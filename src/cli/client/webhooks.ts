@@ -52,11 +52,11 @@ function read(args: readonly string[]) {
 interface Asked {
   readonly api: Api
   readonly values: Values
-  /** What stands behind the command. */
+  /** The arguments after the command. */
   readonly named: readonly string[]
 }
 
-/** Each prints one answer; the rest is text for people. */
+/** One answer for each command: JSON for programs, text for people. */
 interface Answer {
   readonly json: unknown
   readonly text: string
@@ -67,7 +67,7 @@ const COMMANDS: Readonly<
     string,
     {
       readonly names: number
-      /** So many may be named. */
+      /** The greatest number of arguments. */
       readonly more?: number
       readonly takes?: readonly string[]
       readonly run: (asked: Asked) => Promise<Answer>
@@ -92,7 +92,7 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
     throw usage('name what to do with which webhook', WEBHOOKS_USAGE)
-  // one of two that were to be deleted would go on
+  // one of two webhooks to delete would stay
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)
@@ -104,10 +104,10 @@ const of = ({ named: [id = ''] }: Asked) => ({ params: { id } })
 
 async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
   const { event: events, payload, format } = values
-  // the gateway says what is wrong with a word that it does not know
+  // the gateway refuses unknown words with a reason
   const body = { tenant, url, ...defined({ events, payload, format }) } as CreateWebhook
   const json = await api.createWebhook({ body })
-  // a chat looks at no signature
+  // chats check no signature
   const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
   return { json, text: `${json.id}${secret}` }
 }
@@ -160,7 +160,10 @@ async function deliveries(asked: Asked): Promise<Answer> {
 }
 
 const PAGE = 100
-/** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. A page may be empty where only one state is asked for. */
+/**
+ * Most pages: people read no more in a terminal, and programs use `next_cursor`. With a filter by state, a page may be
+ * empty.
+ */
 const MOST_PAGES = 10
 
 async function pagesOf(asked: Asked): Promise<DeliveryList> {
@@ -180,7 +183,7 @@ async function pagesOf(asked: Asked): Promise<DeliveryList> {
   return { ...answer(), ...(next_cursor === undefined ? {} : { next_cursor }) }
 }
 
-/** For hundreds of thousands; the gateway ends a connection on which nothing was said for longer. */
+/** Time for hundreds of thousands of deliveries, ms; the gateway closes a connection that is silent for longer. */
 const REDELIVERY_MS = 60_000
 
 async function redeliver(asked: Asked): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** What anybody may ask: the key that signs checkpoints, and health. */
+/** The public API: the key that signs checkpoints, and health. */
 import type { Operations } from '../operation.ts'
 
 export const PUBLIC = {
