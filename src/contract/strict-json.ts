@@ -75,7 +75,7 @@ const DOUBLE_DIGITS = 17
 const NUMBER_CHARS = 64
 const SMALLEST_NORMAL = 2 ** -1022
 
-/** Lives for one document. Iterative, so that depth costs no stack. */
+/** Scans one document. Iterative, so that depth uses no stack. */
 class Scan {
   readonly #text: string
   readonly #spare: number

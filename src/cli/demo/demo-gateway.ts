@@ -26,10 +26,10 @@ export interface DemoGateway {
 const STARTER_POLICIES = fileURLToPath(new URL('policies', PACKAGE_ROOT))
 
 /**
- * The gateway that `countersign dev` runs in this folder, or, for `--auto` alone, a private one on free ports with its
+ * The gateway that `countersign dev` runs in this folder. For `--auto` alone, a private one on free ports with its
  * state in a temporary directory.
  *
- * @throws CliFailure when neither can be had
+ * @throws CliFailure when neither is available
  */
 export async function demoGateway(auto: boolean, url: string | undefined): Promise<DemoGateway> {
   const known = readDemoCredentials()
@@ -44,7 +44,11 @@ export async function demoGateway(auto: boolean, url: string | undefined): Promi
   )
 }
 
-/** The demo plays with the tools of the starter policies. @throws CliFailure for a gateway without them */
+/**
+ * The agent and reviewer of the demo, which uses the tools of the starter policies.
+ *
+ * @throws CliFailure for a gateway without them
+ */
 function castOf({ agent_keys, reviewer_key }: DemoCredentials, url: string): DemoCast {
   const agent_key = agent_keys['demo-agent']
   if (agent_key === undefined || reviewer_key === undefined)
@@ -89,7 +93,7 @@ async function privateGateway(): Promise<DemoGateway> {
   }
 }
 
-/** For a gateway of which nothing is left, however the demo ends. */
+/** A directory that is removed however the demo ends. */
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-demo-'))
   const remove = (): void => rmSync(directory, { recursive: true, force: true })

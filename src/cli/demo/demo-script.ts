@@ -4,7 +4,7 @@ import { type Api, createApi } from '../client/api-client.ts'
 import type { DemoCast } from './demo-gateway.ts'
 import { createWorld, type DemoWorld } from './demo-world.ts'
 
-/** The story of the demo: each step says what it tries, does it through the SDK, and checks what came of it. */
+/** The steps of the demo: each prints its attempt, runs it through the SDK, and checks the result. */
 interface Story {
   readonly gate: Gate
   readonly world: DemoWorld
@@ -28,7 +28,7 @@ const LARGE = { from: 'acct_ops', to: 'acct_travel', amount_cents: 90_000, curre
 const REVISED = { ...LARGE, amount_cents: 45_000, memo: 'flights, cheaper ones' }
 const WAIT_FOR_PEOPLE_MS = 15 * 60_000
 
-/** Resolves to true only if every step went as the contract says. */
+/** Resolves with true only if every step obeyed the contract. */
 export async function runDemo(credentials: DemoCast, { auto }: { auto: boolean }): Promise<boolean> {
   const taskId = `demo-${Date.now().toString(36)}`
   const story: Story = {
@@ -93,7 +93,10 @@ async function approvedByPeople(story: Story): Promise<void> {
   await moved(story, guarded, () => MEDIUM.amount_cents)
 }
 
-/** What was approved moved exactly so much. What was not moved nothing: that is as told, too, unless the demo itself was the reviewer. */
+/**
+ * Runs a transfer and checks the ledger: an approved call moved exactly its amount, and every other call nothing. A
+ * refusal counts as expected, unless the demo itself was the reviewer.
+ */
 async function moved(story: Story, guarded: () => Promise<string>, cents: () => number): Promise<void> {
   const before = await travelCents(story)
   const done = await guarded().then(
@@ -109,7 +112,7 @@ async function travelCents({ world }: Story): Promise<number> {
   return (await world.balances())['acct_travel'] ?? 0
 }
 
-/** By hand, without `guard`: the same proof twice. */
+/** Redeems the same proof twice, without `guard`. */
 async function secondRedemption(story: Story): Promise<void> {
   say('5', 'redeem a proof twice', 'the second time it reads `used`')
   const { client } = story.gate
@@ -124,7 +127,7 @@ async function secondRedemption(story: Story): Promise<void> {
   })
   pending(story, submitted, () => decide(story, submitted, 'approve', 'Fine.'))
   const decision = await settled(story, submitted)
-  // without a proof there is nothing to redeem; the contract was kept
+  // without a proof there is nothing to redeem, and the contract was kept
   if (decision.status !== 'approved' && !story.auto)
     return result(story, `${decision.status}, so there is no proof: ${decision.message ?? ''}`, true)
   const proof = { task_id: taskId, signature: decision.approval_token ?? '', request_payload: payload }
@@ -159,7 +162,7 @@ async function revisedOnRequest(story: Story): Promise<void> {
   await moved(story, guarded, () => cents)
 }
 
-/** Shows who has to decide; with --auto decides as the demo reviewer. */
+/** Shows who must decide; with --auto, decides as the demo reviewer. */
 function pending(story: Story, decision: Decision, play: () => Promise<void>): void {
   const { thread_id = '', message = '' } = decision
   console.log(`       held: ${message}`)

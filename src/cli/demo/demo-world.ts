@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** What the demo agent acts on: a folder that stands for /workspace, and a ledger in a file. Effects are there to look at. */
+/** The world of the demo agent: a folder in place of /workspace, and a ledger in a file, both open to inspection. */
 export interface DemoWorld {
   readonly directory: string
   readonly writeFile: (payload: { path: string; content: string }) => Promise<string>

@@ -1,24 +1,24 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { escaped } from '../terminal/visible-text.ts'
 
-/** One call of one agent, to be printed as a program that makes it. */
+/** One call of one agent, to print as a program that makes it. */
 export interface ExampleCall {
   readonly url: string
-  /** Of the agent. */
+  /** The agent's key. */
   readonly key: string
   readonly tool: string
   readonly payload: JsonObject
 }
 
-/** Where the programs find the SDKs. */
+/** The locations of the SDKs for the programs. */
 export interface SdkPlaces {
-  /** What JavaScript imports: a package name or an address of a file. */
+  /** The import for JavaScript: a package name or a file URL. */
   readonly typescript: string
-  /** What `pip install` takes. */
+  /** The argument of `pip install`. */
   readonly python: string
 }
 
-/** The same call in three languages. Each text is pasted into a shell as it is. */
+/** The same call in three languages. Each text can be pasted into a shell. */
 export function exampleCalls(call: ExampleCall, places: SdkPlaces): string {
   return [
     '# curl',
@@ -77,7 +77,7 @@ function pythonOf(value: JsonValue): string {
   if (value === null) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (typeof value === 'string')
-    // Python reads the escapes of JSON, but not a character in two halves
+    // Python reads the escapes of JSON, but no surrogate pairs
     return JSON.stringify(value).replaceAll(HIDDEN, (one) => {
       const code = one.codePointAt(0) ?? 0
       return code > 0xffff

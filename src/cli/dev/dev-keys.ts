@@ -12,11 +12,11 @@ import {
 import { usage } from '../terminal/failure.ts'
 import { type People, peopleOf } from './people.ts'
 
-/** The keys of a gateway for development, kept beside its store. */
+/** The keys of a development gateway, stored beside its data. */
 export interface DevKeys {
   readonly people: () => People
   readonly keyOf: (agent: string) => string | undefined
-  /** Gives each agent without a key one, in the background; `say` gets a line for each. */
+  /** Issues a key to each agent without one, in the background; `say` gets a line for each. */
   readonly issueMissing: (say: (line: string) => void) => void
   /** Resolves when no key is being issued. */
   readonly settled: () => Promise<void>
@@ -59,7 +59,7 @@ function peopleNow(app: App, known: DemoCredentials | undefined): People | undef
   return directory && peopleOf(directory, known)
 }
 
-/** The keys that are known, and new ones for whoever has none. Keys of another tenant are no use. */
+/** Returns the known keys, and issues the missing ones. Keys of another tenant are ignored. */
 async function issue(
   app: App,
   { tenant, agent, agents, reviewer }: People,

@@ -54,7 +54,7 @@ function dataDirectoryOf({ store }: Config): string {
   )
 }
 
-/** Into the folder that every command looks at, and only where there is none. */
+/** Copies the policies into the default folder of every command, if it does not exist. */
 async function copyStarterPolicies({ origins, config: { policies } }: LoadedConfig): Promise<void> {
   if (origins.policies !== 'default') return
   if (existsSync(policies) && readdirSync(policies).length > 0) return
@@ -67,7 +67,9 @@ interface Begun {
   readonly keys: DevKeys
 }
 
-/** Starts the gateway and makes the screen. On a failure the admin key is shown all the same: no later start knows it. */
+/**
+ * Starts the gateway and makes the screen. On a failure it still shows the admin key, which no later start can show.
+ */
 async function begin(loaded: LoadedConfig): Promise<Begun> {
   const { config } = loaded
   let newAdminKey: string | undefined
@@ -128,7 +130,10 @@ async function shownOf(
   return { link, reviewer, agent, takesEnter, call }
 }
 
-/** A link works once, and a developer has more than one browser: Enter prints another. The returned function ends that. */
+/**
+ * Prints another link at each Enter: a link works once, and a developer has several browsers. The returned function
+ * ends that.
+ */
 function linksOnEnter(app: App, { people }: DevKeys): () => void {
   if (!process.stdin.isTTY) return () => undefined
   const lines = createInterface({ input: process.stdin, terminal: false })

@@ -9,12 +9,12 @@ export interface TestedCall {
   readonly payload: JsonObject
 }
 
-/** Of the starter policies, the call that people understand at first sight. */
+/** The call of the starter policies that is easiest to understand. */
 const PREFERRED = 'ledger.transfer'
 
 /**
- * A call for a first try, from the tests in the rule files of `dir`: one that is held if there is one, because it shows in
- * the console.
+ * Returns a call for a first try, from the tests in the rule files of `dir`. It prefers a held call, because the
+ * console shows it.
  *
  * @param mayUse whether the agent may use a tool
  */
@@ -32,7 +32,7 @@ interface Tested extends TestedCall {
   readonly verdict: 'review' | 'allow'
 }
 
-/** What is not as a rule file should be is passed over: `countersign check` reports it. */
+/** The tested calls of a rule file. It ignores faulty parts, which `countersign check` reports. */
 function testedCalls({ path, text }: BundleText): readonly Tested[] {
   if (!path.startsWith('rules/') || !/\.ya?ml$/.test(path)) return []
   const document = parse(text, { logLevel: 'silent' }) as { tool?: unknown; tests?: unknown } | null

@@ -1,27 +1,27 @@
 import type { AgentEntry, Directory, Tenant } from '../../policy/evaluate/snapshot.ts'
 
-/** Whom a gateway for development issues keys to. */
+/** The holders of the keys that a development gateway issues. */
 export interface People {
   readonly tenant: string
   /** The agent of the printed call. Absent while the directory lists no agent. */
   readonly agent: string | undefined
   /** All agents of the tenant. */
   readonly agents: readonly string[]
-  /** Signs in to the console. Absent while the directory lists no reviewer. */
+  /** The reviewer who signs in to the console. Absent while the directory lists no reviewer. */
   readonly reviewer: string | undefined
 }
 
-/** Of the starter policies. Their reviewer owns no agent that the demo runs: an owner cannot vote on its calls. */
+/** Names of the starter policies. Their reviewer owns no agent of the demo: an owner cannot vote on its calls. */
 const STARTER = { tenant: 'acme', agent: 'demo-agent', reviewer: 'alice' } as const
-/** What `countersign add tool` calls an agent that nobody named. */
+/** The default name of an agent in `countersign add tool`. */
 const OWN_AGENT = 'my-agent'
 
-/** Who was chosen at an earlier start. */
+/** The choice of an earlier start. */
 export type Earlier = Partial<Record<'tenant' | 'reviewer', string>>
 
 /**
- * Chooses who takes part: the tenant and reviewer of an earlier start, then those of the starter policies, then the first who
- * fit. A developer's own agent goes before that of the starter policies.
+ * Chooses the participants: the tenant and reviewer of an earlier start, then those of the starter policies, then the
+ * first that fit. A developer's own agent is preferred to that of the starter policies.
  */
 export function peopleOf({ tenants }: Directory, earlier: Earlier = {}): People | undefined {
   const wanted = [earlier.tenant, STARTER.tenant, ...tenants.keys()]

@@ -2,10 +2,13 @@ import type { LoadReport } from '../../policy/bundle/feed.ts'
 import type { BundleFile, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-/** Files that one line names. */
+/** Most files that one line names. */
 const NAMED = 4
 
-/** Says each load of policies in one line: what changed, or why what was in force stays. Nothing of a load that changes neither. */
+/**
+ * Describes each load of policies in one line: the changes, or the reason that the old policy stays. Without a change
+ * it prints nothing.
+ */
 export function createReloadLines(): (
   report: LoadReport,
   inForce: Snapshot | undefined,

@@ -5,13 +5,13 @@ import { DEMO_FILE } from '../client/credentials.ts'
 import { visible } from '../terminal/visible-text.ts'
 
 export interface Shown {
-  /** Where the store keeps its data, and the file of keys lies. */
+  /** The directory of the store's data and the file of keys. */
   readonly data: string
-  /** Signs the reviewer in. Absent without a reviewer. */
+  /** The link that signs the reviewer in. Absent without a reviewer. */
   readonly link: string | undefined
   readonly reviewer: string | undefined
   readonly agent: string | undefined
-  /** Absent when an earlier start showed it. */
+  /** Absent when an earlier start showed the key. */
   readonly newAdminKey: string | undefined
   /** The call in three languages, and its tool. Absent when no test of the bundle describes one. */
   readonly call: { readonly tool: string; readonly text: string } | undefined
@@ -19,7 +19,7 @@ export interface Shown {
   readonly takesEnter: boolean
 }
 
-/** What a developer needs after the start: where to look, what to run next, where the data lives, and one call. */
+/** The screen after the start: addresses, the next commands, the data directory, and one call. */
 export function screen(config: Config, app: Pick<App, 'url' | 'metricsUrl' | 'deps'>, shown: Shown): string {
   return visible(
     [

@@ -5,7 +5,7 @@ export const CONFIG_USAGE = `countersign config [the flags of countersign serve]
 
   What \`serve\` with the same flags would use, and where each value comes from.`
 
-/** `countersign config`: what `serve` with the same flags would use, and where each value comes from. */
+/** `countersign config`: prints the settings of `serve` with the same flags, and the source of each. */
 export async function config(args: readonly string[]): Promise<void> {
   const rows = describeConfig(readSettings(args, CONFIG_USAGE))
   const width = Math.max(...rows.map(({ name }) => name.length))

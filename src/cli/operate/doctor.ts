@@ -18,7 +18,7 @@ export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersi
   clocks, policies, permissions, certificates, ports, the identity provider. One line for each finding, with what to do. Leaves no record.
   Exits 3 when something is wrong; warnings alone exit 0.`
 
-/** `countersign doctor`: what is wrong, before it goes wrong. */
+/** `countersign doctor`: finds problems before they have effects. */
 export async function doctor(args: readonly string[]): Promise<void> {
   const findings = await examine(args.filter((arg) => arg !== '--json'))
   const wrong = findings.filter(({ level }) => level === 'error').length
@@ -51,7 +51,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     ]
   }
   const { config, files } = loaded
-  // before the store is opened, which makes its file as new as now
+  // before opening the store, which updates the time of its file
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
   return [
@@ -69,13 +69,13 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
   ]
 }
 
-/** Some that were surely written before now. */
+/** Files that were certainly written before now. */
 function filesOf(config: Config): string[] {
   const data = config.store.kind === 'embedded' ? [join(config.store.path, 'store.mdb')] : []
   return [fileURLToPath(import.meta.url), config.policies, ...data]
 }
 
-/** The bundle as it lies there, against the one in force. */
+/** Compares the bundle on disk with the one in force. */
 async function lookAtPolicies(directory: string, inForce: string | undefined): Promise<Finding> {
   const bundle = await prepareDirectory(directory)
   const check = `\`countersign check ${directory}\` says where`

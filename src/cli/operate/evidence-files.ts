@@ -1,7 +1,11 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { CliFailure } from '../terminal/failure.ts'
 
-/** A key, a checkpoint or a proof that somebody kept. @throws CliFailure */
+/**
+ * Reads a stored key, checkpoint or proof.
+ *
+ * @throws CliFailure
+ */
 export function keptText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -10,7 +14,11 @@ export function keptText(file: string): string {
   }
 }
 
-/** An export, which may be larger than memory. @throws CliFailure */
+/**
+ * Reads an export, which may be larger than memory.
+ *
+ * @throws CliFailure
+ */
 export async function* exported(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(file) as AsyncIterable<Uint8Array>

@@ -3,7 +3,7 @@ import { exported, keptText } from './evidence-files.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 
-/** `countersign evidence prove`: prints a proof for one record, which needs none of the others. */
+/** `countersign evidence prove`: prints a proof for one record, which needs no other record. */
 export async function proveOne(
   file: string,
   {
@@ -16,7 +16,7 @@ export async function proveOne(
   process.stdout.write(await proveRecord(exported(file), wanted).catch(refused))
 }
 
-/** `countersign evidence verify-proof`: the record, when the proof holds. Exits 3 when it does not. */
+/** `countersign evidence verify-proof`: prints the record when the proof holds. Exit 3 when it does not. */
 export async function verifyProof(
   file: string,
   options: { readonly key: readonly string[]; readonly json: boolean },

@@ -15,7 +15,10 @@ export interface VerifyOptions {
   readonly json: boolean
 }
 
-/** `countersign evidence verify`: says for each property whether it holds, and what none of them proves. Exits 3 when one does not. */
+/**
+ * `countersign evidence verify`: reports for each property whether it holds, and the limits of the proof. Exit 3 when
+ * one fails.
+ */
 export async function verifyExport(file: string, options: VerifyOptions): Promise<void> {
   const now = Date.now()
   const { checkpoint, receipt, within, json } = options
@@ -31,7 +34,9 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
   if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
 }
 
-/** As far ahead of this clock as behind it: clocks differ, and one that is wrong is believed no further than what was asked for. */
+/**
+ * The accepted times, as far ahead of this clock as behind it: clocks differ, and a wrong one is trusted only that far.
+ */
 function freshWithin(ms: number, now: number): Required<Pick<Proofs, 'freshSince' | 'freshUntil'>> {
   return { freshSince: Math.max(0, now - ms), freshUntil: now + ms }
 }

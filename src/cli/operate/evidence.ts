@@ -40,7 +40,7 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const
 
-/** What needs no tenant says itself why. */
+/** The options of each command. Commands without a tenant refuse the option themselves. */
 const TAKEN: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   ['export', ['tenant', 'after']],
   ['checkpoint', ['tenant']],
@@ -147,7 +147,7 @@ function keyFiles({ key, tenant }: Values): readonly string[] {
 
 const LINE_END = 0x0a
 
-/** Writes what comes, as it comes, and counts the lines. */
+/** Copies the stream as it arrives, and counts the lines. */
 async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
   let lines = 0
   async function* linesCounted(): AsyncGenerator<Uint8Array> {
@@ -160,7 +160,7 @@ async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
   return lines
 }
 
-/** What goes to a file is the record, byte for byte. A terminal would obey what stands in it. */
+/** Makes text safe for a terminal, which would obey control characters. A file gets the records byte for byte. */
 async function* forTheEye(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder()
   for await (const chunk of stream) yield Buffer.from(escaped(decoder.decode(chunk, { stream: true })))

@@ -9,10 +9,10 @@ export const HEALTH_USAGE = `countersign health [--of PID] [the flags of counter
   Asks the gateway that these settings describe for /livez, for the health check of a container. Exits 0 if it lives, else 1.
   --of PID  the flags are those of this process, which runs countersign serve (Linux)`
 
-/** A probe of a container has 3 s. */
+/** Time for the answer, ms: a container's probe has 3 s. */
 const ANSWER_MS = 2_000
 
-/** `countersign health`: whether the gateway with these settings answers. */
+/** `countersign health`: checks whether the gateway with these settings answers. */
 export async function health(args: readonly string[]): Promise<void> {
   const { config } = readSettings(flagsFrom(args), HEALTH_USAGE)
   if (config.port === 0)
@@ -28,7 +28,7 @@ export async function health(args: readonly string[]): Promise<void> {
   if (answer !== 200) throw new CliFailure(`${url}: ${answer}`, { exit: EXIT.unexpected })
 }
 
-/** Not `fetch`, which refuses some ports. */
+/** Asks without `fetch`, which refuses some ports. */
 function statusOf(url: string): Promise<number | string> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, signal: AbortSignal.timeout(ANSWER_MS) }, (response) => {
@@ -41,7 +41,7 @@ function statusOf(url: string): Promise<number | string> {
   })
 }
 
-/** A container's health check does not get the flags of its main process: they are read where the system keeps them. */
+/** The flags of the main process, read from the system: a container's health check does not receive them. */
 function flagsFrom(args: readonly string[]): readonly string[] {
   const [flag, pid = '', ...rest] = args
   if (flag !== '--of') return args

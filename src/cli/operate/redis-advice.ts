@@ -3,7 +3,7 @@ interface Advice {
   readonly hint: string
 }
 
-/** In this order: what is said of a connection that does not come may have a reason of its own. */
+/** Sorted: a later reason also fits messages that an earlier one explains better. */
 const ADVICE: readonly Advice[] = [
   {
     fits: /NOAUTH|WRONGPASS|AUTH.* called without any password/,
@@ -59,7 +59,7 @@ const ADVICE: readonly Advice[] = [
   },
 ]
 
-/** What to do when a Redis cannot be used, where that can be said and the message does not say it itself. */
+/** Advice on an unusable Redis, where there is any and the message does not already give it. */
 export function redisAdvice(message: string): string | undefined {
   return ADVICE.find(({ fits }) => fits.test(message))?.hint
 }

@@ -20,7 +20,7 @@ export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--
 
   Runs the gateway until SIGTERM, SIGINT or SIGHUP. \`countersign config\` lists every setting with its value and origin.`
 
-/** Longest time from the signal on before the process ends anyway, ms. */
+/** Longest time from the signal to the end of the process, ms. */
 const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
@@ -60,14 +60,14 @@ export function readConfig(args: readonly string[]): LoadedConfig {
   }
 }
 
-/** For a command that takes settings and nothing else: a directory that was meant for one is not passed over. */
+/** Reads settings for a command without other arguments, and refuses a stray argument, which may be a directory. */
 export function readSettings(args: readonly string[], help: string): LoadedConfig {
   const loaded = readConfig(args)
   refuseMore(loaded.positionals, 0, help)
   return loaded
 }
 
-/** Loads the parser only when there is a file to parse. */
+/** Parses YAML; loads the parser only when needed. */
 function parseYaml(text: string): unknown {
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
   return parse(text) as unknown
@@ -78,7 +78,7 @@ export interface Started {
   readonly log: Logger
 }
 
-/** Settings and variables that have no effect. They do not end the start: a later version may know them. */
+/** Warns of settings and variables without effect. The start continues, because a later version may know them. */
 export function warnOfSettings(
   log: Pick<Logger, 'warn'>,
   { unknown, links, withoutEffect }: Pick<LoadedConfig, 'unknown' | 'links' | 'withoutEffect'>,
@@ -96,10 +96,10 @@ export function warnOfSettings(
     log.warn({ setting: name }, `the setting has no effect: it counts only ${counts}`)
 }
 
-/** As from which the alert on it is raised (deploy/prometheus/alerts.yaml). */
+/** The difference from which the alert fires (deploy/prometheus/alerts.yaml), ms. */
 const CLOCKS_APART_MS = 5_000
 
-/** Deadlines go by the one, signatures of webhooks by the other. */
+/** Warns of clocks apart: deadlines follow one, and signatures of webhooks the other. */
 export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
   if (Math.abs(aheadMs) <= CLOCKS_APART_MS) return
   const told = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
@@ -109,7 +109,7 @@ export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
   )
 }
 
-/** The store keeps its hash only, so what is not shown now is never seen again. */
+/** Shows the admin key: the store keeps only its hash, so no later start can show it. */
 export function showAdminKey(key: string): void {
   console.error(`admin key (shown once, keep it): ${key}`)
 }
@@ -118,7 +118,7 @@ function sayUnwritten({ message }: Error): void {
   console.error(`countersign: the log cannot be written, and is kept until it can: ${message}`)
 }
 
-/** The policies are read and checked on another core while the modules of the gateway load on this one. */
+/** Starts the gateway. Another core reads and checks the policies while the gateway's modules load on this one. */
 export async function startOrExplain(
   config: Config,
   logLevel: string,
@@ -149,15 +149,15 @@ export async function startOrExplain(
 }
 
 /**
- * Begins to listen for it at once: the first process of a container that does not is never told. A start, or a request, that never ends does not
- * keep the process.
+ * Resolves when a signal asks to stop. It listens at once, because the system sends no unhandled signals to the first
+ * process of a container. A start or request that hangs does not keep the process.
  */
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {
-      // a second one ends it at once
+      // a second signal ends it at once
       for (const signal of STOP_SIGNALS) process.off(signal, stop)
-      // not with `process.exit`, which waits for whatever the system is doing for us
+      // without `process.exit`, which waits for pending system calls
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()
       resolve()
     }

@@ -9,7 +9,7 @@ interface Advice {
   readonly hint: (config: Config, error: Error) => string
 }
 
-/** What to do with a data directory that cannot be written, for what the system says of it. */
+/** Advice on a data directory that cannot be written, by the system's message. */
 export function directoryAdvice(said: string): string {
   if (/is no directory$|ENOTDIR/.test(said)) return 'move away what is there'
   if (said.includes('ENOENT')) return 'make it by hand; when it is a link, make or mount what it leads to'
@@ -18,7 +18,7 @@ export function directoryAdvice(said: string): string {
     : 'give it to the user that runs the gateway'
 }
 
-/** What to do with a file of the store that somebody else made, as root who put a copy back by hand; undefined for any other trouble. */
+/** Advice on a store file of another user, such as root who restored a copy by hand; undefined for other problems. */
 export function fileAdvice({ code, path = '' }: NodeJS.ErrnoException): string | undefined {
   if (code !== 'EACCES' || !/\/store\.(?:json|mdb|mdb-lock)$/.test(path)) return undefined
   return `give all that is in ${dirname(path)} to the user that runs the gateway`
@@ -49,7 +49,7 @@ const ADVICE: readonly Advice[] = [
   },
 ]
 
-/** What a gateway did not start for, and what to do where that can be said. */
+/** The reason that a gateway did not start, with advice where there is any. */
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
   const redis = config.store.kind === 'embedded' ? undefined : redisAdvice(cause.message)

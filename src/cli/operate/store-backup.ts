@@ -15,7 +15,7 @@ import { orExplain } from './store-failure.ts'
 
 const STANDARD = '-'
 
-/** `countersign store export FILE`. Standard output gets the backup only once it is whole. */
+/** `countersign store export FILE`. Standard output receives the backup only when it is complete. */
 export async function exportStore(config: Config, file: string): Promise<void> {
   if (file === STANDARD) return exportToStandardOutput(config)
   if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
@@ -53,7 +53,9 @@ async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Pr
   }
 }
 
-/** `countersign store restore FILE`. A file is read to its end before the store is touched; what comes by standard input cannot be. */
+/**
+ * `countersign store restore FILE`. It reads a file to its end before it changes the store; standard input it cannot.
+ */
 export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
   if (file !== STANDARD) requireFile(file)
   const totals = await orExplain('restore', () =>
@@ -70,7 +72,11 @@ export async function restoreStore(config: Config, file: string, options: Restor
   console.log('every approval and token of before is void; threads that wait can still be decided')
 }
 
-/** It is read twice, and a pipe only once: the second time it would wait for ever for somebody to write. @throws CliFailure */
+/**
+ * Requires a file: it is read twice, and a pipe would block forever the second time.
+ *
+ * @throws CliFailure
+ */
 function requireFile(file: string): void {
   if (!existsSync(file)) throw new CliFailure(`there is no file \`${file}\``)
   if (!statSync(file).isFile())

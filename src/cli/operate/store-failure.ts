@@ -59,7 +59,11 @@ const ADVICE: readonly Advice[] = [
   },
 ]
 
-/** Runs a command on the store; what goes wrong becomes a sentence and advice. @throws CliFailure */
+/**
+ * Runs a command on the store, and turns its errors into a sentence and advice.
+ *
+ * @throws CliFailure
+ */
 export async function orExplain<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run()

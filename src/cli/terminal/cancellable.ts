@@ -2,11 +2,13 @@ import { CliFailure } from './failure.ts'
 import { STOP_SIGNALS } from './signals.ts'
 
 /**
- * Lets a command that takes its time end by a signal as by any failure: what it has half done, it takes back. A second signal ends it at once.
+ * Lets a signal end a slow command as a failure would: the command undoes its unfinished work. A second signal ends it
+ * at once.
  *
- * @param what as `the export`
- * @param signals whoever hears them; in a process with others, all of those would hear one that is made up
- * @throws CliFailure when it was broken off, and what `run` throws
+ * @param what such as `the export`
+ * @param signals the source of signals; a test uses its own, because other listeners of the process would hear a
+ *   simulated one
+ * @throws CliFailure when a signal ended it, and the errors of `run`
  */
 export async function breakable<T>(
   what: string,
@@ -25,7 +27,7 @@ export async function breakable<T>(
   try {
     return await run(controller.signal)
   } catch (error) {
-    // who reads a stream to its end has not heard why that ended
+    // a reader of a stream does not receive the reason of its end
     const isUnaware = controller.signal.aborted && (error as Error).name === 'AbortError'
     throw isUnaware ? controller.signal.reason : error
   } finally {

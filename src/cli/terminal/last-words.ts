@@ -1,7 +1,10 @@
-/** Longest time for what is still to be said when all else is done, ms. */
+/** Longest time for the last output, ms. */
 const LAST_WORDS_MS = 1_000
 
-/** Ends this process, with its exit code, also when nobody reads what it has said. For whoever hears signals: no second one should be needed. */
+/**
+ * Ends this process with its exit code, even when its output is not read. For callers that handle signals: one signal
+ * must suffice.
+ */
 export function endAfterLastWords(): void {
   setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
 }

@@ -2,13 +2,14 @@ import { pipeline } from 'node:stream/promises'
 import { CliFailure } from './failure.ts'
 
 /**
- * Writes bytes to standard output as fast as they are taken.
+ * Writes bytes to standard output as fast as the reader takes them.
  *
- * @throws CliFailure when they are not taken any more: the disk is full, or, as behind `head`, nobody reads on. What `source` throws
+ * @throws CliFailure when output fails: the disk is full, or the reader closed it, as `head` does. Also the errors of
+ *   `source`
  */
 export async function writeOut(source: AsyncIterable<Uint8Array>): Promise<void> {
   let fault: unknown
-  // what the source cannot write, a file of its own, is not what nobody takes
+  // an error of the source itself, such as on a file of its own, is no error of the output
   const watched = async function* (): AsyncGenerator<Uint8Array> {
     try {
       yield* source

@@ -1,4 +1,4 @@
-/** What progress needs of standard error. */
+/** The members of standard error that progress uses. */
 export interface ProgressOutput {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -8,17 +8,17 @@ export interface ProgressOutput {
 /** Replaces the detail on the line, such as `1,200 of 5,000 records`. Cheap enough for every step of a loop. */
 export type Tell = (detail: string) => void
 
-/** Shortest time between two drawings of the line, ms: an eye sees no more. */
+/** Shortest time between two drawings of the line, ms. */
 const REDRAW_MS = 100
-/** An elapsed time below this says nothing, ms. */
+/** Shortest elapsed time that the line shows, ms. */
 const WORTH_TIMING_MS = 1_000
 const CLEAR = '\r\x1b[2K'
 
 /**
- * Runs `run` behind a line on standard error that says what runs, how far it is and for how long. The line is gone when
- * `run` ends. Without a terminal nothing is written.
+ * Runs `run` behind a line on standard error with the task, its progress and its time. The line disappears when `run`
+ * ends. Without a terminal nothing is written.
  *
- * @param what as `Verifying the export`
+ * @param what such as `Verifying the export`
  */
 export async function withProgress<T>(
   what: string,

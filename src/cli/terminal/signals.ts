@@ -1,2 +1,5 @@
-/** What asks a process to end: whoever started it, its terminal (Ctrl-C), or the end of that. A process without listeners is ended by each at once. */
+/**
+ * Signals that ask a process to end: from its parent, its terminal (Ctrl-C), or the end of the terminal. Without
+ * listeners, each ends the process at once.
+ */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -7,10 +7,10 @@ import { error, type Finding, ok, warning } from './finding.ts'
 const CONNECT_MS = 3_000
 const DAY_MS = 24 * 3_600_000
 const SOON_DAYS = 21
-/** People reach it, and not always from where the gateway stands. */
+/** The address that people use, which may not resolve from the gateway's own network. */
 const FRONT = 'public_url'
 
-/** The certificates of whoever answers for us in front, and of those whom the gateway asks. */
+/** Checks the certificates of the public address, and of the servers that the gateway calls. */
 export async function lookAtCertificates(config: Config): Promise<Finding[]> {
   return Promise.all(peersOf(config).map(({ what, host, port }) => lookAt(what, host, port)))
 }

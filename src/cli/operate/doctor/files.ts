@@ -10,7 +10,7 @@ const OTHERS_WRITE = 0o002
 const OTHERS_ENTER = 0o001
 const GROUP_AND_OTHERS = 0o077
 
-/** Files and directories that hold secrets, or decide: who may read and write them. */
+/** Checks who may read and write the files and directories that hold secrets or decide. */
 export function lookAtFiles(config: Config, named: readonly NamedFile[]): Finding[] {
   const findings = [
     ...named.flatMap(lookAtNamed),
@@ -30,7 +30,10 @@ function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
   return holds === 'secrets' && isOpenTo(facts, OTHERS) ? lookAtOpenSecret(path, by) : []
 }
 
-/** deploy/secrets.sh makes files that all may read in a directory that only one may enter, and compose mounts each of them by itself. */
+/**
+ * Checks an openly readable secret. deploy/secrets.sh makes such files in a directory that only one user may enter, and
+ * compose mounts each file by itself.
+ */
 function lookAtOpenSecret(path: string, by: string): Finding[] {
   const real = realpathSync(path)
   if (!mayAllEnter(dirname(real))) return []
@@ -57,7 +60,7 @@ function lookAtData(path: string): Finding[] {
   )
 }
 
-/** The nearest directory above that is there decides. */
+/** Checks the nearest existing directory above. */
 function mayBeMade(path: string): Finding[] {
   let above = dirname(resolve(path))
   while (factsOf(above) === undefined && above !== dirname(above)) above = dirname(above)
@@ -112,7 +115,10 @@ function lookAtAuthority(path: string, authority: X509Certificate): Finding[] {
   return found === undefined ? [] : [found]
 }
 
-/** A warning at the most: bundles of systems hold old ones, and what one of ours has signed is an error where it is used. */
+/**
+ * A finding on a certificate authority, at most a warning. System bundles hold expired ones, and an expired one of ours
+ * is an error where it is used.
+ */
 export function authorityFinding(
   path: string,
   { subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>,
@@ -125,7 +131,7 @@ export function authorityFinding(
     : warning('certificates', found.what, 'if something of yours is signed by it, renew it there')
 }
 
-/** Ours to open: another user's store is left alone, because what we make in it would be ours. */
+/** Whether we may open the store. In another user's store we would create files under our own user. */
 export function isOurs(path: string): boolean {
   const owner = factsOf(path)?.uid
   return owner === undefined || process.getuid === undefined || owner === process.getuid()
@@ -133,7 +139,7 @@ export function isOurs(path: string): boolean {
 
 export const mayWrite = (path: string): boolean => whyUnwritable(path) === undefined
 
-/** What the system says, as `EACCES`; undefined where this user may write. */
+/** The system's code, such as `EACCES`; undefined where this user may write. */
 export function whyUnwritable(path: string): string | undefined {
   try {
     accessSync(path, constants.W_OK)
@@ -154,7 +160,7 @@ function factsOf(path: string): Stats | undefined {
   }
 }
 
-/** When the newest of the files was changed, ms since 1970. */
+/** The time of the newest change to the files, ms since 1970. */
 export function newestOf(paths: readonly string[]): number {
   return Math.max(0, ...paths.map((path) => factsOf(path)?.mtimeMs ?? 0))
 }

@@ -1,7 +1,7 @@
-/** What the doctor says of one thing: that it is well, or what is wrong and what to do about it. */
+/** A finding of the doctor: a healthy part, or a problem with its remedy. */
 export interface Finding {
   readonly level: 'ok' | 'warning' | 'error'
-  /** What was looked at. */
+  /** The part that was checked. */
   readonly check: string
   readonly what: string
   readonly todo?: string

@@ -12,12 +12,12 @@ const SET_CLOCK =
 const NEARLY_FULL = /\bnearly full\b/
 const MAKE_ROOM = 'make room on the disk of the store'
 
-/** Who answers where a gateway with this configuration listens. */
+/** The program that answers at this configuration's address. */
 export interface RunningGateway {
   readonly findings: readonly Finding[]
-  /** It is a gateway, and speaks for its store. */
+  /** It is a gateway, and answers for its store. */
   readonly speaks: boolean
-  /** Of the bundle in force. */
+  /** The bundle revision in force. */
   readonly revision?: string
 }
 
@@ -27,7 +27,7 @@ interface Readiness {
   readonly policies: string
 }
 
-/** Undefined when none answers: then whoever looks at the ports finds who has them. */
+/** Asks the gateway. Undefined when it does not answer: then the check of the ports finds their users. */
 export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
   if (config.port === 0) return undefined
   const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`

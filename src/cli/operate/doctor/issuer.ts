@@ -8,7 +8,7 @@ const AT_PROVIDER = 'change the client at the provider, or the setting'
 
 type Metadata = Readonly<Record<string, unknown>>
 
-/** What the OpenID Connect issuer says of itself, against what the settings expect of it. */
+/** Compares the OpenID Connect issuer's metadata with the settings. */
 export async function lookAtIssuer(config: Config): Promise<Finding[]> {
   const { oidcIssuer: issuer } = config
   if (issuer === undefined) return []
@@ -30,7 +30,7 @@ export async function lookAtIssuer(config: Config): Promise<Finding[]> {
   return differing.length > 0 ? differing : [ok(CHECK, `the metadata of ${issuer} fits the settings`)]
 }
 
-/** Why a connection by TLS does not come is said beside its certificate. */
+/** The finding on a missing answer. A failed TLS connection is reported with its certificate. */
 function unanswered(issuer: string, { name, message, cause }: Error): Finding[] {
   if (name !== 'TimeoutError' && issuer.startsWith('https:')) return []
   const why = cause instanceof Error ? cause.message : message
@@ -60,7 +60,7 @@ function differences(metadata: Metadata, config: Config, issuer: string): Findin
 }
 
 function ofIssuer({ issuer: theirs }: Metadata, ours: string): Finding[] {
-  // a URL of the setting may lack the slash that the provider writes, and sign-in compares URLs
+  // the setting may lack the provider's final slash, and sign-in compares URLs
   if (typeof theirs === 'string' && URL.canParse(theirs) && new URL(theirs).href === new URL(ours).href)
     return []
   const what = `the provider calls itself ${JSON.stringify(theirs) ?? 'nothing'}, and oidc_issuer is "${ours}"`
@@ -90,7 +90,7 @@ function ofClaims({ claims_supported: known }: Metadata, config: Config, issuer:
   })
 }
 
-/** A list that is not there says nothing. */
+/** The wanted entries that the list lacks; a missing list proves nothing. */
 const lacking = (list: unknown, wanted: readonly string[]): string[] =>
   Array.isArray(list) ? wanted.filter((one) => !list.includes(one)) : []
 

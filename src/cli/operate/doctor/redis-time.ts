@@ -3,12 +3,13 @@ import type { Config } from '../../../settings/config.ts'
 import { SYSTEM, TENANTS_INDEX } from '../../../gateway/core/records.ts'
 import { error, type Finding } from './finding.ts'
 
-/** More of them need not be looked at to say that a clock is wrong. */
+/** Records to check: more are not needed to detect a wrong clock. */
 const LOOKED_AT = 1_000
 
 /**
- * Of a Redis that is otherwise well. Where its clock was set back, what it has seen lies ahead: a gateway that is started then reads and is ready, and each of its
- * commits comes too late, of all tenants or of those that were busy while the clock was wrong.
+ * Checks the time of an otherwise healthy Redis. After its clock was set back, stored times lie in the future. A
+ * gateway then starts and is ready, but its commits come too late: for all tenants, or for those that were busy while
+ * the clock was wrong.
  */
 export async function lookAtRedisTime(config: Config): Promise<Finding[]> {
   const partitions = [SYSTEM, ...(await tenantsIn(config))]

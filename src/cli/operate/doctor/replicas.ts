@@ -2,7 +2,10 @@ import { countReplicas } from '../../../app/store.ts'
 import type { Config } from '../../../settings/config.ts'
 import { error, type Finding } from './finding.ts'
 
-/** Of a Redis that is otherwise well. A gateway starts without the replicas that shall confirm: they may come. Until they do, it decides nothing. */
+/**
+ * Checks the replicas of an otherwise healthy Redis. A gateway starts without the replicas that must confirm, but
+ * decides nothing until they connect.
+ */
 export async function lookAtReplicas(config: Config): Promise<Finding[]> {
   const wanted = config.storeReplicas
   if (wanted === 0) return []

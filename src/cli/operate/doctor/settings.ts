@@ -50,7 +50,7 @@ export function lookAtConfig({ origins, unknown, withoutEffect }: LoadedConfig):
   return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored, ...without]
 }
 
-/** Settings that are allowed, and do not go together, or not with production. */
+/** Finds valid settings that conflict with each other, or with production. */
 export function lookAtCombinations(config: Config): Finding[] {
   return [...lookAtAddress(config), ...lookAtStoreSettings(config), ...lookAtDevelopment(config)]
 }
@@ -141,7 +141,7 @@ function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): F
   return findings
 }
 
-/** Of a gateway that does not run: nobody else may have its ports. */
+/** Checks the ports of a gateway that does not run: no other program may use them. */
 export async function lookAtPorts({ host, port, metricsHost, metricsPort }: Config): Promise<Finding[]> {
   const ports = [
     { name: 'port', host, port },

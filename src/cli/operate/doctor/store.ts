@@ -16,7 +16,10 @@ const CLOCK_WARNING_MS = 1_000
 const CLOCK_ERROR_MS = 10_000
 const DATE_FUZZ_MS = 2_000
 
-/** Opens the store as the gateway would: reachable, durable as configured, and taking writes. A gateway that runs holds the embedded one. */
+/**
+ * Opens the store as the gateway would: reachable, durable as configured, and writable. A running gateway holds the
+ * embedded store.
+ */
 export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
   const name = config.store.shown
   if (config.store.kind === 'embedded') {
@@ -36,7 +39,7 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
   }
 }
 
-/** Why the directory is not to be opened; undefined when it is. */
+/** The reason not to open the directory; undefined when there is none. */
 function unopened(path: string, name: string): Finding | undefined {
   if (!existsSync(path))
     return isLink(path)
@@ -99,7 +102,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
   }
 }
 
-/** A record that is gone in the same commit: only a write shows whether the store takes one. */
+/** Writes a record that the same commit deletes: only a write shows whether the store accepts one. */
 async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promise<string | undefined> {
   const id = `doctor-${randomUUID()}`
   const now = store.now()
@@ -107,22 +110,25 @@ async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promi
   const writes = [put('instance', id, nothing), remove('instance', id)]
   const commit = { commitId: id, deadline: now + WRITE_MS, guards: [], writes, events: [] }
   try {
-    // one that comes too late is a matter of clocks, which have a line of their own
+    // a late commit is a problem of clocks, which have their own line
     await store.commit(SYSTEM, commit)
     return undefined
   } catch (cause) {
     const { message } = cause as Error
-    // replicas have a line of their own
+    // replicas have their own line
     return message.startsWith('the replicas did not confirm') ? undefined : message
   }
 }
 
-/** Ours against another clock. Time in the store never runs backwards: one that is behind waits for deadlines that are long over. */
+/**
+ * Compares our clock with another. Time in the store never runs backwards, so a clock that is behind waits for
+ * deadlines that have passed.
+ */
 export function clockFinding(whose: string, theirs: number, ours: number): Finding {
   return judge(whose, { apart: Math.abs(theirs - ours), isBehind: ours < theirs, fuzzMs: 0 })
 }
 
-/** A Date header counts seconds, and is made once a second. */
+/** Compares our clock with a Date header, which has whole seconds. */
 export function dateFinding(whose: string, date: number, ours: number): Finding {
   const apart = Math.max(0, Math.abs(date - ours) - DATE_FUZZ_MS)
   return judge(whose, { apart, isBehind: ours < date, fuzzMs: DATE_FUZZ_MS })
@@ -142,7 +148,7 @@ function judge(whose: string, { apart, isBehind, fuzzMs }: Apart): Finding {
   return ok('clock', `within ${(CLOCK_WARNING_MS + fuzzMs) / 1_000} s of ${whose}`)
 }
 
-/** Without another clock: now cannot be before what was written already. */
+/** Checks our clock without another one: now cannot be before the newest write. */
 export function clockSanity(newestFileMs: number, ours: number): Finding[] {
   return newestFileMs > ours + CLOCK_ERROR_MS
     ? [
