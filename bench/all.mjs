@@ -1,4 +1,4 @@
-/* Every benchmark, one after another. Each can be run alone: its head says how. */
+/* Runs every benchmark, one after another. Each also runs alone, with the command in its head. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -1,4 +1,7 @@
-/* What Fastify costs by itself: one POST route with the gateway's body schema and a small JSON answer; no key, no policy, no store. */
+/*
+ * The cost of Fastify alone: one POST route with the gateway's body schema and a small JSON answer; no key, no policy,
+ * no store.
+ */
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 

@@ -1,9 +1,10 @@
-/*
- * Agents that call in the same moment, each over a connection of its own that was not open before.
- */
+/* A burst of agents that call at the same moment, each over a new connection. */
 import { connect } from 'node:net'
 
-/** Sends `bytes` over `count` new connections at once: how many got which answer (or none), and how long that took from the moment of the burst, ms. */
+/**
+ * Sends `bytes` over `count` new connections at once. Returns the number of each answer (or missing answer), and the
+ * time of each since the burst, ms.
+ */
 export async function burst(url, bytes, count) {
   const { hostname, port } = new URL(url)
   const started = performance.now()

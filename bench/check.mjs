@@ -1,8 +1,8 @@
 /*
- * What `countersign check` takes for a thousand rule files (with a thousand contracts, and one inline test for each file): the whole command,
- * from its start to its end.
+ * Time of `countersign check` for a thousand rule files (with a thousand contracts, and one inline test for each file):
+ * the whole command, from its start to its end.
  *
- *   npm run build && node bench/check.mjs [rounds]
+ * npm run build && node bench/check.mjs [rounds]
  */
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'

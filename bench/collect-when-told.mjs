@@ -1,2 +1,2 @@
-/* Loaded into a gateway by memory.mjs: collects all garbage at SIGUSR2, so that what is measured is what is in use. */
+/* memory.mjs loads this into a gateway. It collects all garbage at SIGUSR2, so that only memory in use is measured. */
 process.on('SIGUSR2', () => globalThis.gc())

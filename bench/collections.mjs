@@ -1,8 +1,9 @@
 /*
- * What decisions leave for V8's collector: how many full collections, how many scavenges, and how long they stop the event loop, for each ten thousand
- * calls. A full collection is what one in a few hundred callers of a busy core waits for (docs/decisions/0021). The gateway is fed as in http.mjs.
+ * Garbage of decisions: the number of full collections and of scavenges for each ten thousand calls, and the time that
+ * they stop the event loop. On a busy core, one in a few hundred callers waits for a full collection
+ * (docs/decisions/0021). The load is that of http.mjs.
  *
- *   npm run build && node bench/collections.mjs [seconds per row] [connections]
+ * npm run build && node bench/collections.mjs [seconds per row] [connections]
  */
 import { createInterface } from 'node:readline'
 import { call, pinThisProcess, startGateway } from './gateway.mjs'
@@ -10,7 +11,10 @@ import { load, requestBytes } from './load.mjs'
 
 const [seconds = 20, connections = 64] = process.argv.slice(2).map(Number)
 const PER = 10_000
-/** `[pid:isolate] 1234 ms: Scavenge 20.1 (40.2) -> 18.3 (40.2) MB, 1.21 / 0.00 ms ...`; `Mark-Compact` is the other kind. */
+/**
+ * A line such as `[pid:isolate] 1234 ms: Scavenge 20.1 (40.2) -> 18.3 (40.2) MB, 1.21 / 0.00 ms ...`; the other kind is
+ * `Mark-Compact`.
+ */
 const COLLECTION = /ms: (Scavenge|Mark-Compact) .*? MB, ([\d.]+) \//
 
 pinThisProcess()

@@ -1,8 +1,9 @@
 /*
- * The console in a real Chromium on a gateway of its own: how long until the queue is painted with 5,000 waiting threads, how long until a new
- * thread stands in a queue that is open, on the same instance and on another, and how much JavaScript that takes.
+ * The console in a real Chromium on a gateway of its own. It measures the time to paint the queue with 5,000 waiting
+ * threads, the time until a new thread appears in an open queue (on the same instance and on another), and the size of
+ * the JavaScript.
  *
- *   node bench/console.mjs [--threads 5000] [--rounds 5]      (redis-server for the part with two instances)
+ * node bench/console.mjs [--threads 5000] [--rounds 5] (redis-server for the part with two instances)
  */
 import { readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -41,7 +42,7 @@ async function onOneInstance() {
   await gateway.stop()
 }
 
-/** The queue is open at one gateway, the agent speaks to another one; they share a Redis. */
+/** Opens the queue at one gateway while the agent uses another; they share a Redis. */
 async function onAnotherInstance() {
   const redis = await startRedis()
   const [here, there] = [await startGateway({ store: redis.url }), await startGateway({ store: redis.url })]
@@ -91,7 +92,7 @@ async function signedIn(gateway) {
   return page
 }
 
-/** From the navigation to the first frame with rows in it; `cold` has nothing in the cache. */
+/** The time from the navigation to the first frame with rows, for an empty cache when `cold`. */
 async function paints(gateway, page) {
   const cookies = await page.context().cookies()
   const secret = await page.evaluate(() => sessionStorage.getItem('secret'))
@@ -124,7 +125,7 @@ async function paintOf(gateway, page) {
   return page.evaluate(() => globalThis.painted)
 }
 
-/** From the moment the agent's request is sent to the frame that shows the thread; both by the clock of this machine. */
+/** The time from the agent's request to the frame that shows the thread, both by the clock of this machine. */
 async function arrivals(page, propose, where) {
   const taken = []
   for (let round = 0; round < ROUNDS * 4; round++) {

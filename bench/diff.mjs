@@ -1,8 +1,8 @@
 /*
- * What the semantic difference of two bundles takes: single edits of the starter bundle, the one edit that bears on every tool, and a
- * thousand tools of which one was edited. Loading is not counted: `countersign check` takes that too.
+ * Time of the semantic difference of two bundles: single edits of the starter bundle, an edit that affects every tool,
+ * and one edit among a thousand tools. Loading is not counted, because `countersign check` takes that time too.
  *
- *   npm run build && node bench/diff.mjs [rounds]
+ * npm run build && node bench/diff.mjs [rounds]
  */
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ function directory() {
   return made
 }
 
-/** The bundle without its inline tests, which an edit would make fail; with one passage replaced. */
+/** Copies the bundle without its inline tests, which an edit would break, and replaces one passage. */
 function edited(source, [path, passage, by] = []) {
   const copy = directory()
   cpSync(source, copy, { recursive: true })

@@ -1,7 +1,7 @@
 /*
- * What a call takes of the embedded store's disk, its evidence included.
+ * Disk space of a call in the embedded store, its evidence included.
  *
- *   npm run build && node bench/disk.mjs [allowed calls] [held calls]
+ * npm run build && node bench/disk.mjs [allowed calls] [held calls]
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

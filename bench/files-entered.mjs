@@ -1,5 +1,7 @@
 /*
- * Source files that one allowed call enters: those of dist/ in which at least one function runs, by V8's precise coverage, between the request and its answer.
+ * The source files that one allowed call enters: files of dist/ in which a function runs between request and answer, by
+ * V8's precise coverage.
+ *
  * After `npm run build`: node bench/files-entered.mjs [--list]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -40,7 +42,7 @@ const places = [
   policies,
 ]
 const { config } = loadConfig({ args: places, env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }, parseYaml: parse })
-// nothing but the call runs meanwhile: timers have an hour
+// intervals of an hour, so that only the call runs
 const rare = 3_600_000
 const app = await startApp(config, {
   log: createLog('warn'),
@@ -58,7 +60,7 @@ try {
   for (let i = 0; i < WARM_CALLS; i++) await allowed()
   const counts = []
   for (let i = 0; i < MEASURED_CALLS; i++) counts.push(await filesEnteredBy(allowed))
-  // what now and then happens beside a call is no part of it
+  // the smallest run has no occasional side work
   const [files] = counts.toSorted((a, b) => a.length - b.length)
   if (process.argv.includes('--list')) console.log(files.join('\n'))
   console.log(`${files.length} source files entered by one allowed call`)

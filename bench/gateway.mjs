@@ -1,6 +1,6 @@
 /*
- * What every benchmark needs of a real gateway: a `serve` process of dist/ on free ports with its state in a temporary directory,
- * keys, and a plain way to talk to it. Everything is on loopback and gone when `stop` has resolved.
+ * Tools of all benchmarks for a real gateway: a `serve` process of dist/ on free ports with its state in a temporary
+ * directory, keys, and a simple client. Everything is on loopback, and removed when `stop` has resolved.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,14 +18,17 @@ const READY_WITHIN_MS = 20_000
 const running = new Set()
 process.once('exit', () => running.forEach((child) => child().kill('SIGKILL')))
 
-/** Nothing outlives a benchmark that fails. */
+/** Ends the child with this process, so that it does not outlive a failed benchmark. */
 export function endWithUs(child) {
   running.add(child)
 }
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0
 
-/** Servers get core 0, this process (and what it starts unpinned) core 1: where that is not possible, says so and goes on. */
+/**
+ * Pins servers to core 0, and this process (with its unpinned children) to core 1. Where that is impossible, reports it
+ * and continues.
+ */
 export function pinThisProcess() {
   if (!hasTaskset) {
     console.log('taskset is not there: server and load share the cores, so read the ratios with care')
@@ -34,7 +37,7 @@ export function pinThisProcess() {
   spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)])
 }
 
-/** As the image and the unit start a gateway (docs/operations.md). */
+/** Node options of the image and the unit (docs/operations.md). */
 const AS_DEPLOYED = ['--v8-pool-size=0', '--min-semi-space-size=16']
 
 /** Runs a Node script, on core 0 when `pinned`, or on the `cores` (as taskset has them). */
@@ -51,7 +54,7 @@ export function startNode(
   return child
 }
 
-/** The first line of output that `fits`; rejects when the process ends before. */
+/** Returns the first line of output that `fits`. Rejects when the process ends before. */
 export function lineOf(child, fits) {
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: child.stdout })
@@ -61,8 +64,9 @@ export function lineOf(child, fits) {
 }
 
 /**
- * With `store` (and what goes with it in `settings`) on Redis, else on the embedded store in `directory`. `program`: another script, and
- * its first arguments, in place of `serve`.
+ * Starts a gateway: on Redis with `store` (and its `settings`), otherwise on the embedded store in `directory`.
+ *
+ * @param program another script and its first arguments, in place of `serve`
  */
 export async function startGateway({
   policies = STARTER_POLICIES,
@@ -96,7 +100,7 @@ export async function startGateway({
     output: child.stdout,
     directory: own,
     readyMs: performance.now() - started,
-    /** A page of the tenant's evidence, as it is exported. */
+    /** A page of the tenant's evidence, in the form of an export. */
     evidence: (after) => evidenceOf(url, after),
     admin: (method, path) => call(url, { method, path: `/api/admin${path}`, key: ADMIN_KEY }),
     key: async (kind, id) =>
@@ -128,7 +132,11 @@ async function untilReady(url, started) {
   throw new Error('the gateway did not become ready')
 }
 
-/** One request and its JSON; anything but 2xx is an error. */
+/**
+ * Sends one request and returns its JSON.
+ *
+ * @throws for any status but 2xx
+ */
 export async function call(url, { method = 'GET', path, key, body, headers = {} }) {
   const response = await fetch(url + path, {
     method,

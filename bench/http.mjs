@@ -1,8 +1,8 @@
 /*
- * The gateway over HTTP, durability on, beside a bare Fastify route with the same body schema: the same run, the same core,
- * the same number of keep-alive connections, rounds in turn. Read the ratios; the machine decides the rest.
+ * The gateway over HTTP, with durability, beside a bare Fastify route with the same body schema: the same run, core and
+ * number of keep-alive connections, rounds in turn. Read the ratios: absolute numbers depend on the machine.
  *
- *   npm run build && node bench/http.mjs [seconds per row] [rounds] [connections]
+ * npm run build && node bench/http.mjs [seconds per row] [rounds] [connections]
  */
 import { call, cpuOf, lineOf, median, pinThisProcess, startGateway, startNode } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
@@ -45,7 +45,7 @@ const rows = {
   'validate (redeems)': async () => ({ url: gateway.url, next: supply(await proofs(PROOFS_PER_ROUND)) }),
 }
 
-/** Requests that redeem: threads opened, approved and collected beforehand. */
+/** Requests that redeem, for threads that were opened, approved and collected before. */
 async function proofs(count) {
   const answers = []
   const collect = { onBody: (body) => answers.push(JSON.parse(body)), connections: 32 }

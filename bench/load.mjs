@@ -1,6 +1,6 @@
 /*
- * A small load generator: keep-alive connections in a closed loop over raw sockets, so that it costs far less than what it measures.
- * It reads of an answer only what it needs: the status and where the answer ends.
+ * A small load generator: keep-alive connections in a closed loop over raw sockets, far cheaper than the measured
+ * server. It reads only the status and the end of an answer.
  */
 import { connect } from 'node:net'
 
@@ -20,9 +20,9 @@ export function requestBytes(url, { method = 'POST', path, key, body, headers = 
 }
 
 /**
- * Sends what `next()` gives until it gives undefined or `seconds` are over, over `connections` connections.
- * `onBody` is handed the body of every answer, when it is set; `onAnswer` all of it, what was asked, when, and how long it took.
- * `awake: false` lets this process sleep: for when something else needs its core.
+ * Sends the results of `next()` over `connections` connections, until it returns undefined or `seconds` are over.
+ * `onBody` receives the body of every answer. `onAnswer` receives the whole answer, its request, its time and its
+ * duration. `awake: false` lets this process sleep, when another process needs its core.
  */
 export async function load(
   url,
@@ -55,9 +55,8 @@ export async function load(
 }
 
 /**
- * Keeps this process from sleeping between two answers. To wake a sleeping process on another core costs the one that writes to it,
- * on a virtual machine as much as Fastify itself, and only when the server is the slower of the two: the slower server would pay a toll that
- * the faster one does not.
+ * Keeps this process from sleeping between two answers. The process that wakes a sleeper on another core pays for it,
+ * on a virtual machine as much as for Fastify itself. Only the slower server would pay.
  */
 function stayAwake() {
   let awake = true

@@ -1,9 +1,9 @@
 /*
- * Many waiting threads: anonymous memory of the gateway (not the store's mapped pages, which the kernel gives back when it needs them) and
- * the time of a poll at 1,000 and at 100,000. Memory is read as it is and after all garbage was collected: what V8 has not collected yet is bounded by
- * its own limits and not the memory of threads. For the same reason the growth is counted from a gateway that has had as many calls that leave no thread.
+ * Many waiting threads: anonymous memory of the gateway, without the store's mapped pages, which the kernel can
+ * reclaim; and the time of a poll at 1,000 and at 100,000 threads. Memory is read before and after a full collection:
+ * V8's own limits bound its garbage. The baseline is a gateway after as many calls that leave no thread.
  *
- *   npm run build && node bench/memory.mjs [threads]     (Linux)
+ * npm run build && node bench/memory.mjs [threads] (Linux)
  */
 import { call, cpuOf, median, memoryOf, pinThisProcess, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
@@ -38,7 +38,7 @@ async function fillTo(count) {
   await load(gateway.url, { next, onBody: (body) => ids.push(JSON.parse(body).thread_id) })
 }
 
-/** Polls of threads from everywhere, one connection, so that the time is that of the poll and not of a queue. */
+/** Polls threads from everywhere over one connection, so that no queue adds to the time. */
 async function polls() {
   const rounds = []
   for (let round = 0; round <= ROUNDS; round++) {
@@ -61,7 +61,7 @@ async function polls() {
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 3_000))
-/** As it is, and what is in use. */
+/** Memory before and after a full collection. */
 async function memory() {
   await settle()
   const asItIs = memoryOf(gateway.pid)

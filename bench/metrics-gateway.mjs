@@ -1,7 +1,7 @@
 /*
- * A gateway for bench/metrics.mjs, from the compiled sources. `on`: with its metrics. `off`: with something in their place that counts nothing.
- * `switching`: back and forth between the two every 300 answers, in one process; at its end it writes to the file that is named next how much
- * processor time an answer took in each of these slices.
+ * A gateway for bench/metrics.mjs, from the compiled sources. `on`: with its metrics. `off`: with a substitute that
+ * counts nothing. `switching`: alternates between the two every 300 answers, in one process. At its end it writes the
+ * processor time of an answer in each slice to the file in the next argument.
  */
 import { writeFileSync } from 'node:fs'
 import { startApp } from '../dist/app.js'
@@ -17,12 +17,12 @@ const NEEDED = {
   observed: (store) => store,
   scrape: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
 }
-/** Whatever it is told, it counts nothing. */
+/** Metrics that count nothing. */
 const COUNTS_NOTHING = new Proxy(NEEDED, { get: (needed, name) => needed[name] ?? nothing })
 
 /**
- * Metrics that count during every other slice of answers. Two slices that stand side by side are a pair, and which of them comes first changes from
- * pair to pair: what the machine does to one it does to the other.
+ * Metrics that count during every other slice of answers. Two adjacent slices are a pair, and their order alternates
+ * from pair to pair, so that disturbances of the machine affect both equally.
  */
 function switching(sources) {
   const metrics = createMetrics(sources)

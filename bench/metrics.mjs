@@ -1,9 +1,9 @@
 /*
- * What metrics cost. First the allow path in one gateway that counts during every other 300 answers: nothing else differs between the two, so
- * it says most on a machine that others use as well. Then three gateways with metrics and three with nothing in their place, rounds in turn. Then a
- * scrape of the largest label set that there can be: how long it holds up the event loop.
+ * The cost of metrics. First the allow path in one gateway that counts during every other 300 answers: nothing else
+ * differs, so this works best on a shared machine. Then three gateways with metrics and three without, rounds in turn.
+ * Then a scrape of the largest possible label set, and how long it blocks the event loop.
  *
- *   npm run build && node bench/metrics.mjs [seconds per round] [rounds] [connections]
+ * npm run build && node bench/metrics.mjs [seconds per round] [rounds] [connections]
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { load, requestBytes } from './load.mjs'
 
 const [seconds = 0.5, rounds = 15, connections = 64] = process.argv.slice(2).map(Number)
 const SWITCHING_SECONDS = 40
-/** A multiple of four: while the program is compiled. */
+/** Slices while the program is compiled, a multiple of four. */
 const WARM_SLICES = 40
 const ALLOWED = {
   tool_name: 'ledger.transfer',
@@ -50,7 +50,7 @@ async function switching() {
   const [counted, uncounted] = [of(true), of(false)]
   const ratios = counted.map((cpu, i) => cpu / uncounted[i]).toSorted((a, b) => a - b)
   const at = (share) => ratios[Math.floor(ratios.length * share)].toFixed(3)
-  // of the median of n values that scatter like these
+  // the standard error of the median of n values with this spread
   const error = (1.25 * (Number(at(0.75)) - Number(at(0.25)))) / 1.35 / Math.sqrt(ratios.length)
   console.log(
     `\none gateway, counting during every other 300 answers: ${median(counted).toFixed(1)} us an answer with metrics, ${median(uncounted).toFixed(1)} without; ` +
@@ -59,7 +59,7 @@ async function switching() {
   console.log(`goal: metrics < 3 % of the allow path: ${Number(at(0.5)) < 1.03 ? 'met' : 'NOT MET'}`)
 }
 
-/** Three of each kind: two processes of the same kind differ by more than metrics cost. */
+/** Runs three gateways of each kind: two processes of one kind differ by more than the cost of metrics. */
 async function cost() {
   const modes = ['off', 'on', 'off', 'on', 'off', 'on']
   const gateways = await Promise.all(modes.map(async (mode) => ({ ...(await begin(mode, '-')), rounds: [] })))
@@ -87,7 +87,7 @@ async function measure({ url, pid, next }, time) {
   return { perSecond, p99, count, cpu: cpuOf(pid) - before }
 }
 
-/** Processor time of all rounds over all answers: one round says little where others use the machine as well. */
+/** Reports the processor time of all rounds over all answers: on a shared machine one round proves little. */
 function report(gateways) {
   const total = (list, of) => list.reduce((sum, one) => sum + of(one), 0)
   const each = (list) => total(list, (one) => one.cpu) / total(list, (one) => one.count)
@@ -152,7 +152,7 @@ async function stall() {
 const NONE = { propose: 0, follow: 0, people: 0 }
 const QUEUE = { underWay: NONE, waiting: NONE, refused: NONE }
 
-/** As many series as there is room for, under names as long as real ones. */
+/** Metrics with as many series as there is room for, under names of realistic length. */
 function fullMetrics() {
   const metrics = createMetrics({
     version: '0.0.0',

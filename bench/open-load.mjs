@@ -1,13 +1,14 @@
 /*
- * Load in an open loop: requests are sent when they are due, whatever became of those before. Times count from when a request was due, so that a client that
- * waits for a free connection does not hide it (coordinated omission).
+ * Load in an open loop: requests are sent when they are due, whatever became of earlier ones. Times count from that
+ * moment, so that waiting for a free connection is not hidden (coordinated omission).
  */
 import { connect } from 'node:net'
 
 /**
- * Sends `bytes` `perSecond` times a second for `seconds`. `onAnswer` is handed the status, what was answered, ms since it was due, and ms since it was sent:
- * where the second is short and the first is long, it is the load generator that is not quick enough.
- * Connections are kept; as many are opened as are needed, up to `connections`. Answers that ask for it end their connection.
+ * Sends `bytes` `perSecond` times a second for `seconds`. `onAnswer` receives the status, the answer, ms since the
+ * request was due, and ms since it was sent. A long first and a short second time mean that the load generator is too
+ * slow. It keeps connections, and opens as many as needed, up to `connections`. An answer may ask to end its
+ * connection.
  */
 export async function openLoad(url, { bytes, perSecond, seconds, connections = 2_048, onAnswer }) {
   const { hostname, port } = new URL(url)
@@ -47,7 +48,7 @@ const OPEN_BEFORE = 128
 const PATIENCE_MS = 5_000
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** False when there is no connection for it now; then one more is opened. */
+/** Sends on a free connection. Returns false when there is no free connection, and opens one more. */
 function send(run, dueAt) {
   let socket = run.free.pop()
   while (socket?.destroyed) socket = run.free.pop()

@@ -1,8 +1,9 @@
 /*
- * The queue in front of a gateway: what it costs when it is empty, bursts of 500 and 2,000 new connections, and twice of what the gateway can do, in an open
- * loop: what it still serves, how soon it answers, and what that costs. Meanwhile a reviewer, a health probe and an agent that waits for people go on asking.
+ * The queue in front of a gateway: its cost while empty, bursts of 500 and 2,000 new connections, and twice the
+ * gateway's capacity in an open loop. It measures the calls served, their latency and their cost. Meanwhile a reviewer,
+ * a health probe and an agent with a held call continue.
  *
- *   npm run build && node bench/overload.mjs [seconds] [factor] [embedded|redis]
+ * npm run build && node bench/overload.mjs [seconds] [factor] [embedded|redis]
  */
 import { EventEmitter } from 'node:events'
 import { leafHash } from '../dist/domain/digest.js'
@@ -154,7 +155,7 @@ async function peakOf() {
   }
 }
 
-/** What entering and leaving takes while nobody waits; the listeners that a response has anyway are in it. */
+/** Microseconds to enter and leave an empty queue, including the listeners that every response has. */
 function microsecondsOfQueue() {
   const sender = { tenant: 'acme', holder: 'acme' }
   const admission = createAdmission({
@@ -177,7 +178,7 @@ function microsecondsOfQueue() {
   return Math.min(...times)
 }
 
-/** Each receipt names a record, and what hashes to its leaf is an allow. */
+/** The number of receipts without an allow record: each must name a record whose hash is its leaf. */
 async function unbackedReceipts() {
   const wanted = new Map(receipts.map((receipt) => receipt?.split(':') ?? ['', '']))
   const repeated = receipts.length - wanted.size
@@ -195,7 +196,7 @@ async function unbackedReceipts() {
   }
 }
 
-/** What people, probes and waiting agents see meanwhile. */
+/** Measures the latency of reviewers, probes and waiting agents meanwhile. */
 function probeWhile() {
   const latencies = { reviewer: [], readyz: [], waits: [], failures: [] }
   let running = true

@@ -1,8 +1,8 @@
 /*
- * What a decision costs in processor time, by the size of the bundle and by the rules of the tool, beside the same conditions as
- * compiled closures asked one after the other (what no engine can undercut).
+ * Processor time of a decision by the size of the bundle and the rules of the tool. The baseline is the same conditions
+ * as compiled closures, called one after another, which no engine can beat.
  *
- *   npm run build && node bench/policy.mjs [rounds]
+ * npm run build && node bench/policy.mjs [rounds]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const SIZES = {
   '3,000 rules, 100 per tool': { tools: 30, perTool: 100 },
 }
 
-/** The six-field payloads that every size gets, so that only the bundle differs. */
+/** Payloads with six fields for every size, so that only the bundle differs. */
 const payloads = Array.from({ length: 512 }, (_, i) => ({
   amount: (i * 131) % 1_500,
   to: `acct_${i}`,

@@ -1,8 +1,8 @@
 /*
- * Reloading 1,000 rule files in a running gateway: the time from a change to the new bundle in force, and the longest time that the
- * main thread did not answer meanwhile (a timer inside the gateway's process, loaded by --import, and requests from outside).
+ * Reloading 1,000 rule files in a running gateway: the time from a change to the new bundle in force, and the longest
+ * stall of the main thread (by a timer inside the process, loaded by --import, and by requests from outside).
  *
- *   npm run build && node bench/reload.mjs [files] [reloads]
+ * npm run build && node bench/reload.mjs [files] [reloads]
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,9 @@ const ask = () =>
     key,
     body: { tool_name: 'bench.t0', payload: { amount: 1 } },
   })
-/** Asked for four times a second only: rendering the metrics of a thousand tools is work of the main thread, too. */
+/**
+ * Reads the loads four times a second only: rendering the metrics of a thousand tools is work of the main thread, too.
+ */
 const loads = async () => {
   const text = await (await fetch(gateway.metrics)).text()
   return Number(/^countersign_policy_reloads_total\{result="ok"\} (\d+)$/m.exec(text)?.[1])
@@ -38,7 +40,7 @@ const stall = () => {
   return new Promise((resolve) => setTimeout(() => resolve(Number(readFileSync(report, 'utf8'))), 200))
 }
 
-/** What a client sees that asks without a pause while something is done: the same with a reload and without one. */
+/** The latency of a client that sends without a pause during `work`, with a reload or without. */
 async function watched(work) {
   await stall()
   let working = true
@@ -66,7 +68,7 @@ async function reload(i) {
   clearInterval(memory)
 }
 
-/** Of the process that loads, in MB: the most that was resident. */
+/** The largest resident memory of the loading process, MB. */
 let largest = 0
 function noteMemory() {
   try {
@@ -74,11 +76,11 @@ function noteMemory() {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${children[0]}/status`, 'utf8'))
     largest = Math.max(largest, Number(kilobytes) / 1024)
   } catch {
-    // it has not begun, or has ended
+    // the process has not started, or has ended
   }
 }
 
-/** As long as a reload, and asking for the metrics as often. */
+/** Waits as long as a reload, and reads the metrics as often. */
 async function nothing(ms) {
   const until = performance.now() + ms
   while (performance.now() < until) {

@@ -1,4 +1,7 @@
-/* Loaded into the gateway by bench/reload.mjs: on SIGUSR2 writes the longest delay of the event loop since the last time, in ms. */
+/*
+ * bench/reload.mjs loads this into the gateway. On SIGUSR2 it writes the longest delay of the event loop since the last
+ * signal, in ms.
+ */
 import { writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'

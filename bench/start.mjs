@@ -15,7 +15,7 @@ const HELD = {
   payload: { from: 'acct_ops', to: 'acct_travel', amount_cents: 25_000, currency: 'eur' },
 }
 
-/** How long Node takes to start and end without doing anything: the measure of the machine's mood. */
+/** Time for Node to start and end without work: a measure of the machine's current speed. */
 function timeOfNothing() {
   const started = performance.now()
   spawnSync(process.execPath, ['-e', '0'])

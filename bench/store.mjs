@@ -57,7 +57,7 @@ const workloads = {
   },
 }
 
-/** The simplest right way: one child transaction for each commit; LMDB groups them. */
+/** The simplest correct store: one child transaction for each commit; LMDB groups them. */
 function openNaive(path) {
   const db = open({ path: join(path, 'naive.mdb'), overlappingSync: false, maxDbs: 1 })
   const apply = (partition, { commitId, deadline, guards, writes, events }) => {
@@ -84,7 +84,7 @@ function openNaive(path) {
   }
 }
 
-/** Processor time of the thread whose id is the process id; NaN where the kernel does not tell. */
+/** Processor time of the main thread, whose id is the process id; NaN where the kernel does not report it. */
 function mainThreadMicroseconds() {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1000

@@ -1,8 +1,8 @@
 /*
- * How long an auditor waits, and how much memory that takes: `evidence verify` over an export of many threads, each asked for, approved, collected and redeemed,
- * beside reading the file and hashing its lines alone.
+ * Time and memory of an auditor: `evidence verify` over an export of many threads, each submitted, approved, collected
+ * and redeemed, beside only reading the file and hashing its lines.
  *
- *   npm run build && node bench/verify.mjs [threads ...]
+ * npm run build && node bench/verify.mjs [threads ...]
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /*
- * Agents that wait for people: many polls held by `Prefer: wait`. What they cost while nothing happens, what an allowed call beside them takes, and how soon
- * after the vote of a person the agent has its answer.
+ * Agents with held calls: many polls held by `Prefer: wait`. It measures their cost while idle, the time of an allowed
+ * call beside them, and the time from a vote to the agent's answer.
  *
- *   npm run build && node bench/waits.mjs [polls] [embedded|redis]     (Linux)
+ * npm run build && node bench/waits.mjs [polls] [embedded|redis] (Linux)
  */
 import { connect } from 'node:net'
 import { call, cpuOf, memoryOf, pinThisProcess, startGateway } from './gateway.mjs'
@@ -10,7 +10,7 @@ import { load, requestBytes } from './load.mjs'
 import { startRedis } from './redis-server.mjs'
 
 const most = Number(process.argv[2] ?? 5_000)
-/** A gateway holds no more for one agent. */
+/** The gateway's bound of held polls for one agent. */
 if (most > 7_500) throw new Error('at most 7,500 polls of one agent are held')
 const onRedis = process.argv[3] === 'redis'
 const SECONDS = 10
@@ -64,7 +64,7 @@ for (const { socket } of polls) socket.destroy()
 await gateway.stop()
 await redis?.stop()
 
-/** At rest, and beside one caller of an allowed call. */
+/** Measures at rest, and beside one caller of an allowed call. */
 async function measure() {
   const [before, redisBefore] = [cpuOf(gateway.pid), redis && cpuOf(redis.pid())]
   await pause(SECONDS * 1_000)
@@ -81,7 +81,7 @@ async function measure() {
   }
 }
 
-/** In portions that no gateway takes for an overload. */
+/** Holds all polls, in portions that do not overload a gateway. */
 async function holdAll() {
   const all = []
   while (all.length < most) {
@@ -92,7 +92,7 @@ async function holdAll() {
   return all
 }
 
-/** A poll of its own connection, and when its answer came. */
+/** A poll on a separate connection, with the time of its answer. */
 function holdPoll(thread) {
   const { hostname, port } = new URL(gateway.url)
   const socket = connect(Number(port), hostname)

@@ -1,10 +1,13 @@
-/* A process of webhooks.mjs: two receivers of webhooks, one that answers at once and one that never does. argv: directory with a key and a certificate. */
+/*
+ * A process of webhooks.mjs with two receivers: one answers at once, the other never. argv: directory with a key and a
+ * certificate.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 
-// It shares a core with who measures the gateway, and must not be what is measured.
+// It shares a core with the load generator, and must not slow it.
 setPriority(constants.priority.PRIORITY_LOW)
 const directory = process.argv[2]
 const options = {

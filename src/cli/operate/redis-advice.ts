@@ -3,7 +3,7 @@ interface Advice {
   readonly hint: string
 }
 
-/** Sorted: a later reason also fits messages that an earlier one explains better. */
+/** Sorted: a message about a failed connection may hold a more specific reason. */
 const ADVICE: readonly Advice[] = [
   {
     fits: /NOAUTH|WRONGPASS|AUTH.* called without any password/,

@@ -7,7 +7,7 @@ import { error, type Finding, ok, warning } from './finding.ts'
 const CONNECT_MS = 3_000
 const DAY_MS = 24 * 3_600_000
 const SOON_DAYS = 21
-/** The address that people use, which may not resolve from the gateway's own network. */
+/** The address that people use, which may be unreachable from the gateway. */
 const FRONT = 'public_url'
 
 /** Checks the certificates of the public address, and of the servers that the gateway calls. */
