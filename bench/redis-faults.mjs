@@ -1,6 +1,6 @@
 /*
- * Part of redis.mjs: Redis is killed, and frozen, under load. How late the latest answer is, and whether anything was answered 200 that evidence
- * does not hold. Every call has a task of its own, so that each answer is looked up in the evidence afterwards.
+ * Part of redis.mjs: Redis is killed, and frozen, under load. It measures the latest answer, and counts the answers
+ * with 200 that evidence lacks. Every call has a task of its own, so that each answer can be found in the evidence.
  */
 import { leafHash } from '../dist/domain/digest.js'
 import { call, startGateway } from './gateway.mjs'
@@ -133,7 +133,7 @@ function verdict(answers, { struck, mending, deadline, evidence }) {
   }
 }
 
-/** All evidence of the tenant, as it lies in Redis. */
+/** All evidence of the tenant, as stored in Redis. */
 async function evidenceOf(redis) {
   const entries = await redis.ask('XRANGE', 'cs:{acme}:e', '-', '+')
   const byNumber = new Map(entries.map(([id, fields]) => [Number.parseInt(id, 10), fields[3]]))

@@ -21,7 +21,7 @@ const DURABLE = {
 }
 const READY_WITHIN_MS = 30_000
 
-/** What a gateway is told to accept a server that may lose the last second. */
+/** Flags for a gateway that accepts a server that may lose the last second. */
 export const ASYNC = ['--durability', 'async']
 
 export function redisVersion() {
@@ -69,7 +69,7 @@ export async function startRedis(config = {}) {
   }
 }
 
-/** A replica that has caught up. */
+/** Starts a replica, and waits until it has caught up. */
 export async function startReplica(primary, config = {}) {
   const replica = await startRedis({ replicaof: `127.0.0.1 ${primary.port}`, ...config })
   while (!(await replica.ask('INFO', 'replication')).includes('master_link_status:up'))

@@ -1,6 +1,7 @@
 /*
- * Part of redis.mjs: many waiting threads in Redis. Bytes per thread and per evidence record, and the time of a poll beside few threads. Threads are
- * opened by the gateway's own code in this process, without HTTP; every thread belongs to a task of its own, which costs most.
+ * Part of redis.mjs: many waiting threads in Redis. It measures bytes per thread and per evidence record, and the time
+ * of a poll beside few threads. The gateway's own code opens the threads in this process, without HTTP. Every thread
+ * belongs to a task of its own, which costs most.
  */
 import { startApp } from '../dist/app.js'
 import { loadConfig } from '../dist/settings/config.js'
@@ -26,7 +27,7 @@ const payload = {
 const HELD = { tool_name: 'ledger.transfer', payload }
 const ALLOWED = { ...HELD, payload: { ...payload, amount_cents: 2_500 } }
 
-/** Fast to fill: how durable it is bears on neither bytes nor reads. */
+/** Fast to fill: durability affects neither bytes nor reads. */
 const NO_FILE = { appendonly: 'no' }
 
 export async function measureThreads({ threads, rounds }) {
@@ -49,7 +50,7 @@ export async function measureThreads({ threads, rounds }) {
   await many.stop()
 }
 
-/** A gateway in this process that listens but is not asked: its verbs are. */
+/** A gateway in this process that listens, but is called through its functions. */
 async function openFiller(redis) {
   const args = ['--port', '0', '--metrics-port', '0', '--store', redis.url, '--policies', STARTER_POLICIES]
   const env = { COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-benchmarks-on-loopback-only' }
@@ -99,13 +100,13 @@ async function fillAndWeigh(redis, filler, count) {
   }
 }
 
-/** When buffers of connections are free again. */
+/** Waits until the buffers of connections are free again. */
 async function settled(redis) {
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   return redis.usedMemory()
 }
 
-/** What the keys that belong to one thread alone take; the rest are entries of indexes and of the evidence. */
+/** Bytes of the keys that belong to one thread alone. The rest are entries of indexes and of the evidence. */
 async function partsOf(redis, id) {
   const ask = (command, key) => redis.ask(...command, `cs:{acme}:${key}`)
   const { task_id } = JSON.parse((await ask(['GET'], `r:thread:${id}`)).replace(/^.*\n/, ''))
@@ -120,7 +121,7 @@ async function partsOf(redis, id) {
   return parts
 }
 
-/** Two gateways, each on its Redis, asked in turn. */
+/** Compares two gateways, each on its Redis, in turn. */
 async function comparePolls({ few, many, ids, rounds }) {
   const sides = {
     few: await pollerOf(few, ids.few),

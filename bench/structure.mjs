@@ -11,7 +11,7 @@ const src = join(root, 'src')
 const OUT = join(root, 'docs/images/structure.svg')
 const SDK = '@countersign/sdk'
 
-/** Loose files count with the folder that they belong to. */
+/** The folder that each loose file belongs to. */
 const HOME = { 'app.ts': 'app', 'main.ts': 'cli' }
 
 const [BOX, GAP, ROW, MARGIN] = [270, 24, 60, 30]
@@ -30,7 +30,7 @@ function importsOf(file, text) {
     )
 }
 
-/** Folder to what it holds and imports. */
+/** The contents and imports of each folder. */
 function readFolders() {
   const folders = new Map([
     [SDK, { holds: "the agent's side: a package without dependencies", imports: new Set() }],
@@ -48,7 +48,7 @@ function readFolders() {
   return folders
 }
 
-/** How many folders lie below one, on the longest way: its row. */
+/** The row of each folder: the longest chain of folders below it. */
 function rowsOf(folders) {
   const ranks = new Map()
   const rank = (name) => {
@@ -68,7 +68,7 @@ function rowsOf(folders) {
   })
 }
 
-/** Imports to which no longer way leads. */
+/** Imports that no longer path leads to. */
 function directOf(folders, name) {
   const reach = (from, seen = new Set()) => {
     for (const one of folders.get(from).imports) if (!seen.has(one)) reach(one, seen.add(one))

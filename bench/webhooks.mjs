@@ -40,7 +40,7 @@ const [rate, seconds, rounds, slices] = [values.rate, values.seconds, values.rou
 )
 const SETTLE_MS = 2_000
 const SLICE_S = 1
-/** Of the start of a slice: what was decided in the slice before is still being delivered. */
+/** Uncounted part at the start of a slice: deliveries of the slice before still continue. */
 const UNCOUNTED = 0.3
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-webhooks-'))
@@ -50,7 +50,7 @@ const names = ['-subj', '/CN=receiver', '-addext', 'subjectAltName=IP:127.0.0.1'
 execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, ...files, ...names], { stdio: 'ignore' })
 
 const cores = availableParallelism()
-// Before anything is started: receivers stand for other machines, and must take nothing of the gateway's core.
+// before any child starts: receivers stand for other machines, and must not use the gateway's core
 pinThisProcess()
 const receiver = fork(fileURLToPath(new URL('./webhook-receiver.mjs', import.meta.url)), [directory], {
   stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -91,7 +91,7 @@ const CALL = {
   payload: { from: 'acct_ops', to: 'acct_travel', amount_cents: 2_500, currency: 'eur', memo: 'tickets' },
 }
 
-/** Calls at the rate, each at its time; ms of each, in the order in which they were due. */
+/** Calls at the fixed rate. Returns the ms of each, in the order in which they were due. */
 async function decide(name, { key = agent, lasting = seconds } = {}) {
   const calls = []
   const start = performance.now()
@@ -121,7 +121,7 @@ async function listen(urls) {
   return made
 }
 
-/** What arrives at the fast receiver; `hanging`: beside one that never answers. */
+/** Deliveries to the fast receiver; `hanging`: beside a receiver that never answers. */
 async function deliver(name, urls) {
   const made = await listen(urls)
   await decide(`${name}-warm`)
@@ -136,7 +136,7 @@ async function deliver(name, urls) {
   return { perSecond: received / seconds, late: at(late.sort(ascending), 0.99), load }
 }
 
-/** Slices in turn: of the tenant that nobody listens to, and of the one that has both destinations. */
+/** Slices in turn: for the tenant without destinations, and for the one with both. */
 async function compare(urls) {
   await listen(urls)
   const tenants = { quiet: { key: quiet, slices: [] }, heard: { key: agent, slices: [] } }
@@ -148,7 +148,7 @@ async function compare(urls) {
   return { quiet: tenants.quiet.slices, heard: tenants.heard.slices }
 }
 
-/** The middle nine tenths of what the ratio is when slices are drawn again, with a sequence of draws that is always the same. */
+/** The middle nine tenths of the ratio over resampled slices, with a fixed sequence of draws. */
 function spread({ quiet, heard }, share) {
   let state = 1
   const draw = (of) => of.map(() => of[(state = (state * 48_271) % 2_147_483_647) % of.length])

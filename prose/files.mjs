@@ -9,7 +9,7 @@ const SCOPE = /\.(md|m?js|tsx?|py|ya?ml)$/
 const OUTSIDE =
   /^(test\/data|test\/.*\/data|schemas|grafana\/dashboards|package-lock|\.ci|prose\/rules\.mjs|deploy\/.*\.json)/
 
-/** Files of the rooms that hold prose; the room `.` is the repository. */
+/** Files with prose in these rooms; the room `.` is the repository. */
 export function filesUnder(rooms) {
   const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -19,7 +19,7 @@ export function filesUnder(rooms) {
   return tracked.split('\n').filter((path) => SCOPE.test(path) && !OUTSIDE.test(path) && isIn(path))
 }
 
-/** Text of a file; a file that was deleted in the work tree has none. */
+/** Text of a file; empty for a file that was deleted in the work tree. */
 export function read(path) {
   try {
     return readFileSync(join(root, path), 'utf8')

@@ -211,7 +211,7 @@ export function sentencesOf(text) {
 
 export const wordsIn = (sentence) => sentence.split(/\s+/).filter((one) => /[\p{L}\p{N}§]/u.test(one)).length
 
-/** What the rules say of one text: `{ id, at, say, found }`, with the offset in the text. */
+/** Returns the problems of one text: `{ id, at, say, found }`, with the offset in the text. */
 export function problemsIn({ kind, text }) {
   const phrases = RULES.filter((rule) => rule.in === undefined || rule.in.includes(kind)).flatMap((rule) =>
     [...text.matchAll(rule.find)].map((match) => ({

@@ -5,7 +5,7 @@ import * as stat from '@grafana/grafana-foundation-sdk/stat'
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries'
 import { METRICS } from '../../src/metrics/table.ts'
 
-/** What a dashboard is, said in a few words; everything that they have in common is made here. */
+/** A short description of a dashboard. This module makes everything that all dashboards share. */
 export interface Board {
   readonly uid: string
   readonly title: string
@@ -20,17 +20,17 @@ export interface Row {
 
 export interface PanelSpec {
   readonly title: string
-  /** One sentence for somebody who sees it for the first time at night. */
+  /** One sentence for an operator who sees the panel for the first time, at night. */
   readonly description: string
   readonly unit: 's' | 'short' | 'reqps' | 'ops' | 'percentunit' | 'bytes' | 'dateTimeFromNow'
-  /** A number instead of a curve. */
+  /** Shows a number instead of a curve. */
   readonly stat?: true
-  /** Of 24 columns; a third, and of a number a sixth, when absent. */
+  /** Width in 24 columns. Default: a third, or a sixth for a number. */
   readonly width?: number
   /** Green below the first, yellow below the second, red from there. */
   readonly limits?: readonly [yellow: number, red: number]
   readonly stacked?: true
-  /** Exemplars are drawn, and lead to the trace. */
+  /** Draws exemplars, which link to the trace. */
   readonly exemplars?: true
   readonly queries: readonly (readonly [expr: string, legend: string])[]
 }
@@ -145,7 +145,7 @@ function thresholdsOf({ limits }: PanelSpec): dashboard.ThresholdsConfigBuilder 
   return new dashboard.ThresholdsConfigBuilder().mode(dashboard.ThresholdsMode.Absolute).steps(steps)
 }
 
-/** The builder gives panels no ids, and a dashboard without them loses links to its panels. */
+/** Numbers the panels: the builder gives them no ids, and links to panels need ids. */
 function numbered(built: dashboard.Dashboard): dashboard.Dashboard {
   for (const [at, panel] of (built.panels ?? []).entries()) panel.id = at + 1
   return built

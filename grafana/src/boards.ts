@@ -11,7 +11,7 @@ const BOARDS: Readonly<Record<string, Board>> = {
   delivery: DELIVERY,
 }
 
-/** The files of grafana/dashboards/, by name, as they are to be. `npm run dashboards` writes them. */
+/** The intended files of grafana/dashboards/, by name. `npm run dashboards` writes them. */
 export const DASHBOARD_FILES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(BOARDS).map(([name, board]) => [
     `${name}.json`,

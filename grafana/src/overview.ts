@@ -2,7 +2,7 @@ import type { Board } from './board.ts'
 import { chosen, gauge, most, observed, quantile, rate, sum, top, within } from './queries.ts'
 
 const AGENT_API = 'route=~"/api/agent/.*"'
-/** Calls of agents that were refused unread: no other metric has them. */
+/** Calls of agents that were refused unread, which no other metric counts. */
 const SHED = sum(within('shed', 'kind=~"propose|follow"'))
 
 export const OVERVIEW: Board = {

@@ -1,8 +1,8 @@
 import { METRICS, type MetricName } from '../../src/metrics/table.ts'
 
 /*
- * PromQL of the dashboards. Metrics are named by their key in the table, so that one that does not exist does not compile, and every selector
- * obeys the choice of job and instance.
+ * PromQL of the dashboards. Queries name a metric by its key in the table, so an unknown one does not compile. Every
+ * selector obeys the chosen job and instance.
  */
 
 type Of<K extends string> = {
@@ -14,7 +14,7 @@ export type HistogramName = Of<'histogram'>
 
 const CHOSEN = ['job=~"$job"', 'instance=~"$instance"']
 
-/** A series of any name, of the chosen instances. */
+/** A series of any name from the chosen instances. */
 export const chosen = (name: string, ...labels: readonly string[]): string =>
   `${name}{${[...CHOSEN, ...labels].join(',')}}`
 
@@ -26,7 +26,7 @@ export function sum(expr: string, ...by: readonly string[]): string {
   return by.length === 0 ? `sum(${expr})` : `sum by (${by.join(', ')}) (${expr})`
 }
 
-/** What every instance counts alike is not added up. */
+/** The maximum, for values that every instance counts alike. */
 export function most(expr: string, ...by: readonly string[]): string {
   return by.length === 0 ? `max(${expr})` : `max by (${by.join(', ')}) (${expr})`
 }
@@ -35,7 +35,7 @@ export function most(expr: string, ...by: readonly string[]): string {
 export const rate = (metric: CounterName, ...labels: readonly string[]): string =>
   `rate(${chosen(METRICS[metric].name, ...labels)}[$__rate_interval])`
 
-/** Events within the time that is shown. */
+/** Events within the displayed time range. */
 export const within = (metric: CounterName, ...labels: readonly string[]): string =>
   `increase(${chosen(METRICS[metric].name, ...labels)}[$__range])`
 

@@ -2,7 +2,7 @@ import type { Board } from './board.ts'
 import { gauge, most, observed, quantile, rate, sum } from './queries.ts'
 
 const APPROVED = 'decision="approve"'
-/** Nobody reads a call in this time: a bucket of the table. */
+/** Too short to read a call: a bucket of the table. */
 const TOO_FAST = 'le="2.5"'
 
 export const REVIEWS: Board = {

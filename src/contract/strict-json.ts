@@ -243,7 +243,7 @@ function lossOf(literal: string): string | undefined {
 
 /**
  * Whether a number survives as a double. Up to 15 digits always do in a normal double, and 17 up to rounding in the
- * last place. A fraction that rounds to nothing does not, nor do digits beyond a subnormal's precision.
+ * last place. A fraction that rounds to zero is lost, and so are digits beyond a subnormal's precision.
  */
 function survives(value: number, digits: string): boolean {
   const normal = Math.abs(value) >= SMALLEST_NORMAL
