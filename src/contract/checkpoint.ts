@@ -1,4 +1,7 @@
-/** Checkpoints of evidence on the wire (docs/operations.md and docs/evidence.md). Loaded only to generate schemas/openapi.json. */
+/**
+ * Checkpoints of evidence on the wire (docs/operations.md and docs/evidence.md). Loaded only to generate
+ * schemas/openapi.json.
+ */
 import { Type, type Static } from 'typebox'
 
 export const CheckpointsQuery = Type.Object(

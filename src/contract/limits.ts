@@ -1,4 +1,4 @@
-/** Every cap and duration of the wire, in one place. docs/limits.md prints this table; test/contract/limits.test.ts pins it. */
+/** Every cap and duration of the wire. docs/limits.md prints this table; test/contract/limits.test.ts pins it. */
 export const LIMITS = {
   /** Largest request body in bytes (413 above it). Configurable. */
   BODY_BYTES: 256 * 1024,
@@ -69,7 +69,7 @@ export const LIMITS = {
   /** Time in which a stored answer is replayed for a repeated Idempotency-Key; shorter for a stored allow. */
   IDEMPOTENCY_MS: 24 * 60 * 60_000,
   IDEMPOTENT_ALLOW_MS: 10 * 60_000,
-  /** Lifetime of an approval token unless the agent's directory entry says otherwise. */
+  /** Lifetime of a proof unless the agent's directory entry sets another. */
   TOKEN_TTL_MS: 10 * 60_000,
   /** Time to remember a used or expired token, to distinguish `used` and `expired` from `invalid`. */
   TOKEN_RETENTION_MS: 7 * 24 * 60 * 60_000,

@@ -8,7 +8,7 @@ import { isLong } from './long-texts.ts'
 export interface Room {
   /** The number of additional keys and values. */
   readonly spare?: number
-  /** The member of the document whose texts have no cap of their own: the contract of the tool limits them (long-texts.ts). */
+  /** The member whose texts have no cap of their own: the contract of the tool limits them (long-texts.ts). */
   readonly longTextsIn?: string
 }
 
@@ -28,7 +28,7 @@ export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
 
 /**
  * Parses a request of an agent or a person: strict JSON without NUL. A program that ends text at NUL would run
- * something other than what was reviewed.
+ * something other than the reviewed text.
  *
  * @throws GatewayError `invalid_json` with the place
  */

@@ -19,7 +19,7 @@ export interface CallOptions {
 
 export interface SubmitOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
-  /** Called when the gateway repeats an answer to the same `idempotencyKey`: another process may have used the allow. */
+  /** Called when the gateway repeats an answer to the same `idempotencyKey`: another process may have used it. */
   readonly onReplayed?: (() => void) | undefined
 }
 
@@ -36,7 +36,10 @@ export interface WithdrawOptions extends CallOptions {
 export interface Client {
   /** Proposes a call. A repetition with the same `idempotencyKey` gets the first answer. */
   submit(taskId: string, request: DecisionRequest, options?: SubmitOptions): Promise<Decision>
-  /** Reads the decision about a thread, or about the newest thread of a task. `waitSeconds` (at most 55) holds the request while the thread is pending. */
+  /**
+   * Reads the decision on a thread, or on a task's newest thread. `waitSeconds` (at most 55) holds the request while
+   * the thread is pending.
+   */
   poll(
     target: { readonly thread_id?: string | undefined; readonly task_id?: string | undefined },
     options?: CallOptions & { readonly waitSeconds?: number | undefined },

@@ -71,7 +71,7 @@ export function createGate(options: GateOptions): Gate {
     taskId: options.taskId ?? (ownTask ??= `task-${crypto.randomUUID()}`),
     callId: options.callId ?? crypto.randomUUID(),
     answers: [],
-    // only ids of the caller can come again
+    // only ids of the caller can be repeated
     comesAgain: options.callId !== undefined,
     usedAllows: options.callId === undefined ? createUsedAllows(clock) : usedAllows,
     maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,

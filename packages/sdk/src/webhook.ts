@@ -1,6 +1,5 @@
 /**
- * The message of a webhook. The body was verified; the names are those of `WebhookBody` in the gateway's OpenAPI
- * document.
+ * The message of a webhook. The body was verified; the names follow `WebhookBody` in the gateway's OpenAPI document.
  */
 export interface WebhookMessage {
   /** The same on every try of one delivery. Use it to ignore repeated deliveries. */
@@ -61,7 +60,7 @@ export async function verifyWebhook(
   const bytes = bytesOfBody(body)
   const read = (name: string): string => headerOf(headers, name)
   const [id, seconds] = [read('webhook-id'), read('webhook-timestamp')]
-  // in this direction: a tolerance that is not a number must allow nothing
+  // in this direction: a tolerance of NaN must allow nothing
   if (!/^\d{1,12}$/.test(seconds) || !(Math.abs(now - Number(seconds)) <= toleranceSeconds))
     throw new WebhookRefused('the delivery is too old, or from the future')
   const given = [read('x-guard-signature'), optional(headers, 'x-guard-signature-previous')]

@@ -14,7 +14,10 @@ export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
   Writes rules, tool, routing and directory.schema.json, made from the contracts of the bundle, so that an editor completes fields and
   tests and underlines what does not fit. Exits 3 when a contract does not check; rule files may be half written.`
 
-/** `countersign schema [DIR] --out FOLDER`: JSON Schemas for the YAML language server. Exit 3 when a contract does not check. */
+/**
+ * `countersign schema [DIR] --out FOLDER`: JSON Schemas for the YAML language server. Exit 3 when a contract has
+ * errors.
+ */
 export async function schema(args: readonly string[]): Promise<void> {
   const options = { out: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })

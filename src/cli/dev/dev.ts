@@ -28,7 +28,10 @@ export const DEV_USAGE = `countersign dev [--policies DIR] [--store file:DIR] ..
   Each agent of the directory gets a key. The keys are in a file of the data folder that only you can read.
   Takes the settings of \`countersign serve\`: run \`countersign config\` for the list.`
 
-/** `countersign dev`, and `npm start`: a gateway with the embedded store, a reviewer who can sign in, and a key for each agent. */
+/**
+ * `countersign dev`, and `npm start`: runs a gateway with the embedded store, a reviewer who can sign in, and a key for
+ * each agent.
+ */
 export async function dev(args: readonly string[]): Promise<void> {
   const loaded = readSettings(args, DEV_USAGE)
   dataDirectoryOf(loaded.config)

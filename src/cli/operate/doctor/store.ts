@@ -39,7 +39,7 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
   }
 }
 
-/** The reason not to open the directory; undefined when there is none. */
+/** The reason not to open the directory; undefined when it may be opened. */
 function unopened(path: string, name: string): Finding | undefined {
   if (!existsSync(path))
     return isLink(path)
