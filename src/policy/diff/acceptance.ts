@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { SCHEMA_KEYWORDS } from '../schema/check.ts'
 import { isObject, type Part } from './subschema.ts'
 
-/** What says nothing about which values fit. A default has its part in a rule's own question. */
+/** Keywords that do not affect which values fit. Rules ask about defaults separately. */
 const WORDS: readonly string[] = [
   '$schema',
   '$comment',
@@ -15,17 +15,17 @@ const WORDS: readonly string[] = [
   'writeOnly',
 ]
 const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
-/** What is looked at field by field. */
+/** Keywords that the comparison reads field by field. */
 const BY_FIELD: readonly string[] = ['type', 'properties', 'required', 'additionalProperties']
 
-/** Equal only for parts that accept the same: the schema without words about it, and what it refers to. */
+/** A text that is equal only for parts that accept the same values: the schema and its references, without WORDS. */
 export function acceptanceOf({ root, schema }: Part): string {
   const told = without(schema, DEFINITIONS)
   const refers = JSON.stringify(told).includes('"$ref"')
   return JSON.stringify([told, ...(refers ? DEFINITIONS.map((name) => definitionsIn(root[name])) : [])])
 }
 
-/** The same of what a contract says beside its fields. */
+/** The same text for the keywords of a contract other than its fields. */
 export function wholeAcceptanceOf({ root, schema }: Part): string {
   if (!isObject(schema)) return ''
   const beside = Object.entries(schema).filter(([keyword]) => !BY_FIELD.includes(keyword))

@@ -1,20 +1,20 @@
 import type { Branch, Ending, Node } from './diagram.ts'
 
-/** A set of calls: for each of these dimensions one of these classes. A dimension that is not named does not matter. */
+/** A set of calls: one or more classes for each dimension. A dimension that the box omits does not matter. */
 export type Box = ReadonlyMap<number, readonly number[]>
 
 type ByLabel = ReadonlyMap<string, readonly Box[]>
 
 export interface Covers {
   readonly byLabel: ByLabel
-  /** Labels whose boxes were too many: one box holds them all, and others beside. */
+  /** Labels with too many boxes. One box covers them, and may cover other calls too. */
   readonly rough: ReadonlySet<string>
 }
 
-/** Boxes of one label after which they are described by one that holds them all. */
+/** The most boxes of one label; above it, one bounding box replaces them. */
 const MAX_BOXES = 600
 
-/** For each label the calls that end in it, in as few boxes as merging neighbours gives. */
+/** Returns for each label the calls that end in it. Merging neighbours keeps the boxes few. */
 export function boxesOf(root: Node, labelOf: (ending: Ending) => string | undefined): Covers {
   const rough = new Set<string>()
   const known = new Map<Node, ByLabel>()
@@ -33,7 +33,7 @@ function ending(node: Ending, labelOf: (ending: Ending) => string | undefined): 
   return label === undefined ? new Map() : new Map([[label, [new Map()]]])
 }
 
-/** Classes that lead to the same box are joined; all classes together are no condition. */
+/** Joins classes that lead to the same box. All classes together are no condition. */
 function joinBranch(
   { dimension, next }: Branch,
   visit: (node: Node) => ByLabel,
@@ -73,7 +73,7 @@ function keyOf(box: Box): string {
     .join(' ')
 }
 
-/** One box that holds them all. */
+/** Returns one box that covers all boxes. */
 export function boundingBox(boxes: readonly Box[]): Box {
   const [first = new Map<number, readonly number[]>(), ...others] = boxes
   const shared = [...first.keys()].filter((dimension) => others.every((box) => box.has(dimension)))
@@ -85,15 +85,15 @@ export function boundingBox(boxes: readonly Box[]): Box {
   )
 }
 
-/** Without the dimensions of which the box has every class. */
+/** Returns the box without the dimensions of which it has every class. */
 export function trimmed(box: Box, sizes: readonly number[]): Box {
   return new Map([...box].filter(([dimension, classes]) => classes.length < (sizes[dimension] ?? 0)))
 }
 
-/** Above this many boxes, looking for neighbours among them would cost more than it gives. */
+/** The most boxes that are merged. Above it, the search for neighbours costs more than it saves. */
 const MAX_MERGED = 200
 
-/** Joins boxes that differ in one dimension only, until none do. */
+/** Joins boxes that differ in only one dimension, until no such pair remains. */
 export function mergeBoxes(boxes: readonly Box[]): readonly Box[] {
   if (boxes.length > MAX_MERGED) return boxes
   const merged = [...boxes]
@@ -119,7 +119,7 @@ function join(a: Box, b: Box): Box | undefined {
   return new Map([...a, [only[0], classes]])
 }
 
-/** How many combinations of classes a box holds. */
+/** Counts the combinations of classes in a box. */
 export function countCells(box: Box, sizes: readonly number[]): number {
   return sizes.reduce((product, size, dimension) => product * (box.get(dimension)?.length ?? size), 1)
 }

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
-/** What two contracts of a tool say differently, one line each. What it does to decisions is found by asking, not read off here. */
+/**
+ * Differences between two contracts of a tool, one line each. Effects on decisions are found by evaluation, not here.
+ */
 export function contractNotes(
   before: ToolContract | undefined,
   after: ToolContract | undefined,

@@ -6,13 +6,13 @@ import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Dimension, ValueClass } from './dimension.ts'
 import type { Leaf } from './side.ts'
 
-/** One answer to one question: a step of a description. */
+/** One answer to one test: a step of a description. */
 interface Literal {
   readonly text: string
   holds(one: ValueClass): boolean
 }
 
-/** Classes of a dimension by the answers of its tests, in as few words as a greedy cover finds. */
+/** Describes classes of a dimension by the answers of its tests. A greedy cover keeps the text short. */
 export function describeByTests(dimension: Dimension, chosen: ReadonlySet<number>): string {
   const { classes } = dimension
   const cubes = cubesInside(literalsOf(dimension), classes, chosen)
@@ -24,7 +24,7 @@ export function describeByTests(dimension: Dimension, chosen: ReadonlySet<number
     words.push(best.literals.map(({ text }) => text).join(' and '))
     for (const number of best.holds) open.delete(number)
   }
-  // Every class differs from every other by some answer; that one is only out of reach when it takes more than three.
+  // Some answers separate any two classes, but a description may need more than three.
   if (open.size > 0) words.push(`${dimension.name} such as ${exampleOf(dimension, open)}`)
   const [only = ''] = words
   return words.length === 1 ? only : `(${words.join(' or ')})`
@@ -35,10 +35,10 @@ interface Cube {
   readonly holds: readonly number[]
 }
 
-/** Answers to more questions than these are not combined by threes. */
+/** The most literals that are combined in threes. */
 const MAX_FOR_TRIPLES = 45
 
-/** All conjunctions of up to three literals that hold for chosen classes only. */
+/** Returns all conjunctions of up to three literals that hold for chosen classes only. */
 function cubesInside(
   literals: readonly Literal[],
   classes: readonly ValueClass[],
@@ -61,7 +61,7 @@ function cubesInside(
   return cubes
 }
 
-/** The one that covers most of what is open; of equals the shortest. */
+/** Picks the cube that covers most open classes; among equals, the shortest. */
 function pick(cubes: readonly Cube[], open: ReadonlySet<number>): Cube | undefined {
   let best: { readonly cube: Cube; readonly gain: number } | undefined
   for (const cube of cubes) {

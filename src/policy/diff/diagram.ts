@@ -2,14 +2,15 @@ import type { Fit } from './dimension.ts'
 import type { Term, Terms } from './terms.ts'
 
 /**
- * A decision diagram over the dimensions of a call: which combinations of classes lead to which ending. Combinations that leave the same
- * rules undecided in the same way share a node, so the diagram stays small where the product of the classes is huge.
+ * A decision diagram over the dimensions of a call: it maps combinations of classes to endings. Combinations that
+ * leave the same rules undecided in the same way share a node. The diagram thus stays small where the product of the
+ * classes is huge.
  */
 export type Node = Ending | Branch
 
 export interface Ending {
   readonly kind: 'same' | 'impossible' | 'judged'
-  /** The class of each dimension, of one call that ends here. */
+  /** The class of each dimension, for one call that ends here. */
   readonly path: readonly number[]
   readonly number: number
 }
@@ -18,16 +19,16 @@ export interface Branch {
   readonly kind: 'branch'
   readonly number: number
   readonly dimension: number
-  /** By class. */
+  /** The next node for each class. */
   readonly next: readonly Node[]
 }
 
 export interface Plan {
   readonly terms: Terms
-  /** For each dimension its classes: what they say of the terms, and which contract accepts them. */
+  /** The classes of each dimension: their answers to the terms, and the contracts that accept them. */
   readonly classes: readonly (readonly PlanClass[])[]
   readonly start: SidesState
-  /** True when equal rules mean equal decisions: the same routing, and the same risk of the tool. */
+  /** True when equal rules mean equal decisions: both sides have the same routing and tool risk. */
   readonly alike: boolean
 }
 
@@ -37,12 +38,12 @@ export interface PlanClass {
   readonly fits: Fit
 }
 
-/** What is left to decide of each side; undefined when its contract refuses the payload. */
+/** The undecided rules of each side; undefined when its contract refuses the payload. */
 export type SidesState = readonly [SideState | undefined, SideState | undefined]
 export type SideState = readonly Pending[]
 
 export interface Pending {
-  /** Rules of equal effect (verdict, risk, reviewers) are one to the decision. */
+  /** Rules of equal effect (verdict, risk, reviewers) lead to the same decision. */
   readonly effect: string
   readonly allows: boolean
   readonly term: Term
@@ -53,12 +54,12 @@ export interface Diagram {
   readonly endings: readonly Ending[]
 }
 
-/** Steps after which a tool is sampled instead. */
+/** The most steps; above it, the tool is sampled instead. */
 const MAX_STEPS = 50_000
 const FALSE_TERM = 0
 const UNKNOWN_TERM = 2
 
-/** Undefined when the diagram would become too large. */
+/** Builds the diagram. Returns undefined when it would become too large. */
 export function buildDiagram(plan: Plan): Diagram | undefined {
   const { classes } = plan
   const same: Ending = { kind: 'same', path: [], number: 0 }
@@ -67,7 +68,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   const branches = new Map<string, Branch>()
   const endings: Ending[] = []
   const path: number[] = []
-  // From here on both contracts accept the same values.
+  // From this depth, both contracts accept the same values.
   const acceptedAlike = 1 + classes.findLastIndex((own) => own.some(({ fits }) => fits[0] !== fits[1]))
   let numbers = 2
   let steps = 0
@@ -88,7 +89,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   function expand(depth: number, state: SidesState): Node | undefined {
     const own = classes[depth] ?? []
     const next: Node[] = []
-    // The last dimension is the agent's risk_level: no rule reads it, and it bears on every decision.
+    // The last dimension is the agent's risk_level: no rule reads it, but it affects every decision.
     const isLast = depth === classes.length - 1
     for (const one of isLast || matters(plan, depth, state) ? own : own.slice(0, 1)) {
       if (++steps > MAX_STEPS) return undefined
@@ -119,7 +120,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   return root && { root, endings }
 }
 
-/** Does anything that is still open depend on the dimension. */
+/** Returns true when an undecided rule depends on the dimension. */
 function matters({ terms, classes }: Plan, depth: number, state: SidesState): boolean {
   return (
     (classes[depth] ?? []).some(({ fits }) => !fits[0] || !fits[1]) ||
@@ -127,7 +128,7 @@ function matters({ terms, classes }: Plan, depth: number, state: SidesState): bo
   )
 }
 
-/** What is left to decide when the dimension is in one of its classes. */
+/** Returns the undecided rules when the dimension is in one of its classes. */
 function given(
   terms: Terms,
   state: SidesState,
@@ -140,7 +141,7 @@ function given(
   return [side(state[0], one.fits[0]), side(state[1], one.fits[1])]
 }
 
-/** Without the rules that cannot fire any more, and each kind of rest once. */
+/** Removes rules that can no longer fire, and duplicates of equal remaining conditions. */
 function settle(rules: SideState): SideState {
   const open = rules.filter(({ term, allows }) => term !== FALSE_TERM && !(allows && term === UNKNOWN_TERM))
   const unique = new Map(open.map((rule) => [`${rule.effect}:${rule.term}`, rule]))

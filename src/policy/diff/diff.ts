@@ -6,14 +6,14 @@ import { diffLimits, type LimitChange } from './limits.ts'
 import type { Bundle } from './side.ts'
 import { diffTool, type ToolDiff } from './tool.ts'
 
-/** What another bundle would decide otherwise. Plain data: `countersign diff --format json` prints it. */
+/** Decisions that another bundle would change. Plain data: `countersign diff --format json` prints it. */
 export interface BundleDiff {
   readonly before: BundleName
   readonly after: BundleName
   /** True when no change can be missing. */
   readonly complete: boolean
   readonly cells: number
-  /** Those about which anything differs, in code unit order. */
+  /** The tools with differences, in code unit order. */
   readonly tools: readonly (ToolDiff & { readonly notes: readonly string[] })[]
   readonly limits: readonly LimitChange[]
   readonly history: readonly HistoryChange[]
@@ -25,7 +25,7 @@ export interface BundleName {
   readonly commit?: string
 }
 
-/** The difference in meaning of two bundles. Asks their own evaluators, of one example for every kind of call. */
+/** Compares two bundles by meaning: asks the evaluators of both about one example of every kind of call. */
 export async function diffBundles(before: Bundle, after: Bundle): Promise<BundleDiff> {
   const names = [before, after].flatMap(({ ir }) => ir.tools.map(({ contract }) => contract.name))
   const tools: (ToolDiff & { readonly notes: readonly string[] })[] = []
@@ -50,7 +50,7 @@ function nameOf({ head: { revision, commit } }: BundleIr): BundleName {
   return commit === undefined ? { revision } : { revision, commit }
 }
 
-/** Everything that bears on the decisions of one tool: of tools that agree in it nothing needs to be asked. */
+/** Everything that affects the decisions of one tool. Tools with equal fingerprints need no evaluation. */
 function fingerprint(ir: BundleIr, name: string): string {
   const tool = ir.tools.find(({ contract }) => contract.name === name)
   if (!tool) return ''
@@ -69,7 +69,7 @@ function fingerprint(ir: BundleIr, name: string): string {
   return JSON.stringify([contract, files, ir.head.routing])
 }
 
-/** All of a limit but how much it lets through: that is compared as it is written. */
+/** All of a limit except its amount, which is compared as text. */
 function measureOf({ verdict, mode, risk, sum, per }: LimitIr): Partial<LimitIr> {
   return { verdict, mode, per, ...(risk && { risk }), ...(sum && { sum }) }
 }

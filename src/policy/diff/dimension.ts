@@ -4,16 +4,16 @@ import type { Truth } from '../language/truth.ts'
 import type { Call } from '../evaluate/snapshot.ts'
 import type { Leaf } from './side.ts'
 
-/** Something about a call that may be one way or another, independently of its other dimensions. */
+/** A property of a call that varies independently of its other dimensions. */
 export interface Dimension {
-  /** The field as the author writes it; `time` and `risk_level` for these two. */
+  /** The field as the author writes it, or `time` or `risk_level`. */
   readonly name: string
   readonly leaves: readonly Leaf[]
-  /** Kinds of values: within one, every test of both bundles has the same answer. */
+  /** Kinds of values: within one class, every test of both bundles has the same answer. */
   readonly classes: readonly ValueClass[]
-  /** Values that a test or a contract names: they are shown one by one, others as `any other`. */
+  /** Values that a test or a contract names. They are listed; other values print as `any other`. */
   readonly named: ReadonlySet<Value>
-  /** Why there may be kinds of values that are not among the classes. */
+  /** Reasons why the classes may be incomplete. */
   readonly doubts: readonly string[]
   place(call: Call, value: Value): Call
 }
@@ -22,17 +22,17 @@ export type Value = JsonValue | typeof MISSING
 
 export interface ValueClass {
   readonly number: number
-  /** Examples, the one that is shown first. Never empty. */
+  /** Examples, never empty. The first is the one that is printed. */
   readonly members: readonly Value[]
-  /** By leaf key. */
+  /** Truths by leaf key. */
   readonly truths: ReadonlyMap<string, Truth>
-  /** Does the old, does the new contract accept it. */
+  /** The contracts (old, new) that accept it. */
   readonly fits: Fit
 }
 
 export type Fit = readonly [old: boolean, current: boolean]
 
-/** Sorts values into classes; those that neither contract accepts are left out. */
+/** Sorts values into classes. Values that neither contract accepts are left out. */
 export function classify(
   values: readonly Value[],
   {

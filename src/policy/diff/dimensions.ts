@@ -29,7 +29,7 @@ export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensio
   return { all: [...all, riskDimension()], constants }
 }
 
-/** Undefined for what is the same for every call of the tool. */
+/** Returns the name; undefined when the field is the same for every call of the tool. */
 function dimensionName({ field }: Leaf): string | undefined {
   if (field === 'until') return 'time'
   if (field.root === 'payload') return `payload.${String(field.path[0])}`
@@ -37,7 +37,7 @@ function dimensionName({ field }: Leaf): string | undefined {
   return field.root.startsWith('time.') ? 'time' : field.root
 }
 
-/** What the payload says is read first, then who asks, then when. */
+/** Sorts payload fields first, then the caller's, then time. */
 function orderOf(name: string): number {
   return name.startsWith('payload.') ? 0 : name === 'time' ? 2 : 1
 }
@@ -71,7 +71,7 @@ function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimensi
   return { name: 'time', leaves, classes, named: new Set(), doubts: [], place }
 }
 
-/** No risk_level is as good as `low`: the agent can only raise the risk. */
+/** A missing risk_level counts as `low`: the agent can only raise the risk. */
 function riskDimension(): Dimension {
   return {
     name: 'risk_level',

@@ -1,14 +1,14 @@
 import type { AgentEntry, Directory, ReviewerEntry } from '../evaluate/snapshot.ts'
 import { duration, type Direction } from './outcome.ts'
 
-/** A change of who may do what, one line: it bears on every tool, so it is read off the directories. */
+/** A change of permissions, one line. It affects every tool, so it is read from the directories. */
 export interface DirectoryChange {
   readonly direction: Direction
   /** `acme agent billing-bot: may use ledger.*`. */
   readonly text: string
 }
 
-/** Agents and reviewers of both directories, loosened first. */
+/** Compares agents and reviewers of both directories. Loosened entries come first. */
 export function diffDirectories(before: Directory, after: Directory): readonly DirectoryChange[] {
   const names = [...new Set([...before.tenants.keys(), ...after.tenants.keys()])].sort()
   const changes = names.flatMap((name) => {
@@ -80,7 +80,7 @@ function flag(text: string, before: boolean, after: boolean): readonly Directory
   return [after ? tightens(`from now on ${text}`) : loosens(`no longer: ${text}`)]
 }
 
-/** More of it is looser. */
+/** Compares an amount: a larger one is looser. */
 function amount(
   what: string,
   [before, after]: readonly [number, number],
@@ -100,7 +100,7 @@ function diffRates(before: AgentEntry, after: AgentEntry): readonly DirectoryCha
 
 type Rate = AgentEntry['rate']
 
-/** In some respect `one` lets more calls through than `other`. */
+/** Returns true when `one` lets more calls through than `other`, over a long time or at once. */
 function isFaster(one: Rate, other: Rate): boolean {
   if (!one || !other) return !one && !!other
   return one.calls > other.calls || one.calls * other.withinMs > other.calls * one.withinMs

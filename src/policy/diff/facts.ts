@@ -8,7 +8,7 @@ import type { Leaf } from './side.ts'
 import { wholePart } from './subschema.ts'
 import { valuesFor } from './values.ts'
 
-/** A trusted fact of a call: what it may be, and how a call gets it. */
+/** A trusted fact of a call: its possible values, and how to set it on a call. */
 export interface Fact {
   readonly schema: JsonObject
   readonly optional: boolean

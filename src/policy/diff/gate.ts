@@ -1,7 +1,7 @@
 import type { BundleDiff } from './diff.ts'
 import type { Direction } from './outcome.ts'
 
-/** Anything is looser than before, or so different that nobody can say which is stricter: other reviewers, say. */
+/** Returns true when anything is looser, or differs without being clearly stricter (other reviewers, say). */
 export function loosens({ tools, limits, history, directory }: BundleDiff): boolean {
   const moved = (direction: Direction): boolean => direction === 'loosens' || direction === 'changes'
   const opens = tools.some((tool) =>
@@ -12,7 +12,7 @@ export function loosens({ tools, limits, history, directory }: BundleDiff): bool
   return opens || room || seen || directory.some(({ direction }) => direction === 'loosens')
 }
 
-/** Any call is decided otherwise, or anybody may do something else. */
+/** Returns true when any decision or any permission changes. */
 export function changes({ tools, limits, history, directory }: BundleDiff): boolean {
   return (
     directory.length + limits.length + history.length > 0 || tools.some((tool) => tool.changes.length > 0)

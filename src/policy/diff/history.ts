@@ -5,7 +5,7 @@ import { type Call, NO_HISTORY } from '../evaluate/snapshot.ts'
 import type { Direction } from './outcome.ts'
 import { createSide, type Bundle, type Leaf, type SideRule } from './side.ts'
 
-/** A label that earlier calls of a tool are seen with, or without, from now on, one line. */
+/** A label that the history of calls of a tool gains or loses, one line. */
 export interface HistoryChange {
   readonly direction: Direction
   /** `history: web.fetch loses the label untrusted, which mail-after-untrusted asks about`. */
@@ -79,7 +79,7 @@ function changeOf(
   return { ...(direction && { direction }), ids: [...ids].sort() }
 }
 
-/** The rule fires on more calls than before. */
+/** The direction of change when the rule fires on more calls than before. */
 function whenMore({ rule: { verdict, covers } }: SideRule, { unmatched }: RoutingIr): Direction {
   if (verdict === 'allow') return 'loosens'
   // A call that nothing covered was rejected: now people are asked.
@@ -115,7 +115,7 @@ function swayOf(
 
 const CALL: Call = { tool: '', payload: {}, tenant: 'test', agent: 'test', at: 0, history: NO_HISTORY }
 
-/** From what fires no rule to what fires all. */
+/** Truths from firing no rule to firing all. */
 const RANKS: readonly Truth[] = [FALSE, UNKNOWN, TRUE]
 
 function swayOfLeaf(

@@ -10,7 +10,7 @@ export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   sql_functions: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$',
 }
 
-/** Results that a search by characters would not hit on. */
+/** Results that a search by characters would not find. */
 const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
   domain: ['example.com'],
   host: ['example.com', '192.0.2.1', '[2001:db8::1]'],
@@ -33,7 +33,7 @@ export function inputsOf(
 
 type Inputs = (result: string, raw: readonly string[]) => readonly string[]
 
-/** Raw texts combined with every result: more would multiply out of hand. */
+/** The most raw texts that are combined with every result; more would multiply too far. */
 const MAX_COMPANIONS = 24
 
 const INPUTS: Readonly<Record<FunctionName, Inputs>> = {

@@ -3,7 +3,7 @@ import type { Dimension } from './dimension.ts'
 import type { Result } from './outcome.ts'
 import type { Side } from './side.ts'
 
-/** The call of a cell: for each dimension the first example of a class. */
+/** Returns the call of a cell: for each dimension, the first example of a class. */
 export function callAt(base: Call, dimensions: readonly Dimension[], path: readonly number[]): Call {
   return dimensions.reduce<Call>((call, dimension, i) => {
     const [value = null] = dimension.classes[path[i] ?? 0]?.members ?? []
@@ -11,7 +11,7 @@ export function callAt(base: Call, dimensions: readonly Dimension[], path: reado
   }, base)
 }
 
-/** What one bundle makes of a call: its own contract check and its own evaluator, nothing else. */
+/** Returns the result of one bundle for a call, from its own contract check and evaluator only. */
 export async function resultOf({ bundle: { snapshot } }: Side, call: Call): Promise<Result> {
   if (snapshot.checkPayload(call.tool, call.payload).length > 0) return { kind: 'refused' }
   const { verdict, risk, requirement, by } = await snapshot.judge(call)

@@ -9,13 +9,13 @@ export interface LimitChange {
   readonly direction: Direction
   /** `limit refund-daily: at most 200000 instead of 100000`. */
   readonly text: string
-  /** False for a limit that was and is only counted. */
+  /** False for a limit that both bundles only count. */
   readonly enforced: boolean
 }
 
 type Finding = Omit<LimitChange, 'enforced'>
 
-/** The limits of both bundles, loosened first. */
+/** Compares the limits of both bundles. Loosened limits come first. */
 export function diffLimits(before: BundleIr, after: BundleIr): readonly LimitChange[] {
   const [old, current] = [limitsOf(before), limitsOf(after)]
   const ids = [...new Set([...old.keys(), ...current.keys()])].sort()
@@ -59,7 +59,7 @@ function diffLimit(before: Placed | undefined, after: Placed | undefined): reado
   return [...byScale(one, other), ...byMeaning(before, after), ...byStandIns(before, after)]
 }
 
-/** What is more or less strict. */
+/** Finds differences that make the limit more or less strict. */
 function byScale(before: LimitIr, after: LimitIr): readonly Finding[] {
   return [
     ...along(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict), () => [
@@ -82,7 +82,7 @@ function along(stricter: number, say: () => readonly string[]): readonly Finding
   return say().map(stricter > 0 ? tightens : loosens)
 }
 
-/** What makes it another limit. */
+/** Finds differences that make it another limit. */
 function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   const differing = (
     [

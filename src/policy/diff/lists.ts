@@ -10,17 +10,17 @@ export interface Found<T> {
   readonly exact: boolean
 }
 
-/** Sets of kinds of elements after which no more are built. */
+/** The most sets of kinds of elements. */
 const MAX_SETS = 400
 const MAX_LISTS = 12_000
-/** Longer lists are not built. */
+/** The greatest length of a list. */
 const MAX_LENGTH = 1_000
 
 export interface ListPlan {
   readonly items: Place
   /** One element of every kind. */
   readonly elements: Found<JsonValue>
-  /** For the places with an index: the kinds that can be told apart there. */
+  /** For the places with an index: the kinds that tests distinguish there. */
   readonly fixed: readonly Found<JsonValue>[]
   /** Lengths that tests or the contracts ask about. */
   readonly lengths: readonly number[]

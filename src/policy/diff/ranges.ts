@@ -1,8 +1,8 @@
-/** Numbers of a field that were tried, sorted apart. */
+/** The numbers of a field that were tried, sorted and separated. */
 export interface TriedNumbers {
   readonly inside: readonly number[]
   readonly outside: readonly number[]
-  /** Those that a test or a contract names: between two of them, every number is like every other. */
+  /** Numbers that a test or a contract names. Between two of them, all numbers behave alike. */
   readonly isThreshold: (number: number) => boolean
 }
 

@@ -5,7 +5,7 @@ import { FORMAT_SAMPLES, numberKeyword } from './strings.ts'
 import { compileFits, keyword, partBelow, requiredOf, type Part } from './subschema.ts'
 import { searchTexts } from './texts.ts'
 
-/** A contract that nests deeper gets no sample. */
+/** The deepest nesting of a contract that gets a sample. */
 const MAX_DEPTH = 8
 
 /** The first plain value that fits all parts, of one JSON type when it is named; undefined when none was found. */
@@ -22,7 +22,7 @@ export function sampleOf(
   return undefined
 }
 
-/** Lazily: most of them are never looked at. */
+/** Yields values lazily: most are never read. */
 function* candidates(
   parts: readonly Part[],
   type: 'array' | 'object' | undefined,
@@ -54,7 +54,7 @@ function* plainSamples(part: Part): Generator<JsonValue> {
   if (typeof pattern === 'string') yield* matching(pattern, Math.max(1, ...numberKeyword(part, 'minLength')))
 }
 
-/** Texts of which the shortest that match a pattern are some. */
+/** Returns texts; some of the shortest that match the pattern are among them. */
 function matching(pattern: string, length: number): readonly string[] {
   const machine = patternMachine(pattern)
   return machine === undefined ? [] : searchTexts([machine, lengthMachine(Math.min(length, 64))]).texts

@@ -1,9 +1,9 @@
-/** Calls that are drawn when there are too many kinds of them. */
+/** The calls that are drawn when there are too many kinds of calls. */
 const DRAWN = 10_000
-/** The same bundles give the same answer every time. */
+/** A fixed seed: the same bundles always give the same result. */
 const SEED = 0x5eed
 
-/** Paths through the dimensions, drawn evenly, each once. */
+/** Paths through the dimensions, drawn evenly, each at most once. */
 export function samplePaths(sizes: readonly number[]): readonly (readonly number[])[] {
   const draw = createGenerator(SEED)
   const paths = Array.from({ length: DRAWN }, () => sizes.map((size) => Math.floor(draw() * size)))

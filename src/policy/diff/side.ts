@@ -13,7 +13,7 @@ import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
 import type { Call, ToolContract } from '../evaluate/snapshot.ts'
 import { createClock } from '../language/time.ts'
 
-/** One of the two bundles, as data and as what decides. */
+/** One of the two bundles, as data and as evaluator. */
 export interface Bundle {
   readonly ir: BundleIr
   readonly snapshot: CompiledSnapshot
@@ -22,9 +22,9 @@ export interface Bundle {
 /** One tool in one of the two bundles. */
 export interface Side {
   readonly bundle: Bundle
-  /** Absent when the bundle does not have the tool: every call of it is rejected. */
+  /** Absent when the bundle lacks the tool: the gateway then rejects every call of it. */
   readonly contract: ToolContract | undefined
-  /** The enforced rules: a shadow rule decides nothing. */
+  /** The enforced rules. Shadow rules decide nothing. */
   readonly rules: readonly SideRule[]
   /** The enforced limits, as rules that fire on what cannot be measured: nothing needs to have been charged for that. */
   readonly limits: readonly SideRule[]

@@ -3,7 +3,7 @@ import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import type { Direction } from './outcome.ts'
 import { requiredOf, wholePart } from './subschema.ts'
 
-/** What a limit measures, where it stands: in its file, for one tool. */
+/** A field that a limit measures, in its file and for one tool. */
 interface Measured {
   readonly limit: LimitIr
   readonly file: RuleFileIr
@@ -66,7 +66,7 @@ function valueOf(value: unknown, whose: string): StandIn {
 
 const show = (one: StandIn): string => (one.kind === 'value' ? one.text : one.kind)
 
-/** From what holds every such call back to what is never in the way. */
+/** Kinds from the strictest to the loosest. */
 const STRICTNESS: readonly StandIn['kind'][] = ['nothing', 'value', 'unknown']
 
 function directionOf(before: StandIn, after: StandIn, isSum: boolean): Direction | undefined {

@@ -9,7 +9,7 @@ import { textsOfLength } from './long-texts.ts'
 import { entriesFor, statementsOf } from './statements.ts'
 import { searchTexts } from './texts.ts'
 
-/** One text for everything that the tests of a place, and the contracts, can tell apart in it. */
+/** Returns one text for each kind that the tests and the contracts distinguish. */
 export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
   const edges = edgesOf(parts)
   const raw = textsOf(place.looks, parts, edges)
@@ -60,7 +60,7 @@ const MAX_EDGE_LENGTH = 50_000
 /** A text of each format of contracts that has one. */
 export const FORMAT_SAMPLES = ['a@example.com', 'https://example.com/', '2027-01-31', '2027-01-31T12:00:00Z']
 
-/** Longer texts than this are not built character by character. */
+/** The greatest length of a text that is built character by character. */
 const MAX_COUNTED_LENGTH = 8
 
 function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[]): Found<string> {
@@ -89,7 +89,7 @@ const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | un
 
 interface Wanted {
   readonly more: readonly Machine[]
-  /** Lengths of which there must be texts too. */
+  /** Lengths that texts must cover too. */
   readonly edges?: readonly number[]
 }
 
@@ -132,7 +132,7 @@ function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entr
   return { values: lists.flatMap((list) => statementsOf(fn, list, items)), exact }
 }
 
-/** Lengths on both sides of, and at, those that are asked about. */
+/** Returns the lengths, and their neighbours on both sides. */
 export function around(counts: ReadonlySet<number>): readonly number[] {
   const near = [...counts].flatMap((count) => [
     Math.ceil(count) - 1,

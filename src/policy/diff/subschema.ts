@@ -3,10 +3,10 @@ import { createPayloadChecks } from '../schema/payload.ts'
 
 /** The part of a contract's input_schema that one place of the payload must fit: a schema, or true (anything) or false (nothing). */
 export interface Part {
-  /** Of the whole contract, for local references. */
+  /** The whole contract, for local references. */
   readonly root: JsonObject
   readonly schema: JsonObject | boolean
-  /** False when other keywords of the contract bear on the same place, which the part does not show. */
+  /** False when other keywords of the contract, which the part lacks, affect the same place. */
   readonly exact: boolean
 }
 
@@ -95,10 +95,10 @@ export function keyword(part: Part, name: string): JsonValue | undefined {
   return typeof part.schema === 'boolean' ? undefined : part.schema[name]
 }
 
-/** Compiled parts by their text: the same ones are asked for again and again. */
+/** Compiled parts by their text: the same parts recur often. */
 const CHECKS = createPayloadChecks()
 
-/** Does a value fit: asked of the same checker that answers 400 to a real payload. */
+/** Returns whether a value fits, by the checker that answers 400 to a real payload. */
 export type Fits = (value: JsonValue) => boolean
 
 export function compileFits({ root, schema }: Part): Fits {

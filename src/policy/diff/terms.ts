@@ -4,16 +4,16 @@ import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/trut
 export type Term = number
 
 /**
- * What is left of conditions when the answers about some dimensions of a call are known. Equal rests have equal numbers, whatever way they
- * were reached: that is what keeps the analysis from multiplying out.
+ * The remaining conditions when the answers about some dimensions of a call are known. Equal remainders have equal
+ * numbers, however they were reached. This keeps the analysis small.
  */
 export interface Terms {
   leaf(leaf: number, dimension: number): Term
   not(term: Term): Term
   join(kind: 'all' | 'any', terms: readonly Term[]): Term
-  /** Does the term ask about the dimension. */
+  /** Returns whether the term depends on the dimension. */
   asks(term: Term, dimension: number): boolean
-  /** The term when the dimension is in one of its classes. */
+  /** Returns the term when the dimension is in one of its classes. */
   given(term: Term, dimension: number, cell: ClassAnswers): Term
 }
 

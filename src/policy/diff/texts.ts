@@ -9,10 +9,10 @@ export interface FoundTexts {
   readonly complete: boolean
 }
 
-/** States after which the search for example texts is given up. */
+/** The most states; above it, the search for example texts stops. */
 const MAX_STATES = 10_000
 
-/** One example text for everything that the machines, asked together, can tell apart. */
+/** Finds one example text for each combination of answers of the machines. */
 export function searchTexts(machines: readonly Machine[], maxStates: number = MAX_STATES): FoundTexts {
   const alphabet = alphabetOf(machines)
   const tables = machines.map((machine) => createTable(machine, alphabet))
@@ -55,7 +55,7 @@ export function createTable(
 }
 
 const LAST_CODE_POINT = 0x10ffff
-/** Shown to people, so plain ones are taken where any would do. */
+/** Characters to prefer, because people read the examples. */
 const PLAIN = Array.from('xa0A-_./@ ~').map((character) => character.codePointAt(0) ?? 0)
 /** Below, a text is its own NFC whatever stands beside it. */
 const FIRST_COMBINING = 0x300
@@ -66,7 +66,7 @@ export function alphabetOf(machines: readonly Machine[]): readonly number[] {
   const bounds = new Set([0, FIRST_COMBINING, ...machines.flatMap((machine) => machine.boundaries)])
   const sorted = [...bounds].filter((bound) => bound <= LAST_CODE_POINT).sort((a, b) => a - b)
   const chosen = sorted.flatMap((low, i) => choose(low, (sorted[i + 1] ?? LAST_CODE_POINT + 1) - 1) ?? [])
-  // Plain ones first: the first text that reaches a state is the one that is shown.
+  // Plain characters come first: the first text that reaches a state is the one that is shown.
   return chosen.sort((a, b) => rankOf(a) - rankOf(b))
 }
 

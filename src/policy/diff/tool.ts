@@ -28,11 +28,11 @@ export interface Change {
   /** `review/medium`; `invalid` when the contract refuses the payload. */
   readonly before: string
   readonly after: string
-  /** Together they hold exactly the calls that changed so; each begins with `when`, or is `always`. */
+  /** Conditions that together hold exactly the calls that changed so. Each begins with `when`, or is `always`. */
   readonly where: readonly string[]
   /** True when `where` was drawn too wide: not every call in it changed so. */
   readonly rough: boolean
-  /** It takes a risk_level above low, which an agent may claim, to see it. */
+  /** True when the change shows only with a risk_level above low, which an agent may claim. */
   readonly raised: boolean
   /** False when neither bundle lets the call through: a reject has become an invalid payload, or the other way round. */
   readonly opening: boolean
@@ -40,7 +40,7 @@ export interface Change {
   readonly example: Example
 }
 
-/** A call on which the product itself was asked, with both answers. */
+/** A call that both bundles evaluated, with both results. */
 export interface Example {
   readonly call: Call
   readonly beforeBy: readonly string[]
@@ -51,9 +51,9 @@ export interface ToolDiff {
   readonly tool: string
   readonly presence: 'both' | 'added' | 'removed'
   readonly changes: readonly Change[]
-  /** Combinations of kinds of values that were told apart; 0 when nothing about the tool differs. */
+  /** Combinations of kinds of values that were distinguished; 0 when nothing about the tool differs. */
   readonly cells: number
-  /** Why there may be changes that are not listed. Empty when the difference is complete. */
+  /** Reasons why changes may be missing. Empty when the difference is complete. */
   readonly doubts: readonly string[]
 }
 
@@ -102,7 +102,7 @@ function doubtsOf(dimensions: readonly Dimension[]): readonly string[] {
   return dimensions.flatMap(({ doubts }) => doubts)
 }
 
-/** Those about which the contracts disagree. */
+/** Returns the dimensions on which the contracts disagree. */
 function disputedIn({ all }: Dimensions, sides: Sides): readonly Dimension[] {
   const names = new Set(payloadNames(sides).map((name) => `payload.${name}`))
   return all.filter(({ name }) => names.has(name))
@@ -125,7 +125,7 @@ interface Space {
   readonly sides: Sides
   readonly base: Call
   readonly dimensions: readonly Dimension[]
-  /** One bundle does not have the tool. */
+  /** True when one bundle lacks the tool. */
   readonly oneSided: boolean
 }
 

@@ -7,12 +7,12 @@ import { sampleOf } from './sample.ts'
 import { around, numberKeyword, textsFor } from './strings.ts'
 import { compileFits, keyword, partBelow, type Part } from './subschema.ts'
 
-/** Combinations of members of an object after which no more are built. */
+/** The most combinations of members of an object. */
 const MAX_OBJECTS = 4_000
 
 /**
- * Values of one place of the payload: at least one for everything that the tests of both bundles can tell apart in it, among those that
- * fit one of the two contracts.
+ * Returns values of one place of the payload that fit one of the two contracts. Every kind that the tests of both
+ * bundles distinguish has at least one.
  */
 export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue> {
   const texts = textsFor(place, parts)
@@ -92,7 +92,7 @@ function kindOf(value: JsonValue): string {
   return value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value
 }
 
-/** Could a value of this JSON Schema type fit? */
+/** Returns whether a value of this JSON Schema type could fit. */
 function mayBe(part: Part, type: string): boolean {
   if (part.schema === false) return false
   const types = keyword(part, 'type')

@@ -23,7 +23,7 @@ export function describeClasses(dimension: Dimension, chosen: ReadonlySet<number
   return isPlain(dimension) ? describeValues(dimension, chosen) : describeByTests(dimension, chosen)
 }
 
-/** True when all that is asked of the value is what it is equal to, and how large. */
+/** Returns true when tests ask only for the value's equality and size. */
 function isPlain({ name, leaves }: Dimension): boolean {
   return leaves.every(
     ({ field, test }) =>
@@ -38,10 +38,10 @@ function isPlainTest(test: Test): boolean {
 const PLAIN: readonly Operand[] = ['none', 'number', 'test', 'tests']
 
 interface Sorted {
-  /** Named one by one. */
+  /** Values that are listed one by one. */
   readonly named: ReadonlySet<string>
   readonly numbers: readonly number[]
-  /** Kinds of values that stand for others like them. */
+  /** Kinds of values that represent others like them. */
   readonly kinds: ReadonlySet<string>
 }
 
