@@ -6,20 +6,20 @@ import type { ChoiceContext } from './choices.ts'
 import { fires, truthWhenMissing, type Formula, type RuleFormula, type Slot } from './formula.ts'
 import { isCoveredBy, type RuleFacts, type Witness } from './rule.ts'
 
-/** A rule with what can come of it for one tool. */
+/** A rule with its possible outcomes for one tool. */
 export interface Judged {
   readonly rule: RuleFormula
   readonly facts: RuleFacts | undefined
 }
 
-/** Pairs of rules that are compared for one rule: a tool of thousands of rules must not take minutes. */
+/** The most rules that are compared with one rule: a tool with thousands of rules must not take minutes. */
 const MAX_RIVALS = 400
-/** Pairs that no example tells apart, compared in full. */
+/** The most pairs that are compared in full because no example distinguishes them. */
 const MAX_COMPARED = 8
 
 /**
- * An enforced, stricter rule that fires whenever this one does, so that this one decides nothing. One with `risk:` decides about the
- * people of a review, so only a reject rule beats it.
+ * Returns an enforced, stricter rule that fires whenever this one does, so that this one decides nothing. A rule with
+ * `risk:` decides who reviews, so only a reject rule beats it.
  */
 export function beaterOf(context: ChoiceContext, judged: Judged, all: readonly Judged[]): RuleIr | undefined {
   const { rule, facts } = judged
@@ -43,7 +43,7 @@ function rivalsOf(rule: RuleIr, all: readonly Judged[]): readonly Judged[] {
       )
 }
 
-/** Its tests numbered behind those of another rule. */
+/** Numbers the tests of a rule after those of another rule. */
 function renumber(rule: RuleFormula, by: number): RuleFormula {
   const shift = (formula: Formula): Formula =>
     formula.kind === 'slot'
@@ -55,7 +55,10 @@ function renumber(rule: RuleFormula, by: number): RuleFormula {
   return { ...rule, slots, formula: shift(rule.formula) }
 }
 
-/** An example on which the one rule fires and the rival may rest. Cheap, and where it says yes the rival covers nothing. */
+/**
+ * Returns true when the example fires its rule and the rival may not fire. This cheap check rules out that the rival
+ * covers the rule.
+ */
 function isToldApart(context: ChoiceContext, rival: RuleFormula, witness: Witness): boolean {
   const known = new Map<number, readonly Truth[]>()
   for (const slot of rival.slots) {
@@ -68,7 +71,7 @@ function isToldApart(context: ChoiceContext, rival: RuleFormula, witness: Witnes
 
 const ANY_TRUTH: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
 
-/** What a test can come to on an example; undefined when that cannot be said. */
+/** Returns the possible truths of a test on an example; undefined when they are unknown. */
 function truthsOn(context: ChoiceContext, slot: Slot, witness: Witness): readonly Truth[] | undefined {
   const choice = witness.get(slot.field.name)
   if (choice === undefined) return ANY_TRUTH
@@ -79,7 +82,7 @@ function truthsOn(context: ChoiceContext, slot: Slot, witness: Witness): readonl
   return slot.field.fn === undefined ? [context.truth.ofValue(slot.test, sample)] : undefined
 }
 
-/** Every truth that a formula may have, its tests taken one by one. */
+/** Returns every possible truth of a formula, with its tests taken as independent. */
 function possible(formula: Formula, known: ReadonlyMap<number, readonly Truth[]>): readonly Truth[] {
   if (formula.kind === 'slot') return known.get(formula.number) ?? ANY_TRUTH
   if (formula.kind === 'not') return possible(formula.item, known).map(not)

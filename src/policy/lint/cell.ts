@@ -7,25 +7,25 @@ import { allOf, not, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { TextAtom } from './text.ts'
 
 /**
- * One of finitely many ways a field can be, as far as a set of tests can tell: within a cell every test has one answer.
- * The cells of a field cover all values its contract permits, and perhaps more.
+ * One of finitely many states of a field: within a cell, every test has one answer. The cells of a field cover all
+ * values its contract permits, and perhaps more.
  */
 export type Cell = ExactCell | OtherTextCell | ListCell
 
-/** One value, which stands for all that the tests cannot tell from it. */
+/** One value, which represents all values that the tests cannot distinguish from it. */
 export interface ExactCell {
   readonly kind: 'exact'
   readonly value: Applied
 }
 
-/** A text that equals no literal of the tests: of each part that they look for it says whether it is there. */
+/** A text that equals no literal of the tests. It records which of the parts that they look for are present. */
 export interface OtherTextCell {
   readonly kind: 'text'
   readonly holds: ReadonlySet<TextAtom>
   readonly atomsOf: (test: Test) => readonly TextAtom[]
 }
 
-/** A list of which is known how long it is, and which cells its entries come from. */
+/** A list of known length, whose entries come from known cells. */
 export interface ListCell {
   readonly kind: 'list'
   readonly length: number
@@ -53,7 +53,7 @@ export function createCellTruth(): CellTruth {
     if (cell.kind === 'exact') return ofValue(test, cell.value)
     if (test.op === 'and') return allOf(test.tests, of, cell)
     if (test.op === 'not') return not(of(test.test, cell))
-    // Any text, or list, that is there: the test looks no further.
+    // The test asks only for presence, so any text or list will do.
     if (OPERATORS[test.op].operand === 'none') return ofValue(test, cell.kind === 'text' ? '' : [])
     return cell.kind === 'text' ? ofText(test, cell) : ofList(test, cell)
   }
@@ -81,5 +81,5 @@ export function exact(value: Applied): ExactCell {
 
 export const UNREADABLE_CELL = exact(UNREADABLE)
 export const NULL_CELL = exact(null)
-/** No test but presence reads an object: one stands for all. */
+/** Represents all objects: only presence tests read an object. */
 export const OBJECT_CELL = exact({} as JsonValue)

@@ -11,14 +11,14 @@ import {
 import { atomSets, collectAtoms } from './text.ts'
 import { numberPoints, type Lists, type Texts, type Values } from '../language/possible.ts'
 
-/** Entries of a list come from more different cells than this: too many lists. */
+/** The most cells of list entries; above it, there are too many lists. */
 const MAX_ENTRY_CELLS = 5
-/** Of one field. */
+/** The most cells of one field. */
 const MAX_CELLS = 1_024
 
 /**
- * The cells of what is there: missing is none of them. Every value that `values` permits is in a cell in which each test answers as
- * it would for the value. Undefined when there are too many.
+ * Returns the cells of a field that is present. Every value that `values` permits is in a cell in which each test
+ * answers as it does for the value. Undefined when there are too many cells.
  */
 export function cellsOf(
   values: Values,
@@ -33,23 +33,23 @@ export function cellsOf(
   return cells.length > MAX_CELLS ? undefined : cells
 }
 
-/** Of everything but texts and lists. */
+/** Returns the cells of all values except texts and lists. */
 function plainCells(values: Values, asked: readonly Test[]): readonly Cell[] {
   const cells: Cell[] = values.booleans.map(exact)
-  // what is inside null is null, and what a function cannot read is no null
+  // A field inside null is null; a value that a function cannot read is not null.
   if (values.null || values.blocked) cells.push(UNREADABLE_CELL, NULL_CELL)
   if (values.objects) cells.push(OBJECT_CELL)
   if (values.numbers) cells.push(...numberPoints(values.numbers, limitsOf(asked)).map(exact))
   return cells
 }
 
-/** The tests below `and` and `not`: what is asked of the value itself. */
+/** Returns the tests below `and` and `not`, which read the value itself. */
 function flatten(test: Test): readonly Test[] {
   if (test.op === 'and') return test.tests.flatMap(flatten)
   return test.op === 'not' ? flatten(test.test) : [test]
 }
 
-/** The numbers at which some answer changes. */
+/** Returns the numbers at which some answer changes. */
 function limitsOf(tests: readonly Test[]): readonly number[] {
   return tests.flatMap((test) => cutsOf(test).numbers ?? [])
 }
@@ -81,7 +81,7 @@ function listCells(lists: Lists, tests: readonly Test[], truth: CellTruth): read
   )
 }
 
-/** One cell for every different set of answers. */
+/** Returns one cell for every different set of answers. */
 function entryCells(lists: Lists, tests: readonly Test[], truth: CellTruth): readonly Cell[] | undefined {
   const cells = cellsOf(lists.element(), tests, truth)
   if (cells === undefined) return undefined

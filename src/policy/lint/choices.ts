@@ -10,7 +10,7 @@ import { truthWhenMissing, truthWhenNull, type Slot } from './formula.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import type { Values } from '../language/possible.ts'
 
-/** A field that some tests read, and every way they can come out together. */
+/** A field that some tests read, with every combination of their answers. */
 export interface Variable {
   readonly name: string
   readonly slots: readonly Slot[]
@@ -18,12 +18,12 @@ export interface Variable {
 }
 
 export interface Choice {
-  /** In the order of the variable's slots. */
+  /** Truths, in the order of the variable's slots. */
   readonly truths: readonly Truth[]
-  /** The field is missing, and some test cannot tell for that reason alone. */
+  /** True when the field is missing and some test is unknown for that reason alone. */
   readonly undecided: boolean
   readonly unknown: boolean
-  /** A value of the field itself that comes out so; absent when none is at hand. */
+  /** A value of the field itself with these truths; absent when no value is known. */
   readonly sample?: Applied
 }
 
@@ -32,11 +32,11 @@ export interface ChoiceContext {
   readonly fieldValues: FieldValues
   readonly truth: CellTruth
   readonly known: KnownChoices
-  /** Whatever the contract says, a field can hold anything. */
+  /** True when the field can hold any value, whatever the contract says. */
   readonly anything?: boolean
 }
 
-/** Choices by the values of a field and its tests: tools of one schema, and rules that ask the same, share them. */
+/** Choices by the values of a field and its tests. Tools with one schema, and rules with equal tests, share them. */
 export interface KnownChoices {
   of(
     values: Values,
@@ -58,10 +58,10 @@ export function createKnownChoices(): KnownChoices {
   }
 }
 
-/** Of one field. */
+/** The most choices of one field. */
 const MAX_CHOICES = 512
 
-/** The variables of some tests; undefined when a field has too many choices. Fields are taken to be independent of each other. */
+/** Returns the variables of some tests, as if fields were independent. Undefined when a field has too many choices. */
 export function variablesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Variable[] | undefined {
   const byField = new Map<string, Slot[]>()
   for (const slot of slots) {
@@ -92,7 +92,7 @@ function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldI
   return anything === true ? unconstrained(field.fn) : fieldValues.of(tool, field)
 }
 
-/** With defaults on the way it matters at which step of the path the field is missing. */
+/** Returns the choices of a missing field. With defaults on the path, the step at which it is missing matters. */
 function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
   const deep = slots.some(({ standIn }) => standIn?.kind === 'defaults')
   const depths = deep ? (slots[0]?.field.path ?? []).map((_, depth) => depth) : [0]
@@ -106,7 +106,7 @@ function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): reado
   })
 }
 
-/** What a field is taken for when it is null; without `missing_means` that is among what is there already. */
+/** Returns the choices of a null field. Without `missing_means`, the cells of present values include null. */
 function nullChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
   const [first] = slots
   if (first === undefined || slots.every(({ standIn }) => standIn === undefined)) return []
@@ -120,7 +120,7 @@ function choice(truths: readonly Truth[]): Choice {
   return { truths, undecided: false, unknown: truths.includes(UNKNOWN) }
 }
 
-/** A field read through several functions: every combination of what each gives. */
+/** Returns the choices of a present field. For several functions, it combines the results of each. */
 function presentChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] | undefined {
   const groups = [...new Set(slots.map((slot) => slot.field.fn))]
   if (groups.length === 1) return groupChoices(context, slots)
@@ -163,17 +163,17 @@ function choicesAmong(
   return [...found.values()]
 }
 
-/** What a function gives is no value of the field itself. */
+/** Returns true when the cell's value is a value of the field itself, not the result of a function. */
 function isSample(cell: Cell, slot: Slot | undefined): cell is ExactCell {
   return cell.kind === 'exact' && slot?.field.fn === undefined
 }
 
-/** More combinations of choices than this are not looked at. */
+/** The most combinations of choices that are visited. */
 const MAX_COMBINATIONS = 4_096
 
 /**
- * Visits every combination of choices, until `visit` answers false. The truths are by number of the test, and the same list each
- * time. False when there are too many, and then none is visited.
+ * Visits every combination of choices, until `visit` returns false. Truths are indexed by test number, in one list
+ * that is reused. Returns false, without a visit, when there are too many.
  */
 export function combine(
   variables: readonly Variable[],

@@ -14,7 +14,7 @@ export type Formula =
   | { readonly kind: 'not'; readonly item: Formula }
   | { readonly kind: 'slot'; readonly number: number }
 
-/** One test of one field, and what stands in for the field when it is missing. */
+/** One test of one field, with the value that replaces a missing field. */
 export interface Slot {
   readonly number: number
   readonly field: FieldIr
@@ -34,7 +34,7 @@ export interface RuleFormula {
   readonly slots: readonly Slot[]
 }
 
-/** The formula of a rule for one tool; its tests are numbered as they come. */
+/** Returns the formula of a rule for one tool. Its tests are numbered in order of appearance. */
 export function formulaOf(
   tool: ToolContract,
   { file, rule }: { readonly file: RuleFileIr; readonly rule: RuleIr },
@@ -52,7 +52,7 @@ export function formulaOf(
   }
 
   function leaf(field: FieldIr, test: Test): Formula {
-    // As the program does: each part decides for itself what a missing field means to it.
+    // As in the program, each part decides for itself how to treat a missing field.
     if (test.op === 'and') return { kind: 'all', items: test.tests.map((one) => leaf(field, one)) }
     const slot = { number: slots.length, field, test, standIn: standInOf(field, test) }
     slots.push(slot)
@@ -71,7 +71,7 @@ export function formulaOf(
   return { rule, file, formula: { kind: 'all', items }, slots }
 }
 
-/** The truth of a formula when that of every test is known. */
+/** Returns the truth of a formula from the truths of its tests. */
 export function truthOfFormula(formula: Formula, truths: readonly Truth[]): Truth {
   if (formula.kind === 'slot') return truths[formula.number] ?? FALSE
   if (formula.kind === 'not') return not(truthOfFormula(formula.item, truths))
@@ -80,12 +80,15 @@ export function truthOfFormula(formula: Formula, truths: readonly Truth[]): Trut
     : anyOf(formula.items, truthOfFormula, truths)
 }
 
-/** Does a rule fire on this? */
+/** Returns true when a rule fires on this truth. */
 export function fires({ verdict }: Pick<RuleIr, 'verdict'>, truth: Truth): boolean {
   return verdict === 'allow' ? truth === TRUE : truth !== FALSE
 }
 
-/** What a test comes to when its field is missing from step `depth` of its path on; and whether anything stood in for it. */
+/**
+ * Returns the truth of a test when its field is missing from step `depth` of its path, and whether a value replaced
+ * it.
+ */
 export function truthWhenMissing(
   { field, test, standIn }: Slot,
   depth: number,
@@ -97,7 +100,7 @@ export function truthWhenMissing(
   return { truth: truth.ofValue(test, read), stoodIn: value !== MISSING }
 }
 
-/** The same when the field is null: what stands in for it by `missing_means` does so then, too. */
+/** Returns the truth when the field is null: `missing_means` replaces null too. */
 export function truthWhenNull(slot: Slot, truth: CellTruth): Truth {
   const { field, test, standIn } = slot
   const stands = standIn !== undefined && standIn.kind !== 'defaults' && !asksNull(test)

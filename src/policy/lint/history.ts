@@ -1,10 +1,10 @@
 import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../language/rule.ts'
 
-/** What an agent sheds by choosing another task id (docs/policy-language.md). */
+/** History that an agent escapes by choosing another task id (docs/policy-language.md). */
 const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']
 const AGENT_HISTORY: readonly FieldRoot[] = ['agent.tools', 'agent.labels']
 
-/** A review or reject rule that, of all history, looks at the task's only. */
+/** Returns true for a review or reject rule that checks `task.*` history but not `agent.*`. */
 export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>): boolean {
   if (rule.verdict === 'allow') return false
   const roots = fieldsOf(rule).map(({ root }) => root)
@@ -13,7 +13,7 @@ export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>):
   )
 }
 
-/** Every field that the conditions of a rule read. */
+/** Returns every field that the conditions of a rule read. */
 export function fieldsOf({ when, unless }: Pick<RuleIr, 'when' | 'unless'>): readonly FieldIr[] {
   return [when, unless].flatMap((node) => (node ? fieldsIn(node) : []))
 }

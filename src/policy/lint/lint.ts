@@ -24,14 +24,14 @@ export interface LintedBundle {
   readonly fieldValues: FieldValues
   readonly routing: CheckedRouting
   readonly directory: Directory
-  /** What directory.yaml lets agents use. */
+  /** The tools that directory.yaml lets agents use. */
   readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
 }
 
 /**
- * Static analysis (docs/policy-language.md): what can be said of rules without a call. Sound, not complete: it says of a rule that it never fires,
- * always fires or is always beaten only when that holds for every payload that fits the contracts; where there is too much to look at
- * it says nothing.
+ * Static analysis (docs/policy-language.md): findings about rules without a call. It is sound, not complete. It
+ * reports that a rule never fires, always fires or is always beaten only when that holds for every payload that fits
+ * the contracts. Where the analysis is too large, it reports nothing.
  */
 export function lintBundle(bundle: LintedBundle): void {
   const standings = bundle.rules.map((file) => file.file.rules.map(() => createStanding()))
@@ -64,7 +64,7 @@ function reportTools(bundle: LintedBundle, filesOf: ReadonlyMap<string, readonly
   }
 }
 
-/** A warning: a contract may come later, and the history keeps tools that are gone. */
+/** Reports unknown tool names as warnings: a contract may follow later, and the history keeps removed tools. */
 function reportToolNames({ tools, rules, permitted }: LintedBundle): void {
   const report = createToolReport(tools.map(({ contract }) => contract.name))
   const hint = 'until a tool has a contract under tools/, every call of it is rejected'
@@ -106,7 +106,7 @@ function lintTool(
   }
   for (const judged of all) {
     const { standing } = judged
-    // One tool for which it is not beaten is enough.
+    // A rule that is unbeaten for one tool is unbeaten.
     if (standing.beaten !== false) standing.beaten = beaterOf(context, judged, all) ?? false
   }
 }

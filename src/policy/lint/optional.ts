@@ -3,12 +3,12 @@ import type { RuleFormula } from './formula.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 
-/** Keywords by which a field may be required in some payloads only. */
+/** Keywords that can make a field required in some payloads only. */
 const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'dependentSchemas', 'minProperties']
 
 /**
- * The fields that leave a rule undecided when they are missing. Where a contract makes a field required under a condition, it
- * may be there whenever the rule asks: nothing is said.
+ * Returns the fields that leave a rule undecided when they are missing. Where a contract requires a field under a
+ * condition, the field may be present whenever the rule reads it: nothing is reported.
  */
 export function undecidedFields(
   tool: ToolContract,

@@ -11,14 +11,16 @@ interface Place {
 
 export interface RuleFindings {
   readonly standing: Standing
-  /** Its conditions never all hold, whatever the contract. Asked for only when they never do with it. */
+  /**
+   * Returns true when its conditions never all hold, whatever the contract. Called only when they never hold with it.
+   */
   readonly contradicts: () => boolean
   readonly taskScoped: boolean
-  /** The field whose SQL verbs it trusts alone. */
+  /** The field whose SQL verbs are the rule's only safeguard. */
   readonly verbsOf: string | undefined
 }
 
-/** Reports what was found about one rule: of several reasons why it is idle the most telling one. */
+/** Reports the findings about one rule. Of several reasons why it is idle, it reports the most specific. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
@@ -71,13 +73,16 @@ function reportIdle(
   }
 }
 
-/** A rule without conditions is meant to fire always, and one about the tool may be written for tools to come. */
+/**
+ * Returns false for a rule without conditions, which is meant to fire always, or about the tool, which may be for
+ * future tools.
+ */
 function speaksOfCalls(rule: RuleIr): boolean {
   const fields = fieldsOf(rule)
   return fields.length > 0 && !fields.some((field) => field.root.startsWith('tool.'))
 }
 
-/** Fields that whoever calls the tool may leave out. */
+/** Fields that the caller of the tool may leave out. */
 const CALLERS_FIELD = /^(?:payload[.[]|task\.(?:workflow|label|subject)$)/
 
 function reportUndecided({ reader, at }: Place, rule: RuleIr, { undecidedBy }: Standing): void {

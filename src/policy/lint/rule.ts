@@ -4,17 +4,17 @@ import { FALSE, TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
 import { fires, truthOfFormula, type RuleFormula } from './formula.ts'
 
-/** What can come of a rule for one tool. `undefined` in place of it: too much to look at, so nothing is known. */
+/** The possible outcomes of a rule for one tool. `undefined` in its place means that the analysis was too large. */
 export interface RuleFacts {
   readonly neverFires: boolean
   readonly alwaysFires: boolean
   readonly neverTrue: boolean
-  /** Fields that may be missing, and then alone leave open whether the rule fires. */
+  /** Fields that alone leave the rule undecided when they are missing. */
   readonly undecidedBy: readonly string[]
   readonly witnesses: readonly Witness[]
 }
 
-/** Values of fields with which the rule fires: by field, absent where no value is at hand. */
+/** Values of fields with which the rule fires, by field. A field without a known value is absent. */
 export type Witness = ReadonlyMap<string, Choice>
 
 const MAX_WITNESSES = 3
@@ -64,7 +64,7 @@ function noteUndecided(
   const name = variables[first]?.name
   if (name === undefined || chosen[first]?.undecided !== true) return
   if (chosen.findLastIndex((choice) => choice.unknown) !== first) return
-  // Fields are taken to be independent; of one inside another that is there, perhaps it cannot be missing.
+  // Fields are taken as independent, but a field inside a present one may be unable to be missing.
   const inside = variables.some(
     (outer, index) => isInside(name, outer.name) && chosen[index]?.sample !== MISSING,
   )
@@ -75,7 +75,9 @@ function isInside(name: string, outer: string): boolean {
   return name.startsWith(`${outer}.`) || name.startsWith(`${outer}[`)
 }
 
-/** True when whenever `rule` fires, `other` fires as well, and makes it redundant: on TRUE it is a match as good as `rule` is. */
+/**
+ * Returns true when `other` fires whenever `rule` does and makes it redundant: on TRUE, it matches as well as `rule`.
+ */
 export function isCoveredBy(context: ChoiceContext, rule: RuleFormula, other: RuleFormula): boolean {
   const variables = variablesOf(context, [...rule.slots, ...other.slots])
   if (variables === undefined) return false
@@ -90,7 +92,7 @@ export function isCoveredBy(context: ChoiceContext, rule: RuleFormula, other: Ru
   return complete && covered
 }
 
-/** Firing on TRUE it is a match (docs/policy-language.md). */
+/** Returns true when the rule is a match if it fires on TRUE (docs/policy-language.md). */
 function covers({ rule, file }: { readonly rule: RuleIr; readonly file: RuleFormula['file'] }): boolean {
   return !(file.catchAll && rule.verdict === 'review')
 }

@@ -2,8 +2,8 @@ import type { RuleIr } from '../language/rule.ts'
 import { fieldsOf } from './history.ts'
 
 /**
- * A field whose SQL verbs let the rule allow a call, while no rule of its file looks at the functions that the SQL
- * calls.
+ * Returns a field whose SQL verbs let the rule allow a call, while no rule of its file checks the functions that the
+ * SQL calls.
  */
 export function trustedVerbs(rule: RuleIr, rules: readonly RuleIr[]): string | undefined {
   if (rule.verdict !== 'allow') return undefined

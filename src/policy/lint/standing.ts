@@ -4,14 +4,14 @@ import { undecidedFields } from './optional.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 
-/** What is known of a rule over all tools it applies to. A claim holds only when it holds for each. */
+/** The findings about a rule over all tools it applies to. A claim holds only when it holds for each tool. */
 export interface Standing {
   neverFires: boolean
   alwaysFires: boolean
   neverTrue: boolean
-  /** The rule that beats it; false when for some tool none does. */
+  /** The rule that beats it; false when it is unbeaten for some tool. */
   beaten: RuleIr | false | undefined
-  /** Fields that leave it undecided when they are missing, with a tool where they do. */
+  /** Fields that leave it undecided when they are missing, each with such a tool. */
   readonly undecidedBy: Map<string, string>
 }
 
@@ -25,7 +25,7 @@ export function createStanding(): Standing {
   }
 }
 
-/** Joins what is known for one more tool; nothing known leaves no claim standing. */
+/** Adds the facts for one more tool. Unknown facts void every claim. */
 export function addFacts(
   standing: Standing,
   tool: ToolContract,

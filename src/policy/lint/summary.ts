@@ -3,7 +3,7 @@ import type { RuleFileIr } from '../language/rule.ts'
 import { covers } from '../language/sensitive.ts'
 import { payloadFieldsOf } from '../summary/headings.ts'
 
-/** A reviewer who reads the line should see what the rules looked at: one warning for each field, with a rule that reads it. */
+/** Warns once for each field that rules read but the heading leaves out: reviewers should see it. */
 export function reportLeftOut(
   { contract, summary, reader }: CheckedTool,
   files: readonly RuleFileIr[],

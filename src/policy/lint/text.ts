@@ -1,20 +1,20 @@
 import { literalParts, type Glob } from '../language/glob.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 
-/** Something that a text test asks of a text: `starts_with /etc`, or a glob, pattern or operator that is not looked into; or that its answer is unknown. */
+/** A part of a text test: `starts_with /etc`, or an opaque glob, pattern or operator, or an unknown answer. */
 export interface TextAtom {
   readonly op: 'is' | 'starts_with' | 'ends_with' | 'contains' | 'opaque' | 'unknown'
   readonly text: string
-  /** What a glob in two parts says as well. */
+  /** Atoms that a glob in two parts implies. */
   readonly implies: readonly TextAtom[]
 }
 
-/** The atoms of the text tests of one field; equal ones are one object. */
+/** The atoms of the text tests of one field. Equal atoms are one object. */
 export interface TextAtoms {
   readonly atoms: readonly TextAtom[]
-  /** Of a text test, the atoms of which one suffices; none for other tests. */
+  /** Returns the atoms of a text test, of which one suffices; empty for other tests. */
   readonly of: (test: Test) => readonly TextAtom[]
-  /** Texts that the tests name: each is a value of its own. */
+  /** Texts that the tests name. Each is a value of its own. */
   readonly literals: readonly string[]
 }
 
@@ -55,11 +55,12 @@ function atomOfGlob(make: MakeAtom, glob: Glob): TextAtom {
   return make('opaque', `like ${parts.join('*')}`, [...starts, ...ends])
 }
 
-/** Atoms of which more than this make too many combinations. */
+/** The most atoms; more make too many combinations. */
 const MAX_ATOMS = 6
 
 /**
- * Every set of atoms that may hold together for one text that equals no literal. Undefined when there are too many.
+ * Returns every set of atoms that may hold together for one text that equals no literal. Undefined when there are too
+ * many.
  */
 export function atomSets({ atoms }: TextAtoms): readonly ReadonlySet<TextAtom>[] | undefined {
   const open = atoms.filter(({ op }) => op !== 'is')
@@ -81,7 +82,7 @@ function isPossible(set: ReadonlySet<TextAtom>, all: readonly TextAtom[]): boole
   return true
 }
 
-/** A text with the first atom surely has the second. */
+/** Returns true when every text with the first atom has the second. */
 function entails(one: TextAtom, other: TextAtom): boolean {
   if (one.implies.some((implied) => implied === other || entails(implied, other))) return true
   if (other.op === 'starts_with') return one.op === 'starts_with' && one.text.startsWith(other.text)
@@ -90,7 +91,7 @@ function entails(one: TextAtom, other: TextAtom): boolean {
   return other.op === 'contains' && one.text.includes(other.text)
 }
 
-/** No text has both. */
+/** Returns true when no text has both atoms. */
 function excludes(one: TextAtom, other: TextAtom): boolean {
   if (one.op === 'starts_with' && other.op === 'starts_with')
     return !one.text.startsWith(other.text) && !other.text.startsWith(one.text)

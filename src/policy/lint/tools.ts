@@ -5,7 +5,7 @@ import type { RoutingIr, RuleIr } from '../language/rule.ts'
 import type { Directory, ToolContract } from '../evaluate/snapshot.ts'
 import { compileGlob } from '../language/text.ts'
 
-/** What a tool, its rules, the routing and the directory come to together. */
+/** A tool with its rules, the routing and the directory. */
 export interface LintedTool {
   readonly tool: CheckedTool
   /** The rule files that apply to the tool. */
@@ -13,7 +13,7 @@ export interface LintedTool {
   readonly routing: RoutingIr
 }
 
-/** A call of a tool whose only rules are review rules for every tool matches none of them, and is rejected. */
+/** Reports a tool whose only rules are review rules for every tool: its calls match no rule and are rejected. */
 export function reportOnlyCatchAll({ tool: { contract, nameAt, reader }, files, routing }: LintedTool): void {
   const rules = files.flatMap(({ file }) => file.rules.map((rule) => ({ rule, catchAll: file.catchAll })))
   const heard = rules.filter(({ rule }) => rule.mode === 'enforced')
@@ -26,7 +26,7 @@ export function reportOnlyCatchAll({ tool: { contract, nameAt, reader }, files, 
   reader.report('only-catch-all', nameAt, message, hint)
 }
 
-/** Tools that no agent of any tenant may use. A bundle without agents is only begun. */
+/** Reports tools that no agent of any tenant may use. A bundle without agents is unfinished, so it gets no report. */
 export function reportUnused(tools: readonly CheckedTool[], { tenants }: Directory): void {
   const agents = [...tenants.values()].flatMap((tenant) => [...tenant.agents.values()])
   const globs = [...new Set(agents.flatMap((agent) => agent.tools))].map(compileGlob)
@@ -38,7 +38,7 @@ export function reportUnused(tools: readonly CheckedTool[], { tenants }: Directo
   }
 }
 
-/** An allow rule that decides nothing, because the contracts of all its tools are above `allow_up_to` already. */
+/** Reports an allow rule that decides nothing because all contracts of its tools are above `allow_up_to` already. */
 export function reportAllowsAbove(
   { file, reader, places, tools }: CheckedRuleFile,
   contracts: ReadonlyMap<string, ToolContract>,
@@ -61,6 +61,6 @@ export function reportAllowsAbove(
   }
 }
 
-/** That is said at the risk of the rule itself. */
+/** A rule whose own risk is above has its own report. */
 const isAbove = (risk: RuleIr['risk'], allowUpTo: RoutingIr['allowUpTo']): boolean =>
   risk !== undefined && riskAbove(risk, allowUpTo)
