@@ -21,7 +21,7 @@ import type { Mark } from '../yaml/source.ts'
 import { showForeign } from '../language/text.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from '../language/time.ts'
 
-/** An inline test (section 3 `test case`): one call and what must come of it. */
+/** An inline test (section 3 `test case`): one call and its expected decision. */
 export interface CaseIr {
   readonly name: string
   readonly tool: string
@@ -30,7 +30,7 @@ export interface CaseIr {
   readonly tenant: string
   readonly task: { readonly workflow?: string; readonly label?: string; readonly subject?: string }
   readonly history: History
-  /** What was charged to limits before, by id. */
+  /** The earlier charges of limits, by id. */
   readonly used: ReadonlyMap<string, number>
   readonly riskLevel?: Risk
   readonly time?: CaseTime
@@ -125,7 +125,7 @@ function checkCaseTool(
   return undefined
 }
 
-/** Tools that were allowed or approved before, and the labels of their contracts. */
+/** Earlier tools that were allowed or approved, and the labels of their contracts. */
 interface Before {
   readonly tools?: readonly string[]
   readonly labels?: readonly string[]

@@ -32,7 +32,7 @@ export interface BundleText {
 export interface CheckedBundle {
   readonly ir: BundleIr
   readonly cases: readonly CaseIr[]
-  /** For findings about the tests, which run after this. */
+  /** Findings of the tests, which run later. */
   readonly findings: Findings
   /** The rule files with their places, in the order of `ir.ruleFiles`. */
   readonly rules: readonly CheckedRuleFile[]
@@ -42,7 +42,7 @@ export type CheckResult =
   | { readonly ok: true; readonly bundle: CheckedBundle }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
 
-/** Checks a bundle as a whole: every file by itself, then everything that refers to something else. */
+/** Checks a bundle as a whole: first each file by itself, then all references. */
 export function checkBundle(
   texts: readonly BundleText[],
   { commit, now }: { readonly commit?: string | undefined; readonly now?: number | undefined } = {},
@@ -191,7 +191,7 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
 
 const NAME_IN_TEXT = /^[ {]*["']?tool["']?[ ]*:[ ]*["']?([A-Za-z0-9_.:/-]+)/m
 
-/** What the contracts that cannot be used are most likely of: by what they say, as far as that can be read, and by their file's name. */
+/** Returns the likely tools of unusable contracts, from their readable content and file names. */
 function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): ReadonlySet<string> {
   const usable = new Set(tools.map((tool) => tool.reader.source.path))
   const names = files
@@ -203,7 +203,7 @@ function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): 
   return new Set(names)
 }
 
-/** More distinct labels than this are not compared with each other. */
+/** The most distinct labels that are compared with each other. */
 const MAX_COMPARED_LABELS = 300
 const SHORTEST_COMPARED_LABEL = 4
 

@@ -6,7 +6,7 @@ import type { FieldIr } from '../language/rule.ts'
 import { childOf } from '../schema/child.ts'
 import { showHidden } from '../language/text.ts'
 
-/** The hint for what is no FIELD: a field of the payload, where one of the contracts declares it. */
+/** Returns the hint for a text that is not a FIELD: a payload field that one of the contracts declares. */
 export function hintForField(
   { name, hint }: FieldProblem,
   schemas: readonly JsonObject[],
@@ -37,10 +37,10 @@ function nearTo(text: string, schemas: readonly JsonObject[]): FieldIr['path'] |
   return near === undefined ? undefined : [near]
 }
 
-/** Steps that one hint may take: names that begin alike could be tried in very many ways. */
+/** The most steps of one hint: names with equal beginnings could need very many. */
 const MOST_TRIES = 1_000
 
-/** The declared field whose names, written without quotes, read like the text: `labels.app.kubernetes.io/name`. */
+/** Returns the declared field whose names, without quotes, read like the text: `labels.app.kubernetes.io/name`. */
 function meantBy(text: string, schemas: readonly JsonObject[]): FieldIr['path'] | undefined {
   const tries = { left: MOST_TRIES }
   for (const root of schemas) {

@@ -6,12 +6,12 @@ import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../language/possible.ts'
 import { describeKinds } from '../language/possible-words.ts'
 
-/** A test that a field of one contract cannot answer as its author expects, and where it stands. */
+/** A test that a field of one contract cannot answer as its author expects, with its place. */
 export interface Misfit extends Problem {
   readonly at: { readonly mark: Mark }
 }
 
-/** Where a test does not fit the values of its field. Only for a test that checkTest accepted. */
+/** Finds where a test does not fit the values of its field. Accepts only a test that checkTest accepted. */
 export function fitTest(fitting: Fitting, doc: Doc): readonly Misfit[] {
   if (!hasReadable(fitting.values)) return []
   if (doc.kind === 'map') return doc.entries.flatMap((entry) => fitOne(fitting, entry))
@@ -36,7 +36,7 @@ type ListTest = NameWith<'entry test' | 'length test'>
 const NESTING: readonly ListTest[] = [...namesWith('entry test'), ...namesWith('length test')]
 
 interface Asked {
-  /** Of the name of the test. */
+  /** The place of the test's name. */
   readonly at: { readonly mark: Mark }
   readonly value: Doc
 }
@@ -64,7 +64,7 @@ function fitEqual(fitting: Fitting, value: Doc): readonly Misfit[] {
   return value.kind === 'null' ? fitNull(fitting, value) : fitIs(fitting, value)
 }
 
-/** What is inside something that may be null, may be null as well. */
+/** Finds misfits with null: a field inside a nullable value may be null too. */
 function fitNull({ name, values }: Fitting, at: Doc): readonly Misfit[] {
   if (values.null || values.blocked) return []
   const message = `${name} is never null: it is ${describeKinds(values)}`
@@ -122,9 +122,7 @@ function fitTexts(fitting: Fitting, op: NameWith<'texts'>, { at, value }: Asked)
   return eachLiteral(fitting.lists, value, (literal) => fitPart(fitting, op, String(literal)))
 }
 
-/**
- * Every literal by itself. A `$list` is shared between fields: it is at fault only when none of its entries fits.
- */
+/** Checks every literal by itself. Fields share a `$list`, so a list is a misfit only when none of its entries fits. */
 function eachLiteral(
   lists: Fitting['lists'],
   doc: Doc,

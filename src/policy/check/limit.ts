@@ -29,7 +29,7 @@ const LIMIT_KEYS = ['risk', 'mode', ...MEASURES, ...VERDICTS] as const
 const REQUIRED_KEYS = ['id', 'at_most', 'within', 'per'] as const
 type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof REQUIRED_KEYS)[number], Doc>>>
 
-/** The counter's name in the store holds the id. */
+/** The longest id, because the counter's name in the store contains it. */
 const MAX_ID = 100
 
 /** Checks one limit of section 3. */
@@ -126,7 +126,7 @@ function readAmount(reader: Reader, doc: Doc, what: string): number | undefined 
 }
 
 const SCOPES = ['agent', 'tenant', 'task'] as const
-/** Lists, and what the clock says, are nobody. */
+/** Fields that cannot scope a limit: lists, and the time. */
 const NOT_A_SCOPE: readonly FieldRoot[] = [
   'tool.labels',
   'task.tools',
@@ -149,7 +149,10 @@ function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   return context.reader.report('bad-value', doc, `${several} not one value per call`, hint) as undefined
 }
 
-/** Counters are named by text, numbers, true and false: a list or an object is a limit that can never be measured. */
+/**
+ * Returns why a field cannot name a counter. Names are text, numbers, true and false; a list or an object never
+ * measures.
+ */
 function severalValues({ tools, fieldValues }: MatchContext, field: FieldIr): string | undefined {
   for (const tool of tools) {
     const values = fieldValues.of(tool, field)

@@ -6,7 +6,7 @@ import { WORD, type Reader } from '../yaml/shape.ts'
 
 const LIST_FILE = /^lists\/(.+)\.txt$/
 
-/** True for a list in a file of its own, which is no YAML. */
+/** Returns true for a list in its own file, which is not YAML. */
 export function isListFile(path: string): boolean {
   return LIST_FILE.test(path)
 }
@@ -19,7 +19,7 @@ export interface ListFile {
   readonly reader: Reader
 }
 
-/** The lists of routing.yaml and those of files, by name. A name stands for one list. */
+/** Joins the lists of routing.yaml and of files, by name. Each name means one list. */
 export function withListFiles(
   inRouting: ReadonlyMap<string, readonly Scalar[]>,
   files: readonly ListFile[],
@@ -44,7 +44,7 @@ export function withListFiles(
 
 const FIRST = { mark: { start: 0, end: 1 } }
 
-/** One entry a line, as it stands there; empty lines and those that begin with `#` are none. One pass over the text. */
+/** Reads one entry per line, verbatim, in one pass. Empty lines and lines that begin with `#` are skipped. */
 function readEntries(reader: Reader): readonly string[] {
   const { text } = reader.source
   const entries: string[] = []

@@ -16,21 +16,23 @@ import {
 import { FALSE, TRUE } from '../language/truth.ts'
 import { describeAmong, describeKinds, describeLength, describeRange } from '../language/possible-words.ts'
 
-/** The field as messages name it, what it can hold, and the lists of routing.yaml. */
+/** A field as messages name it, its possible values, and the lists of routing.yaml. */
 export interface Fitting {
   readonly name: string
   readonly values: Values
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
 }
 
-/** Why a test does not fit. */
+/** The reason why a test does not fit. */
 export interface Problem {
   readonly code: DiagnosticCode
   readonly message: string
   readonly hint?: string | undefined
 }
 
-/** Why a field can never equal a literal; undefined when it can. That a number is not finite was said when it was read. */
+/**
+ * Returns why a field can never equal a literal, or undefined. Reading already reported numbers that are not finite.
+ */
 export function fitLiteral({ name, values }: Fitting, value: Scalar): Problem | undefined {
   if (typeof value === 'string')
     return values.texts ? equalsText(name, values.texts, value) : wrongKind(name, values, value)
@@ -79,7 +81,7 @@ function equalsText(name: string, texts: Texts, value: string): Problem | undefi
   return form && { code: 'literal-form', message: `${name} is never \`${value}\`, which is not ${form.name}` }
 }
 
-/** Tests read text in NFC, contracts as it was sent: only of ASCII both are surely the same. */
+/** Returns true for ASCII. Tests read NFC and contracts read the raw text: only for ASCII are both surely equal. */
 function isAscii(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
@@ -96,7 +98,7 @@ function equalsNumber(name: string, numbers: Numbers, value: number): Problem | 
   return { code: 'literal-range', message: `${name} is never ${value}: it is ${missedBy(numbers, value)}` }
 }
 
-/** What a number would have to be. */
+/** Describes the numbers that the field can hold. */
 function missedBy(numbers: Numbers, value: number): string {
   const { integer, step } = numbers
   if (integer && !Number.isInteger(value)) return 'a whole number'
@@ -108,7 +110,7 @@ interface Comparison {
   readonly limit: number
 }
 
-/** A comparison that no number of the field meets, or one beyond its range that all meet. */
+/** Reports a comparison that no number of the field meets, or one beyond its range that all meet. */
 export function fitNumber(name: string, numbers: Numbers, comparison: Comparison): Problem | undefined {
   const settled = settledBy(numbers, comparison)
   if (settled === undefined || !Number.isFinite(comparison.limit)) return undefined
@@ -120,7 +122,10 @@ export function fitNumber(name: string, numbers: Numbers, comparison: Comparison
   }
 }
 
-/** What the comparison comes to for every number of the range; undefined when that depends, or when its limit is a bound itself and it holds. */
+/**
+ * Returns the result of the comparison for every number of the range. Undefined when it varies, or when it holds at a
+ * bound.
+ */
 function settledBy({ min, minOpen, max, maxOpen }: Numbers, { op, limit }: Comparison): boolean | undefined {
   const test = compileTest({ op, value: limit })
   const points = numberPoints({ integer: false, min, minOpen, max, maxOpen }, [limit])
@@ -128,7 +133,7 @@ function settledBy({ min, minOpen, max, maxOpen }: Numbers, { op, limit }: Compa
   return points.every((point) => test(point) === TRUE) && limit !== min && limit !== max ? true : undefined
 }
 
-/** A text test, one of whose texts no value of the field can meet. */
+/** Reports a text test with a text that no value of the field can meet. */
 export function fitPart(
   { name, values }: Fitting,
   op: NameWith<'texts'> | 'contains',

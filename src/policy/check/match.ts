@@ -12,9 +12,9 @@ import type { Scalar } from '../language/compiled-test.ts'
 import { asksPresence, OPERATORS, testsIn, type Test } from '../language/operators.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
-/** What a match may refer to. */
+/** The names that a match may refer to. */
 export interface MatchContext extends TestContext, PathContext {
-  /** The tools that tests of the history have named so far. */
+  /** The tools that history tests have named so far. */
   readonly toolUses: ToolUse[]
 }
 
@@ -78,7 +78,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   return { kind: 'leaf', field, test }
 }
 
-/** A function gives text; what it cannot read is unknown, null included. */
+/** Reports a null test of a function, which returns text. Unreadable values, including null, are unknown. */
 function checkNullOfFunction(
   reader: Reader,
   field: FieldIr,
@@ -109,7 +109,7 @@ function checkKnownValues(
   }
 }
 
-/** `under: 24` is fine: a span that ends with the day, written as other spans are. */
+/** Checks an hour. `under: 24` is valid: a span that ends with the day. */
 function checkHour(reader: Reader, at: Doc, { op, value }: Literal): void {
   const hour = Number.isInteger(value) ? Number(value) : -1
   if (hour < 0 || hour > (op === 'under' ? 24 : LAST_HOUR)) {
@@ -128,7 +128,7 @@ interface Literal {
   readonly value: Scalar
 }
 
-/** The values a test compares with, not counting the text tests and lengths of lists. */
+/** Returns the literals of a test, without those of text tests and list lengths. */
 function literals(test: Test): readonly Literal[] {
   if ('tests' in test) return test.tests.flatMap(literals)
   if ('test' in test) return OPERATORS[test.op].operand === 'length test' ? [] : literals(test.test)

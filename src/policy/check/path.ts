@@ -20,7 +20,7 @@ import type { Mark } from '../yaml/source.ts'
 import { canBePresent, type Values } from '../language/possible.ts'
 import { describeKinds } from '../language/possible-words.ts'
 
-/** What a payload path is checked against. */
+/** The contracts and fields that a payload path is checked against. */
 export interface PathContext {
   readonly reader: Reader
   /** The contracts the rule file applies to. */
@@ -31,8 +31,8 @@ export interface PathContext {
 }
 
 /**
- * Every step of a payload path must be in every contract the rule applies to: elsewhere the field would always be missing.
- * A presence test, or a `missing_means`, says that this is meant; then one contract must have it.
+ * Checks that every contract the rule applies to has every step of a payload path: otherwise the field is always
+ * missing. With a presence test or a `missing_means`, one contract is enough.
  */
 export function checkPayloadField(
   context: PathContext,
@@ -49,7 +49,7 @@ export function checkPayloadField(
   reader.report('unknown-field', at, message, hintFor(context, wrong, field))
 }
 
-/** Reports what is no FIELD. */
+/** Reports a text that is not a FIELD. */
 export function reportFieldProblem(
   { reader, tools }: PathContext,
   at: { readonly mark: Mark },
@@ -59,7 +59,7 @@ export function reportFieldProblem(
   reader.report(problem.code, at, problem.message, hintForField(problem, schemas))
 }
 
-/** A sensitive field that the contract does not have would hide nothing. */
+/** Reports a sensitive field that the contract lacks, because it would hide nothing. */
 export function checkSensitiveFields(
   { reader, contract, sensitiveAt }: CheckedTool,
   fieldValues: FieldValues,
@@ -74,7 +74,7 @@ export function checkSensitiveFields(
   }
 }
 
-/** The contracts that have the field. */
+/** Returns the contracts that have the field. */
 export function toolsWith(context: PathContext, field: FieldIr): readonly ToolContract[] {
   return context.tools.filter((tool) => has(context, tool, field))
 }
@@ -87,7 +87,7 @@ function valuesAt({ fieldValues }: PathContext, tool: ToolContract, path: FieldI
   return fieldValues.of(tool, { name: payloadName(path), root: 'payload', path })
 }
 
-/** What is near where the path leaves the contract. */
+/** Returns the declared name nearest to the step at which the path leaves the contract. */
 function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): string | undefined {
   const depth = path.findIndex((_, index) => !canBePresent(valuesAt(context, tool, path.slice(0, index + 1))))
   const [parent, step] = [path.slice(0, depth), path[depth]]
@@ -101,14 +101,14 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
   return values.lists ? `${kinds}: test it with \`some\`, or write \`${payloadName(parent)}[0]\`` : kinds
 }
 
-/** The near name as a field, where a name alone would not be one. */
+/** Returns the near name, written as a field where the bare name is not one. */
 function nearName(parent: FieldIr['path'], step: string, names: readonly string[]): string | undefined {
   const near = nearest(step, names)
   if (near === undefined || isPlainName(near)) return didYouMean(step, names)
   return `did you mean \`${payloadName([...parent, near])}\`?`
 }
 
-/** A contract that permits undeclared fields makes a misspelt one legal: say so when a declared one is near. */
+/** Reports a likely misspelling: in a contract that accepts undeclared fields, any name is legal. */
 function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark: Mark }): void {
   for (const tool of context.tools) {
     if (isPlainlyDeclared(tool, field)) continue
@@ -123,7 +123,7 @@ function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark
   }
 }
 
-/** The usual case, told without looking around: a property of the payload itself. */
+/** Returns true in the usual case, which is fast to check: a property of the payload itself. */
 function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): boolean {
   const { properties } = inputSchema
   const [only] = path
@@ -138,7 +138,7 @@ function misspelt(parents: readonly JsonObject[], step: string): string | undefi
   return patterns || names.includes(step) ? undefined : nearest(step, names)
 }
 
-/** Every schema that may apply at a path. */
+/** Returns every schema that may apply at a path. */
 export function schemasAt(root: JsonObject, path: FieldIr['path']): readonly JsonObject[] {
   let here: readonly JsonObject[] = sameValueParts(root, root)
   for (const step of path) {

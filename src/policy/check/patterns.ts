@@ -8,8 +8,8 @@ import { compilePattern } from '../language/patterns.ts'
 import { isSchema } from '../schema/part.ts'
 
 /**
- * The gateway compiles the patterns of a tool, those of its contract and those of its rules, on its first call, and answers nobody else
- * meanwhile: together they are bounded, as each is by itself.
+ * Bounds the total cost of a tool's patterns, in its contract and its rules. The gateway compiles them on the tool's
+ * first call, and answers no other request meanwhile.
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
   const sizes = new Map<string, number>()
@@ -56,7 +56,7 @@ function patternsOfTest(test: Test): readonly string[] {
   return [...patterns, ...entries.flatMap(patternsOfTest)]
 }
 
-/** Those of `pattern` and `patternProperties`, wherever they stand. */
+/** Yields all texts of `pattern` and `patternProperties`. */
 function* patternsOfSchema(schema: JsonValue): Generator<string> {
   if (Array.isArray(schema)) for (const item of schema as readonly JsonValue[]) yield* patternsOfSchema(item)
   if (!isSchema(schema)) return

@@ -9,7 +9,7 @@ import type { Reader } from '../yaml/shape.ts'
 import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../evaluate/snapshot.ts'
 import { compileGlob } from '../language/text.ts'
 
-/** Every group that is named must be somebody's. A directory without reviewers says nothing about groups. */
+/** Reports groups that no reviewer belongs to. A directory without reviewers leaves groups unchecked. */
 export function checkGroupNames(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
   const known = new Set(
     staffed(directory).flatMap(([, tenant]) =>
@@ -28,7 +28,7 @@ function staffed(directory: Directory): readonly (readonly [string, Tenant])[] {
   return [...directory.tenants].filter(([, tenant]) => tenant.reviewers.size > 0)
 }
 
-/** Every level must be possible to satisfy in every tenant that has reviewers, for each of its agents. */
+/** Reports levels that a tenant with reviewers cannot satisfy for each of its agents. */
 export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, directory: Directory): void {
   for (const { group, approvals, at, level } of routing.groups) {
     if (level === undefined) continue
@@ -48,8 +48,9 @@ export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, direc
 }
 
 /**
- * A call that its agent takes for riskier than policy does asks the people of both levels, each for one seat: levels that can be filled one by one need
- * not be together. Looked at are the risks that policy can give a call, for the agents that may make it. One warning names all such pairs.
+ * Reports pairs of levels that cannot be filled together. A call whose agent claims a higher risk than policy needs
+ * reviewers of both levels, each for one seat. It checks the risks that policy can give a call, for the agents that
+ * may make it. One warning names all such pairs.
  */
 export function checkLevelPairs(
   reader: Reader,
@@ -71,7 +72,10 @@ export function checkLevelPairs(
   reader.report('levels-understaffed', at, message, 'have more people in the groups')
 }
 
-/** The tools whose calls policy may take for this risk: that of the contract, or one that an enforced rule or limit raises it to without a reject. */
+/**
+ * Returns the contracts whose calls can get this risk: from the contract, or from an enforced rule or limit without
+ * reject.
+ */
 function contractsAt(
   risk: Risk,
   files: readonly CheckedRuleFile[],
@@ -88,7 +92,7 @@ function contractsAt(
   return [...[...tools.values()].filter((tool) => tool.risk === risk), ...raised]
 }
 
-/** Where both levels can be filled, but not together, for an agent that may use one of the tools. */
+/** Finds a pair of levels that can be filled singly but not together, for an agent that may use one of the tools. */
 function findUnreachablePair(
   { low, high }: { readonly low: Risk; readonly high: Risk },
   tools: readonly ToolContract[],
@@ -123,10 +127,13 @@ function reportOwners(
   reader.report('level-understaffed', at, message, hint)
 }
 
-/** Whether everybody who may vote on an agent's calls together could, in the end, fill every seat. */
+/** Returns whether all eligible reviewers of an agent's calls could together fill every seat. */
 export type Fillable = (agent: AgentEntry | undefined) => boolean
 
-/** For all agents of a tenant: people who can sit on the same seats are alike, and no more of them are looked at than seats can take and owners leave. */
+/**
+ * Prepares the check for all agents of a tenant. Reviewers of equal groups are alike, so only as many as seats and
+ * owners need are kept.
+ */
 export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillable {
   const alike = alikeFor(groupsEver(requirement), tenant)
   const seats = requirement.seats.reduce((sum, { approvals }) => sum + approvals, 0)
@@ -140,7 +147,7 @@ export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillab
   }
 }
 
-/** The reviewers by those of the groups that they are in; who is in none of them is left out. */
+/** Returns the reviewers by their subset of the groups, without reviewers outside all groups. */
 function alikeFor(groups: readonly string[], { reviewers }: Tenant): readonly (readonly ReviewerEntry[])[] {
   const alike = new Map<string, ReviewerEntry[]>()
   for (const person of reviewers.values()) {
@@ -159,9 +166,7 @@ const enough = (
 ): readonly ReviewerEntry[] =>
   alike.flatMap((people) => people.slice(0, seats + owners.length).filter(({ id }) => !owners.includes(id)))
 
-/**
- * The people that a rule asks for must be there as well, beside those of the level it leads to: everybody takes one seat only.
- */
+/** Reports rules whose reviewers cannot be found beside those of the level: each reviewer takes only one seat. */
 export function checkRuleQuorums(
   files: readonly CheckedRuleFile[],
   { tools, routing, directory }: RuleQuorumContext,
@@ -206,7 +211,7 @@ function findUnreachable(
   return undefined
 }
 
-/** The agents that may use one of the tools; a tenant without agents is looked at without owners. */
+/** Returns the agents that may use one of the tools. A tenant without agents counts as one without owners. */
 function agentsOf(tenant: Tenant, tools: readonly ToolContract[]): readonly (AgentEntry | undefined)[] {
   if (tenant.agents.size === 0) return [undefined]
   return [...tenant.agents.values()].filter((agent) =>

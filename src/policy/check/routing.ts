@@ -131,7 +131,7 @@ function checkLevel(
   }
 }
 
-/** `interactive: false` is what holds without it. */
+/** Reads `interactive`; false is the default. */
 function checkInteractive(reader: Reader, doc: Doc | undefined): Pick<ReviewRequirement, 'interactive'> {
   return doc && readBoolean(reader, doc, '`interactive`') === true ? { interactive: true } : {}
 }
@@ -165,7 +165,7 @@ function checkEscalations(
   })
 }
 
-/** A higher level must not ask less of the same group than a lower one. */
+/** Reports a higher level that asks less of a group than a lower level. */
 function checkOrder(
   reader: Reader,
   levels: Partial<Record<Risk, ReviewRequirement>>,
@@ -205,7 +205,7 @@ function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scal
   return lists
 }
 
-/** Written as in a test: `$$` for a text that begins with $. A list is not looked up here, and its name must not pass for a text. */
+/** Reads a literal as in a test: `$$` begins a text with $. A `$list` is refused here. */
 export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | undefined {
   const value = readScalar(reader, item)
   if (typeof value !== 'string' || !value.startsWith('$')) return value
@@ -221,7 +221,7 @@ export function readScalar(reader: Reader, doc: Doc): Scalar | undefined {
   return wrongType(reader, doc, 'a value', 'text, a number or true or false')
 }
 
-/** `reviewers:` of a rule: approvals default to 1; without `expires` only the levels bound the time. */
+/** Checks `reviewers:` of a rule. Approvals default to 1; without `expires`, only the levels bound the time. */
 export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): ReviewRequirement | undefined {
   const keys = readKeys(reader, map, {
     what: '`reviewers`',

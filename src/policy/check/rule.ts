@@ -22,29 +22,29 @@ import type { ToolContract } from '../evaluate/snapshot.ts'
 import { lineOf } from '../yaml/source.ts'
 import { endOfDate, parseDate } from '../language/time.ts'
 
-/** What rule files refer to. */
+/** The names that rule files refer to. */
 export interface World {
   readonly tools: ReadonlyMap<string, ToolContract>
-  /** Tools whose contract is there and has errors: those are the finding, not that rules name the tool. */
+  /** Tools whose contract has errors. Those errors are reported, not the rules that name the tool. */
   readonly refused: ReadonlySet<string>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
-  /** routing.yaml has errors of its own, or is missing: which lists there are is not known. */
+  /** True when routing.yaml has errors or is missing, so that its lists are unknown. */
   readonly listsUnknown: boolean
   readonly timezone: string
   readonly allowUpTo: Risk
-  /** Rule ids seen so far, with the place of the first. */
+  /** Rule ids so far, with the place of the first. */
   readonly ids: Map<string, string>
   readonly fieldValues: FieldValues
-  /** When the bundle is loaded, ms since 1970; unknown where nobody said. */
+  /** The time of loading, ms since 1970; undefined when unknown. */
   readonly now: number | undefined
 }
 
 export interface RuleContext {
   readonly world: World
-  /** The whole file is in shadow mode. */
+  /** True when the whole file is in shadow mode. */
   readonly shadow: boolean
   readonly groups: GroupUse[]
-  /** Where each rule stands, by id: for what is found when all rules are known. */
+  /** The place of each rule, by id, for findings that need all rules. */
   readonly places: Map<string, Doc>
 }
 
@@ -98,7 +98,7 @@ function checkVerdict(
   return verdict && reason !== undefined ? { verdict, reason } : undefined
 }
 
-/** Ids that stand for decisions no rule made. */
+/** Ids of decisions that no rule made. */
 const RESERVED_IDS = ['unmatched']
 
 export function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
@@ -149,7 +149,7 @@ function checkPeople(
   return map && checkReviewers(reader, map, groups)
 }
 
-/** The first instant after the date. Only what loosens, or is not enforced, may end by itself. */
+/** Returns the first instant after the date. Only rules that loosen, or are not enforced, may expire. */
 function checkUntil(
   reader: Reader,
   doc: Doc,

@@ -32,9 +32,9 @@ export interface CheckedRuleFile {
   readonly cases: readonly CaseIr[]
   readonly groups: readonly GroupUse[]
   readonly reader: Reader
-  /** Where each rule stands, by id. */
+  /** The place of each rule, by id. */
   readonly places: ReadonlyMap<string, Doc>
-  /** The tools that its tests of the history name. */
+  /** The tools that its history tests name. */
   readonly toolUses: readonly ToolUse[]
 }
 
@@ -76,7 +76,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
 
 interface Target {
   readonly contracts: readonly ToolContract[]
-  /** Tools that are meant, and whose contracts have errors. */
+  /** Named tools whose contracts have errors. */
   readonly refused: readonly string[]
   readonly catchAll: boolean
 }
@@ -173,7 +173,7 @@ function readMeaning(reader: Reader, doc: Doc): Scalar | readonly Scalar[] | und
 
 const NO_LIST = '`missing_means` takes no lists by name'
 
-/** In the short form some words are reserved, as in a test: `missing` is no text that stands for a missing field. */
+/** Reads the short form, in which some words are reserved as in a test: `missing` is not a text here. */
 function readMeant(reader: Reader, doc: Doc): Scalar | undefined {
   if (doc.kind !== 'text' || !RESERVED.includes(doc.value)) return readLiteral(reader, doc, NO_LIST)
   return reportReserved(reader, doc, doc.value)

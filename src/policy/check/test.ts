@@ -6,16 +6,16 @@ import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
-/** What a test may refer to, and where it stands. */
+/** The names that a test may refer to, and its place. */
 export interface TestContext {
   readonly reader: Reader
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly listsUnknown: boolean
-  /** Below `some`, `every`, `none` or `count`: what is tested there is never missing. */
+  /** Set below `some`, `every`, `none` or `count`, where the tested value is never missing. */
   readonly tested?: 'an element of a list' | 'a count'
 }
 
-/** Checks a test of section 3; undefined when it was reported. */
+/** Checks a test of section 3. Returns undefined after reporting a problem. */
 export function checkTest(context: TestContext, doc: Doc): Test | undefined {
   if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
   if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))
@@ -48,7 +48,7 @@ function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc
   return sound.length === 1 ? sound[0] : { op: 'and', tests: sound }
 }
 
-/** Reads what stands behind the name of a test, as its row in the table of operators says. */
+/** Reads the operand of a test, by its row in the table of operators. */
 function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test | undefined {
   if (key === 'is' && isNull(context.reader, value)) return checkNull(context, value)
   const number = namesWith('number').find((op) => op === key)
@@ -78,7 +78,7 @@ function checkNumber({ reader }: TestContext, op: NameWith<'number'>, doc: Doc):
   return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
 }
 
-/** Written out: an empty value is null for YAML, and a slip for an author. */
+/** Returns true for a written null. YAML reads an empty value as null too, but authors write it by mistake. */
 function isNull({ source }: Reader, { kind, mark }: Doc): boolean {
   return kind === 'null' && source.text.slice(mark.start, mark.end) === 'null'
 }
@@ -130,7 +130,7 @@ interface WrittenText {
   readonly at: Doc
 }
 
-/** Reports what the operator says of one of its texts; false when the test cannot be used. */
+/** Reports the operator's objections to one of its texts. Returns false when the test is unusable. */
 function checkText(reader: Reader, { op, text, at }: WrittenText): boolean {
   const problem = OPERATORS[op].refuses?.(text, op)
   if (problem) reader.report(problem.code, at, problem.message, problem.hint)
@@ -159,7 +159,7 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
   return reportReserved(context.reader, doc, doc.value)
 }
 
-/** In the short form of a text. */
+/** Words that are reserved in the short form of a text. */
 export const RESERVED: readonly string[] = ['missing', 'present', 'nothing']
 
 export function reportReserved(reader: Reader, at: Doc, word: string): undefined {

@@ -5,22 +5,22 @@ import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
 import { compileGlob, showForeign } from '../language/text.ts'
 
-/** A tool that a file names where one without a contract is no error: it may be gone, or yet to come. */
+/** A named tool that may lack a contract without error: it may be removed, or follow later. */
 export interface ToolUse {
   readonly name: string
-  /** `*` in the name stands for any characters. */
+  /** True when `*` in the name matches any characters. */
   readonly isGlob: boolean
   readonly at: Doc
 }
 
-/** What agents may use, by directory.yaml. Only for a document that was checked. */
+/** Returns the tools that directory.yaml lets agents use. Accepts only a checked document. */
 export function toolsOfAgents(directory: Doc): readonly ToolUse[] {
   return entriesOf(memberOf(directory, 'tenants'))
     .flatMap((tenant) => entriesOf(memberOf(tenant.value, 'agents')))
     .flatMap((agent) => textsIn(memberOf(agent.value, 'tools'), true))
 }
 
-/** The tools that a test of `agent.tools` or `task.tools` looks for; none for any other field. */
+/** Returns the tools that a test of `agent.tools` or `task.tools` looks for; empty for any other field. */
 export function toolsInHistory({ root, fn }: FieldIr, test: Doc): readonly ToolUse[] {
   return fn === undefined && (root === 'agent.tools' || root === 'task.tools') ? toolsInTest(test) : []
 }
@@ -37,7 +37,7 @@ function toolsInTest(test: Doc): readonly ToolUse[] {
   })
 }
 
-/** Text or a list of texts; a `$list` may serve other fields too. */
+/** Returns a text, or a list of texts. A `$list` is skipped, because other fields may share it. */
 function textsIn(doc: Doc | undefined, isGlob: boolean): readonly ToolUse[] {
   if (doc?.kind === 'list') return doc.items.flatMap((item) => textsIn(item, isGlob))
   return doc?.kind === 'text' && !doc.value.startsWith('$') ? [{ name: doc.value, isGlob, at: doc }] : []
@@ -47,10 +47,10 @@ const entriesOf = (doc: Doc | undefined): readonly DocEntry[] => (doc?.kind === 
 const memberOf = (doc: Doc, key: string): Doc | undefined =>
   entriesOf(doc).find((entry) => entry.key === key)?.value
 
-/** Reports the tools that have no contract; `hint` says what then comes of it, where nothing is near. */
+/** Reports the tools without a contract. Where no name is near, `hint` states the effect. */
 export type ReportTools = (reader: Reader, uses: readonly ToolUse[], hint: string) => void
 
-/** Each name is looked up once, however often it is used. */
+/** Creates the report. It looks up each name once. */
 export function createToolReport(names: readonly string[]): ReportTools {
   const known = new Set(names)
   const missing = new Map<string, { readonly near: string | undefined } | undefined>()
@@ -80,7 +80,7 @@ export function createToolReport(names: readonly string[]): ReportTools {
   }
 }
 
-/** `*` alone is meant for whatever there is. */
+/** Returns true when a tool matches. `*` alone always does. */
 function isMatched(glob: string, names: readonly string[]): boolean {
   return /^\*+$/.test(glob) || names.some(compileGlob(glob))
 }

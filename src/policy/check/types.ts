@@ -13,10 +13,10 @@ interface TypeContext extends PathContext {
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
 }
 
-/** A value of another kind is wrong for every tool that differs; a value out of bounds only when all tools agree. */
+/** Findings about kinds, reported for every tool that differs. Bounds are reported only when all tools agree. */
 const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
 
-/** Their literals are checked elsewhere (checkKnownValues), or depend on tools that are yet to come. */
+/** Fields whose literals are checked elsewhere (checkKnownValues), or depend on future tools. */
 const OPEN_FACTS: readonly FieldRoot[] = ['time.weekday', 'time.hour', 'tool.reversibility', 'tool.labels']
 
 /** Reports every test of a field that does not fit what the contracts say it holds (docs/policy-language.md). */
@@ -47,7 +47,7 @@ function report({ reader }: TypeContext, { code, at, message, hint }: Misfit): v
   reader.report(code, at, message, hint)
 }
 
-/** Reports a function of a field that holds no text in any contract: what it gives would always be unknown. */
+/** Reports a function of a field that holds text in no contract: its result would always be unknown. */
 export function checkFunction(
   context: PathContext,
   { fn, ...field }: FieldIr,
@@ -68,7 +68,7 @@ export function checkFunction(
   context.reader.report('test-type', at, message, hint)
 }
 
-/** Neither itself nor in a list, into which a function looks once. */
+/** Returns true when neither the value nor its list elements are text. A function looks into a list once. */
 function holdsNoText(values: Values): boolean {
   const element = values.lists?.element()
   if (values.texts !== undefined || !hasReadable(values)) return false
@@ -99,7 +99,7 @@ export function checkMeaning(
   }
 }
 
-/** Missing, or null, for which `missing_means` stands in as well. */
+/** Returns true when the field can be missing, or null, which `missing_means` replaces too. */
 function mayBeAbsent({ missing, null: isNull, blocked }: Values): boolean {
   return missing || isNull || blocked
 }

@@ -69,7 +69,7 @@ function fingerprint(ir: BundleIr, name: string): string {
   return JSON.stringify([contract, files, ir.head.routing])
 }
 
-/** All of a limit except its amount, which is compared as text. */
+/** All of a limit except its amount: diffLimits compares amounts. */
 function measureOf({ verdict, mode, risk, sum, per }: LimitIr): Partial<LimitIr> {
   return { verdict, mode, per, ...(risk && { risk }), ...(sum && { sum }) }
 }

@@ -4,7 +4,7 @@ import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { duration, type Direction } from './outcome.ts'
 import { diffStandIns } from './stand-ins.ts'
 
-/** A change of a limit, one line. Limits depend on what was charged before, so they are compared as they are written. */
+/** A change of a limit, one line. Limits depend on earlier charges, so their texts are compared. */
 export interface LimitChange {
   readonly direction: Direction
   /** `limit refund-daily: at most 200000 instead of 100000`. */
@@ -97,7 +97,7 @@ function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   }))
 }
 
-/** What the limit makes of calls that leave a field out: alike for several tools, it is said once. */
+/** Finds changes of the treatment of calls without a field. Equal findings of several tools appear once. */
 function byStandIns(before: Placed, after: Placed): readonly Finding[] {
   const found = new Map<string, Finding & { readonly tools: string[] }>()
   for (const tool of after.tools) {

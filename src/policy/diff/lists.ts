@@ -27,8 +27,8 @@ export interface ListPlan {
 }
 
 /**
- * Lists of every set of kinds of elements that `some`, `every` and `none` can tell apart, behind every combination of elements at the
- * tested indexes, in every length that matters.
+ * Returns lists of every set of kinds of elements that `some`, `every` and `none` distinguish. Each follows every
+ * combination of elements at the tested indexes, in every length that matters.
  */
 export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<JsonValue> {
   const sets = setsOf(items, elements.values)
@@ -45,14 +45,14 @@ export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<J
   return { values: lists, exact: exact && lengths.every((length) => length <= MAX_LENGTH) }
 }
 
-/** The list, and the list grown to every length by repeating its last element: what it holds stays the same. */
+/** Returns the list, and copies grown to every length by repeating the last element: the kinds in it stay the same. */
 function grown(list: readonly JsonValue[], lengths: readonly number[]): readonly JsonValue[] {
   const last = list.at(-1) ?? null
   const longer = lengths.filter((length) => length > list.length && length <= MAX_LENGTH)
   return [list, ...longer.map((length) => [...list, ...Array<JsonValue>(length - list.length).fill(last)])]
 }
 
-/** All beginnings: shorter ones too, so that an index can be behind the end. */
+/** Returns all beginnings, shorter ones too, so that an index can be past the end. */
 function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]> {
   let full: readonly (readonly JsonValue[])[] = [[]]
   const heads: (readonly JsonValue[])[] = [[]]
@@ -64,7 +64,9 @@ function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]
   return { values: fixed.length === 0 ? full : heads, exact: true }
 }
 
-/** For each test: bits for "some element is false, true, unknown". A set is as good as another with the same bits. */
+/**
+ * Returns sets by the bits of each test: "some element is false, true, unknown". Sets with equal bits are equivalent.
+ */
 function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly JsonValue[]> {
   const answers = answersOf(items)
   const kinds = elements.map((value) => ({ value, bits: answers(value) }))
@@ -86,7 +88,7 @@ function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly Js
   return { values: sets.map((set) => set.members), exact: true }
 }
 
-/** For each test of a place: the bits of its answers to a value that is there. */
+/** Returns, for each test of a place, the bits of its answers to a value that is present. */
 export function answersOf(place: Place): (value: JsonValue) => readonly number[] {
   const tests = place.tests.map((one) => ({ ...one, check: compileTest(one.test) }))
   return (value) =>
@@ -95,7 +97,7 @@ export function answersOf(place: Place): (value: JsonValue) => readonly number[]
     )
 }
 
-/** As an element of a list a text has all the verbs of its statements: each is asked about by itself. */
+/** Reads a text as an element of a list, with all the verbs of its statements. Each verb is tested by itself. */
 function readAs({ fn, each }: PlaceTest, value: JsonValue): readonly Applied[] {
   if (fn === undefined) return [value]
   const applied = applyFunction(fn, value)

@@ -1,12 +1,12 @@
 import type { Machine } from './machines.ts'
 import { alphabetOf, createTable, type FoundTexts } from './texts.ts'
 
-/** Steps after which the search is given up. */
+/** The most steps of the search. */
 const MAX_STEPS = 2_000_000
-/** Characters of all texts together. */
+/** The most characters of all texts together. */
 const MAX_CHARACTERS = 4_000_000
 
-/** A step into a state: from which one, and by which character. */
+/** A step into a state: the state before it, and the character. */
 interface Step {
   readonly from: number
   readonly character: number
@@ -14,7 +14,7 @@ interface Step {
 /** The states that texts of one length lead to, each with a last step. */
 type Layer = ReadonlyMap<number, Step>
 
-/** One text of exactly this length for every state that such texts lead the machines to together. */
+/** Finds one text of exactly this length for every joint state of the machines that such texts reach. */
 export function textsOfLength(machines: readonly Machine[], length: number): FoundTexts {
   const layers = layersTo(length, createSteps(machines))
   const last = layers?.at(-1)
@@ -22,7 +22,7 @@ export function textsOfLength(machines: readonly Machine[], length: number): Fou
   return { texts: [...last.keys()].map((state) => textTo(state, length, layers)), complete: true }
 }
 
-/** Up to `length`, or to where a step leads to the same states again: then all further layers are like the last. */
+/** Builds layers up to `length`, or until a step leads to the same states again: all further layers equal the last. */
 function layersTo(
   length: number,
   stepsFrom: (state: number) => readonly number[][],
@@ -59,7 +59,7 @@ function textTo(state: number, length: number, layers: readonly Layer[]): string
     .join('')
 }
 
-/** From each state of all machines together, the states that one more character leads to, with one such character. */
+/** Returns, for each joint state, the states that one more character leads to, with one such character. */
 function createSteps(machines: readonly Machine[]): (state: number) => readonly number[][] {
   const alphabet = alphabetOf(machines)
   const tables = machines.map((machine) => createTable(machine, alphabet))

@@ -1,18 +1,20 @@
 import { ANY_RUN, type Glob } from '../language/glob.ts'
 
 /**
- * A finite automaton over texts. Two texts that lead it to the same state are told apart by no continuation: one example per
- * state is enough to see everything that the tests it was made of can see.
+ * A finite automaton over texts. No continuation distinguishes two texts that lead it to the same state. One example
+ * per state thus covers every answer of the tests that it was built from.
  */
 export interface Machine {
   readonly start: State
   step(state: State, character: number): State
-  /** Code points at which its behaviour may change: it treats all characters between two of them alike. */
+  /** Code points at which its behaviour may change. It treats all characters between two of them alike. */
   readonly boundaries: readonly number[]
 }
 export type State = readonly number[]
 
-/** All globs of a field at once: the state is the set of positions that are still possible in any of them. */
+/**
+ * Builds one machine for all globs of a field. Its state is the set of positions that are still possible in any glob.
+ */
 export function globMachine(globs: readonly Glob[]): Machine {
   const starts: number[] = []
   const tokens: (number | undefined)[] = []
@@ -50,7 +52,7 @@ function closed(positions: readonly number[], tokens: readonly (number | undefin
   return [...found].sort((a, b) => a - b)
 }
 
-/** What is in front of the last `*` that a glob has reached accepts nothing that the `*` does not. */
+/** Removes positions before the last `*` that a glob has reached: the `*` accepts all that they accept. */
 function prune(
   positions: readonly number[],
   {
@@ -63,11 +65,11 @@ function prune(
     if (tokens[position] === ANY_RUN) floor.set(owners[position] ?? 0, position)
   }
   const kept = positions.filter((position) => position >= (floor.get(owners[position] ?? 0) ?? 0))
-  // A `*` at the end accepts whatever follows: the end behind it says no more.
+  // A final `*` accepts any rest, so the end position after it is redundant.
   return kept.filter((position) => tokens[position] !== undefined || tokens[position - 1] !== ANY_RUN)
 }
 
-/** Tells texts apart by their length, up to `most` characters. */
+/** Builds a machine that distinguishes texts by their length, up to `most` characters. */
 export function lengthMachine(most: number): Machine {
   return {
     start: [0],

@@ -3,7 +3,7 @@ import { exampleText, hiddenText, placesOf, rank, shownChanges, summaryOf } from
 
 const TITLES = ['Loosened', 'Changed otherwise', 'Tightened']
 
-/** The difference as a comment on a pull request: one list for each direction, loosened first. */
+/** Prints the difference as a pull request comment: one list for each direction, loosened first. */
 export function printMarkdown(diff: BundleDiff): string {
   const entries = [
     ...diff.tools.flatMap((tool) =>
@@ -38,7 +38,7 @@ export function printMarkdown(diff: BundleDiff): string {
   return ['## Policy difference', '', `**${summaryOf(diff)}**`, ...sections, ...told].join('\n')
 }
 
-/** Text of the bundle, which its author chose: a longer fence than any run of backticks in it keeps it text. */
+/** Quotes text that the bundle's author chose. The fence is longer than any run of backticks in the text. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)

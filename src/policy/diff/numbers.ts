@@ -1,8 +1,8 @@
 import { keyword, type Part } from './subschema.ts'
 
 /**
- * Numbers on both sides of, and at, everything that a number is compared with: tests, and the bounds of the contracts. Between
- * two neighbours every test has the same answer.
+ * Returns the numbers at, and on both sides of, each number that tests and contract bounds compare with. Between two
+ * neighbours, every test has the same answer.
  */
 export function numbersAround(points: ReadonlySet<number>, parts: readonly Part[]): readonly number[] {
   const all = new Set([...points, ...parts.flatMap(boundsOf)])
@@ -12,7 +12,7 @@ export function numbersAround(points: ReadonlySet<number>, parts: readonly Part[
   for (const [i, point] of sorted.entries()) {
     const next = sorted[i + 1]
     found.add(point)
-    // The nearest whole numbers, where a contract wants whole ones.
+    // Add the nearest whole numbers, in case a contract requires them.
     found.add(Math.ceil(point) - 1)
     found.add(Math.floor(point) + 1)
     for (const step of parts.flatMap(stepOf)) {
@@ -30,7 +30,7 @@ function addOuter(sorted: readonly number[], found: Set<number>): void {
   found.add((sorted.at(-1) ?? 0) + 0.5)
 }
 
-/** True when only whole numbers fit. */
+/** Returns true when only whole numbers fit. */
 export function isWhole(part: Part): boolean {
   const type = keyword(part, 'type')
   const types = Array.isArray(type) ? (type as readonly unknown[]) : [type]
@@ -39,7 +39,7 @@ export function isWhole(part: Part): boolean {
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']
 
-/** Where the numbers of a contract begin and end. */
+/** Returns the bounds of a contract's numbers. */
 export function boundsOf(part: Part): readonly number[] {
   const bounds = BOUNDS.flatMap((name) => {
     const bound = keyword(part, name)

@@ -1,6 +1,6 @@
 import { RISKS, VERDICTS, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
 
-/** What becomes of a call under one bundle. */
+/** The result of a call under one bundle. */
 export type Result =
   | { readonly kind: 'refused' }
   | {
@@ -16,20 +16,20 @@ export type Direction = 'loosens' | 'tightens' | 'changes'
 /** How much one result is stricter than another: -1 looser, 0 alike, 1 stricter; undefined when neither. */
 type Comparison = -1 | 0 | 1 | undefined
 
-/** Which way a decision moved; undefined when it did not. */
+/** Returns the direction in which a decision moved; undefined when it is equal. */
 export function compareResults(before: Result, after: Result): Direction | undefined {
   if (before.kind === 'refused' || after.kind === 'refused') return compareRefusals(before, after)
   const verdict = sign(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict))
   if (verdict !== 0) return directionOf(verdict)
   const risk = sign(RISKS.indexOf(after.risk) - RISKS.indexOf(before.risk))
   const reviewers = compareRequirements(before.requirement, after.requirement)
-  // Levels are ordered by the author: that another level has other reviewers does not make its order less clear.
+  // The author orders the levels, so their order is clear even when the reviewers differ.
   if (risk !== 0 && reviewers === undefined) return directionOf(risk)
   if (risk === 0) return reviewers === 0 ? undefined : directionOf(reviewers)
   return directionOf(reviewers === 0 || reviewers === risk ? risk : undefined)
 }
 
-/** A payload that the contract refuses gets no decision, and its call is not made: as strict as a reject, and yet another answer. */
+/** Compares refused payloads. A refusal is as strict as a reject, but a different answer. */
 function compareRefusals(before: Result, after: Result): Direction | undefined {
   if (before.kind === after.kind) return undefined
   if (before.kind === 'decided') return before.verdict === 'reject' ? 'changes' : 'tightens'
@@ -44,7 +44,7 @@ function sign(difference: number): -1 | 0 | 1 {
   return difference < 0 ? -1 : difference > 0 ? 1 : 0
 }
 
-/** Stricter: every seat at least as hard to fill, no more time, and a sign-in where there was one. */
+/** Compares requirements. Stricter means: every seat at least as hard to fill, no more time, and no sign-in dropped. */
 function compareRequirements(
   before: ReviewRequirement | undefined,
   after: ReviewRequirement | undefined,
@@ -56,7 +56,7 @@ function compareRequirements(
   return looser ? -1 : stricter ? 1 : 0
 }
 
-/** True when in some respect `a` asks less than `b`. */
+/** Returns true when `a` asks less than `b` in some respect. */
 function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
   if (a.expires_ms > b.expires_ms || (b.interactive === true && a.interactive !== true)) return true
   return b.seats.some((seat) => {
@@ -69,14 +69,14 @@ function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
   })
 }
 
-/** `review/medium`, and who reviews when `reviewers` is asked for. */
+/** Returns `review/medium`, with the reviewers when `reviewers` is true. */
 export function describeResult(result: Result, reviewers: boolean): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result
   return `${verdict}/${risk}${reviewers && requirement ? ` (${describeRequirement(requirement)})` : ''}`
 }
 
-/** Are the people who review worth telling: not when a verdict changes, where they are new or gone anyway. */
+/** Returns whether to print the reviewers. A changed verdict adds or removes them anyway. */
 export function tellsReviewers(before: Result, after: Result): boolean {
   return before.kind === 'decided' && after.kind === 'decided' && !!before.requirement && !!after.requirement
 }
@@ -97,13 +97,13 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** The duration as a policy writes it. */
+/** Returns the duration as a policy writes it. */
 export function duration(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? ['s', 1_000]
   return `${ms / size}${unit}`
 }
 
-/** Equal exactly when a reader of the difference would see the same results. */
+/** Returns a key that is equal exactly when the printed results are equal. */
 export function resultKey(result: Result): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result

@@ -2,9 +2,9 @@ import { RE2JS } from 're2js'
 import type { Machine, State } from './machines.ts'
 
 /**
- * The automaton of a `matches` test, or of a `pattern` in a contract: the compiled program of the very library that decides,
- * walked one character at a time. Its program is no public interface, so what does not look as expected gives undefined, and the
- * difference is then not called complete.
+ * Builds the automaton of a `matches` test, or of a `pattern` in a contract. It walks the compiled program of the
+ * deciding library, one character at a time. That program is no public interface: an unexpected shape gives
+ * undefined, and the difference is then reported as incomplete.
  */
 export function patternMachine(source: string): Machine | undefined {
   const program = programOf(source)
@@ -57,7 +57,7 @@ function programOf(source: string): Program | undefined {
   return known ? { start: prog.start, inst } : undefined
 }
 
-/** The instructions that wait for a character; undefined when the pattern has matched. */
+/** Returns the instructions that wait for a character; undefined when the pattern has matched. */
 function reach(
   inst: readonly Instruction[],
   from: readonly number[],
@@ -83,7 +83,7 @@ function behind({ op, out, arg }: Instruction, widths: number): readonly number[
   return op === EMPTY_WIDTH && (arg & ~widths) === 0 ? [out] : []
 }
 
-/** What came before: the first member of a state. */
+/** The state after a match. */
 const MATCHED = -1
 const BEGIN = -2
 const NEWLINE = -3
@@ -97,21 +97,24 @@ function kindOf(character: number): number {
   return /\w/.test(String.fromCodePoint(character)) ? WORD : OTHER
 }
 
-/** What the pattern will have to know about a character once it is behind: nothing, when it has no such condition. */
+/**
+ * Returns the kind of a passed character that later conditions need; a constant when the pattern has no such
+ * condition.
+ */
 function kindSeen(character: number, cares: number): number {
   const kind = kindOf(character)
   if (kind === WORD) return (cares & (WORD_BOUNDARY | NO_WORD_BOUNDARY)) === 0 ? OTHER : WORD
   return kind === NEWLINE && (cares & BEGIN_LINE) === 0 ? OTHER : kind
 }
 
-/** The library's numbers of conditions between two characters. */
+/** The library's flags for conditions between two characters. */
 const BEGIN_LINE = 1
 const END_LINE = 2
 const BEGIN_TEXT = 4
 const WORD_BOUNDARY = 16
 const NO_WORD_BOUNDARY = 32
 
-/** The conditions between two characters that hold. */
+/** Returns the conditions that hold between two characters. */
 function emptyWidths(before: number, character: number): number {
   const beginLine = before === BEGIN || before === NEWLINE ? BEGIN_LINE : 0
   const endLine = character === LINE_FEED ? END_LINE : 0

@@ -20,10 +20,10 @@ import { literalsOf, uniqueBy, valuesFor } from './values.ts'
 
 type Sides = readonly [Side, Side]
 
-/** A name that stands for every field that no contract and no rule names. */
+/** A name that represents every field that no contract and no rule names. */
 export const UNNAMED = 'another_field'
 
-/** Members of the payload about which the two contracts disagree; UNNAMED when one is closed and the other is not. */
+/** Returns members of the payload on which the contracts disagree, with UNNAMED when only one contract is closed. */
 export function payloadNames(sides: Sides): readonly string[] {
   const parts = wholeParts(sides)
   const [before, after] = parts
@@ -36,13 +36,13 @@ function textOf(part: Part, name: string): string {
   return JSON.stringify([acceptanceOf(partBelow(part, name)), requiredOf(part).includes(name)])
 }
 
-/** Why contracts may differ where no field of theirs does. */
+/** Returns reasons why contracts may differ although all their fields agree. */
 export function wholeDoubts(sides: Sides): readonly string[] {
   const [before = '', after = before] = wholeParts(sides).map(wholeAcceptanceOf)
   return before === after ? [] : ['the contracts differ in what they say beside their fields']
 }
 
-/** The whole input_schema of each side that has the tool. */
+/** Returns the whole input_schema of each side that has the tool. */
 export function wholeParts(sides: Sides): readonly Part[] {
   return sides.flatMap(({ contract }) => (contract ? [wholePart(contract.inputSchema)] : []))
 }
@@ -93,7 +93,7 @@ function wantedOf(name: string, leaves: readonly Leaf[]): Place {
   return root.steps.get(name) ?? createPlace()
 }
 
-/** Says more of objects and lists than what they are, and how long: of that there are not all examples. */
+/** Returns true when the schema asks more of objects and lists than type and length. Examples do not cover the rest. */
 function isDeep({ schema }: Part): boolean {
   return typeof schema === 'object' && DEEP.some((keyword) => keyword in schema)
 }
@@ -105,7 +105,7 @@ function withMember(payload: JsonObject, name: string, value: Value): JsonObject
   return Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name))
 }
 
-/** A side without the tool accepts what the other does: it has no contract to refuse by. */
+/** Returns the fit of a value. A side without the tool has no contract, so it accepts the same as the other. */
 function fitsOf(sides: Sides, name: string): (value: Value) => Fit {
   const checks = sides.map(({ contract }) => {
     if (!contract) return undefined

@@ -3,35 +3,35 @@ import { cutsOf, type Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Glob } from '../language/glob.ts'
 
-/** One place in the data of a call, with everything that the tests of both bundles look for in it. */
+/** One place in the data of a call, with every property that the tests of both bundles look for. */
 export interface Place {
   readonly looks: Looks
-  /** What is looked for in the result of a function of the value. */
+  /** Properties that tests look for in the result of a function of the value. */
   readonly functions: Map<FunctionName, Looks>
-  /** The tests themselves, with their functions: they tell which values are alike. */
+  /** The tests with their functions. They define which values are alike. */
   readonly tests: PlaceTest[]
-  /** Keys and indexes below it that are tested too. */
+  /** Tested keys and indexes below it. */
   readonly steps: Map<string | number, Place>
-  /** What `some`, `every` and `none` ask of its elements. */
+  /** The place of its elements, as `some`, `every` and `none` test them. */
   items: Place | undefined
 }
 
 export interface PlaceTest {
   readonly fn: FunctionName | undefined
   readonly test: Test
-  /** Asked of each element that the function makes of a text, as `some` does. */
+  /** True when the test reads each element that the function extracts from a text, as `some` does. */
   readonly each: boolean
 }
 
-/** What tests compare with. */
+/** Literals that tests compare with. */
 export interface Looks {
   readonly numbers: Set<number>
   readonly texts: Set<string>
   readonly globs: Glob[]
   readonly patterns: Set<string>
-  /** Lengths that `count` asks for. */
+  /** Lengths that `count` tests. */
   readonly counts: Set<number>
-  /** Some test may tell values apart that none of these tells apart. */
+  /** True when some test may distinguish values that these literals do not. */
   opaque: boolean
 }
 
@@ -50,7 +50,7 @@ function createLooks(): Looks {
   }
 }
 
-/** The place at the end of a path. */
+/** Returns the place at the end of a path. */
 export function placeAt(root: Place, path: readonly (string | number)[]): Place {
   return path.reduce<Place>((place, step) => {
     const known = place.steps.get(step) ?? createPlace()
@@ -70,13 +70,13 @@ export function looksOf(place: Place, fn: FunctionName | undefined): Looks {
   return known
 }
 
-/** Notes a test of a field at its place. */
+/** Adds a test of a field to its place. */
 export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: Test): void {
   place.tests.push({ fn, test, each: false })
   look(place, fn, test)
 }
 
-/** Notes where the answers of a test can change. */
+/** Adds the points at which the answers of a test can change. */
 function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   const cuts = cutsOf(test)
   const looks = looksOf(place, fn)
@@ -89,7 +89,7 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   cuts.lengths?.forEach((length) => addCount(place, fn, length))
 }
 
-/** How many entries a function makes of a list of texts depends on how many it makes of each. */
+/** Adds counts to the items too: the entries of a list of texts depend on those of each text. */
 function addCount(place: Place, fn: FunctionName | undefined, test: Test): void {
   const asked = givesList(fn) ? [place, itemsOf(place)] : [place]
   for (const one of asked)
@@ -97,7 +97,7 @@ function addCount(place: Place, fn: FunctionName | undefined, test: Test): void 
   if (givesList(fn)) itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
 }
 
-/** What makes a list of one text: its entries are looked for in the text, and in the texts of a list. */
+/** Adds an entry test to the text, and to the texts of a list. */
 function addItemTest(place: Place, fn: FunctionName | undefined, test: Test): void {
   const items = itemsOf(place)
   items.tests.push({ fn, test, each: true })

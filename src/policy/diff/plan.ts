@@ -6,7 +6,7 @@ import type { Dimensions } from './dimensions.ts'
 import type { Leaf, Side, SideRule } from './side.ts'
 import { createTerms, type Term, type Terms } from './terms.ts'
 
-/** The rules of both sides over the same terms, ready for the diagram. */
+/** Builds the rules of both sides over the same terms, for the diagram. */
 export function planOf(sides: readonly [Side, Side], { all, constants }: Dimensions, base: Call): Plan {
   const terms = createTerms()
   const numbers = new Map<string, Term>(constants.map((leaf) => [leaf.key, leaf.truth(base)]))
@@ -35,7 +35,7 @@ export function planOf(sides: readonly [Side, Side], { all, constants }: Dimensi
   }
 }
 
-/** All that a decision depends on beside the rules that fire. */
+/** Returns everything except the rules on which a decision depends. */
 function routesOf({ bundle, contract }: Side): string {
   const { unmatched, allowUpTo, levels } = bundle.ir.head.routing
   return JSON.stringify([unmatched, allowUpTo, levels, contract?.risk])

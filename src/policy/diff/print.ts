@@ -2,10 +2,10 @@ import type { BundleDiff } from './diff.ts'
 import type { Change, ToolDiff } from './tool.ts'
 import { showExample } from './words.ts'
 
-/** Places of one change after which the text says how many more there are. */
+/** The most places of one change that are printed; the text counts the others. */
 const MAX_PLACES = 8
 
-/** The difference as text: loosened first, a summary at the end. */
+/** Prints the difference as text: loosened first, a summary at the end. */
 export function printDiff(diff: BundleDiff): string {
   const entries = [
     ...diff.tools.flatMap((tool) =>
@@ -33,8 +33,8 @@ export function rank({ direction }: Pick<Change, 'direction'>): number {
 }
 
 /**
- * What shows only when an agent claims a higher risk_level mostly repeats what holds without: it is printed where it is worse than
- * everything that holds without.
+ * Returns the changes to print. Changes that need a claimed risk_level mostly repeat the others, so they appear only
+ * when they are worse than all others.
  */
 export function shownChanges({ changes }: ToolDiff): readonly Change[] {
   const worst = Math.min(...changes.filter(({ raised }) => !raised).map(rank))

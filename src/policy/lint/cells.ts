@@ -17,7 +17,7 @@ const MAX_ENTRY_CELLS = 5
 const MAX_CELLS = 1_024
 
 /**
- * Returns the cells of a field that is present. Every value that `values` permits is in a cell in which each test
+ * Returns the cells of a field that is present. Every value that `values` allows is in a cell in which each test
  * answers as it does for the value. Undefined when there are too many cells.
  */
 export function cellsOf(
