@@ -83,7 +83,7 @@ function behind({ op, out, arg }: Instruction, widths: number): readonly number[
   return op === EMPTY_WIDTH && (arg & ~widths) === 0 ? [out] : []
 }
 
-/** The state after a match. */
+/** The first member of a state: the match, or the kind of the previous character. */
 const MATCHED = -1
 const BEGIN = -2
 const NEWLINE = -3
@@ -98,8 +98,7 @@ function kindOf(character: number): number {
 }
 
 /**
- * Returns the kind of a passed character that later conditions need; a constant when the pattern has no such
- * condition.
+ * Returns the kind of a character for later conditions. Kinds that the pattern has no condition about become OTHER.
  */
 function kindSeen(character: number, cares: number): number {
   const kind = kindOf(character)

@@ -4,14 +4,14 @@ import { payloadName } from '../language/fields.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
-/** What a field can hold, as far as a contract says it. */
+/** The possible values of a field, as far as a contract defines them. */
 export interface Shape {
   readonly kinds: readonly Kind[]
   /** The only texts and numbers it can be. */
   readonly values?: readonly Scalar[]
-  /** It can be null. */
+  /** True when it can be null. */
   readonly nullable?: true
-  /** Of a list. */
+  /** The shape of a list's elements. */
   readonly item?: Shape
   readonly description?: string
 }
@@ -47,7 +47,7 @@ export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
   'time.hour': { ...NUMBER, description: '0 to 23, in the time zone of routing.yaml.' },
 }
 
-/** Stands for any index of a list, as no name can. */
+/** Represents any index of a list. No name can equal it. */
 export const ANY_INDEX = '[\0]'
 
 /** One payload path of a contract. */
@@ -55,7 +55,7 @@ export interface PayloadPath {
   /** As a rule writes it, with ANY_INDEX where it leads through a list. */
   readonly name: string
   readonly shape: Shape
-  /** Paths below it may be there of which the contract says nothing. */
+  /** True when undeclared paths may exist below it. */
   readonly open: boolean
 }
 
@@ -126,7 +126,7 @@ function resolve(root: JsonObject, ref: string): JsonValue | undefined {
 
 const BRANCHES = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
 
-/** True when members or entries may be there that the part does not name. A part of branches alone says nothing itself. */
+/** Returns true when unnamed members or entries may exist. A part that holds only branches is not open itself. */
 function isOpen(part: JsonObject): boolean {
   const { type } = part
   const says = (name: string): boolean => type === name || (Array.isArray(type) && type.includes(name))

@@ -61,7 +61,7 @@ function typesOf(shape: Shape): readonly string[] {
   return ['object', 'string', ...Object.entries(types).flatMap(([type, is]) => (is ? type : []))]
 }
 
-/** Equal for shapes that take the same tests. */
+/** Returns a text that is equal for shapes that accept the same tests. */
 function signature(shape: Shape): string {
   const { kinds, values, item } = shape
   const inner = item ? ` of ${signature(item)}` : ''
@@ -94,7 +94,7 @@ function escaped(value: string | number | boolean): JsonValue {
   return typeof value === 'string' && value.startsWith('$') ? `$${value}` : value
 }
 
-/** What begins with one `$` names a list. */
+/** Matches a `$list` of unknown name. */
 function unknownList({ lists }: TestSchemas): JsonObject {
   const names = lists.map((name) => `${name.replaceAll('.', '\\.')}$`)
   return { pattern: `^(?!\\$)|^\\$(?:${['\\$', ...names].join('|')})` }

@@ -2,18 +2,18 @@ import { isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap, type YA
 import { compileGlob } from '../language/text.ts'
 import { PARSE_OPTIONS } from '../yaml/parse.ts'
 
-/** A tool for one agent, who may be new. */
+/** A tool for one agent, which may be new. */
 export interface Permission {
   readonly tenant: string
   readonly agent: string
   readonly tool: string
-  /** Who answers for a new agent. */
+  /** The owners of a new agent. */
   readonly owners: readonly string[]
-  /** Lets the owners of a new agent vote on its calls: where there is nobody else. */
+  /** Lets the owners of a new agent vote on its calls, when no other reviewer exists. */
   readonly ownersMayVote: boolean
 }
 
-/** The text of directory.yaml in which the agent may use the tool; undefined when its tenant has no `agents:` to add to. */
+/** Returns directory.yaml with the permission; undefined when its tenant has no `agents:` to extend. */
 export function withPermission(text: string, permission: Permission): string | undefined {
   const { contents } = parseDocument(text, PARSE_OPTIONS)
   const tenants = isMap(contents) ? contents.get('tenants', true) : undefined
@@ -46,7 +46,7 @@ function withItem(text: string, list: YAMLSeq, item: string): string {
   return inserted(text, at, `\n${' '.repeat(columnOf(text, start))}- ${item}`)
 }
 
-/** `agents:` and what it holds. */
+/** The place of `agents:` and its entries. */
 interface Agents {
   readonly key: unknown
   readonly value: YAMLMap
@@ -75,7 +75,7 @@ function withAgent(text: string, { key, value }: Agents, permission: Permission)
 const inserted = (text: string, at: number, more: string): string =>
   `${text.slice(0, at)}${more}${text.slice(at)}`
 
-/** At the end of what stands between brackets, the closing one being the last character before `end`. */
+/** Inserts before the closing bracket, which is the last character before `end`. */
 const beforeBracket = (text: string, end: number, more: string): string =>
   inserted(text, text.slice(0, end - 1).trimEnd().length, more)
 

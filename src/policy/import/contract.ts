@@ -18,17 +18,17 @@ import { parseSource } from '../yaml/parse.ts'
 import { createReader, TOOL_NAME } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
 
-/** Contracts made from a foreign description. Nothing is ever half imported: a tool whose contract would not check is left out, and noted. */
+/** Contracts from a foreign description. A tool whose contract would not check is left out and noted. */
 export interface ImportResult {
   readonly files: readonly ImportedFile[]
   readonly notes: readonly ImportNote[]
 }
 
-/** A contract, and what it was made from. */
+/** A contract with its origin. */
 export interface ImportedFile extends BundleText {
   readonly tool: string
   readonly effect: Effect
-  /** Of a tool of an MCP server. */
+  /** The tool of an MCP server, if it came from one. */
   readonly source?: ToolSource
 }
 
@@ -36,15 +36,15 @@ export interface ImportedFile extends BundleText {
 export interface ForeignTool extends Pick<SchemaImport, 'root' | 'rootPointer'> {
   readonly name: string
   readonly description: string | undefined
-  /** What it takes, by importSchema. */
+  /** Makes its input schema, by importSchema. */
   readonly schema: (task: SchemaImport) => JsonValue
-  /** Where it stands. */
+  /** Its place in the description. */
   readonly pointer: string
   readonly effect: Effect
   readonly source?: ToolSource
 }
 
-/** What a tool is said to do to the world. A server's word is no proof: a person reads the contract before it is merged. */
+/** The declared effects of a tool. A server's word is unproven: a person reads the contract before it is merged. */
 export interface Effect {
   readonly risk: Risk
   readonly reversibility?: 'read_only' | 'reversible' | 'external' | 'irreversible'
@@ -52,9 +52,9 @@ export interface Effect {
 }
 
 export interface ImportOptions {
-  /** In front of every tool's name: `github.`. */
+  /** The prefix of every tool's name: `github.`. */
   readonly prefix: string
-  /** Imports the tool of this name alone, and calls it `as`. */
+  /** Imports only the tool of this name, under the name `as`. */
   readonly one?: { readonly name: string; readonly as: string }
 }
 
@@ -106,7 +106,7 @@ function nameTools(
   return { named, twins: tools.filter(({ name }) => counts.get(name) !== 1) }
 }
 
-/** A name that TOOL_NAME takes. */
+/** Returns a name that TOOL_NAME accepts. */
 function fitName(name: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_.:/-]+/g, '_').slice(0, 120)
   return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
@@ -137,7 +137,7 @@ function contractText(name: string, tool: ForeignTool, task: SchemaImport): stri
   return `${head.join('\n')}\n${text}`
 }
 
-/** A payload is always an object, whether the description says so or not. */
+/** Returns the input schema. A payload is always an object, even if the description omits that. */
 function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   const imported = tool.schema(task)
   importReferred(task)
@@ -158,7 +158,7 @@ export function toolOfContract({ path, text }: BundleText): string | undefined {
   return named?.kind === 'text' ? named.value : undefined
 }
 
-/** The first thing `countersign check` would say about the contract. */
+/** Returns the first finding of `countersign check` about the contract. */
 export function problemOf({ path, text }: BundleText): string | undefined {
   const findings = createFindings()
   const source = createSource(path, text)

@@ -23,7 +23,7 @@ export function importExample(tool: string, example: JsonObject, options: Import
   return importTools([foreign], options)
 }
 
-/** The narrowest schema that says what kind of value the example is, and not which. */
+/** Returns the narrowest schema for the kind of the example, without its exact value. */
 function schemaOf(value: JsonValue): JsonObject {
   if (value === null) return {}
   if (typeof value === 'string') return { type: 'string', maxLength: Math.max(MAX_TEXT, value.length) }

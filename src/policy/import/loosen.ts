@@ -9,11 +9,11 @@ import { isObject, type SchemaImport } from './schema.ts'
 
 interface Loosening {
   readonly task: SchemaImport
-  /** Names of definitions that let through more than what they were made from. */
+  /** Names of definitions that accept more than their originals. */
   readonly definitions: ReadonlySet<string>
 }
 
-/** An imported schema that is nowhere stricter than what it was made from, and the definitions of the task with it. */
+/** Loosens an imported schema and the task's definitions until neither is stricter than its original. */
 export function loosen(task: SchemaImport, schema: JsonValue): JsonValue {
   const context = { task, definitions: lossyDefinitions(task) }
   for (const [name, one] of task.defs) task.defs.set(name, loosened(context, one))
@@ -116,7 +116,7 @@ function isLossy({ task, definitions }: Loosening, schema: JsonValue | undefined
   return task.losses.schemas.has(schema) || refsIn(schema).some((name) => definitions.has(name))
 }
 
-/** Names of definitions that a schema refers to, wherever in it. */
+/** Returns the names of all definitions that a schema refers to. */
 function refsIn(schema: JsonValue): readonly string[] {
   if (!isObject(schema)) return []
   const { $ref } = schema

@@ -11,7 +11,7 @@ import {
 import { type ImportNote, importSchema, isObject, readable } from './schema.ts'
 import { defined } from '../../contract/defined.ts'
 
-/** Contracts from the result of MCP `tools/list`, bare or in its JSON-RPC answer. Undefined when it is neither. */
+/** Makes contracts from the result of MCP `tools/list`, bare or in its JSON-RPC response. Undefined for other input. */
 export function importMcp(
   document: JsonValue,
   options: ImportOptions & { readonly server?: string | undefined },

@@ -15,7 +15,7 @@ import { checkSchemaCost } from './cost.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
 import { readBoolean, readTexts, wrongType, type Reader } from '../yaml/shape.ts'
 
-/** What a keyword of JSON Schema 2020-12 must hold. Keywords that are not here are refused: none is silently ignored. */
+/** The shape of a JSON Schema 2020-12 keyword's value. Unknown keywords are refused. */
 export type KeywordKind =
   | 'schema'
   | 'schemas'
@@ -106,7 +106,7 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
 /** Keywords that bound an integer. */
 export const BOUNDING = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'enum', 'const']
 
-/** Numbers beyond 2^53 - 1 are refused, because two readers may take them for different ones: an identifier of 64 bits is one. */
+/** Refuses numbers beyond 2^53 - 1, such as 64-bit identifiers: two readers may parse them differently. */
 function checkIntegers(reader: Reader, { entries }: DocMap): void {
   const type = entries.find(({ key }) => key === 'type')?.value
   const types = type?.kind === 'list' ? type.items : [type]
@@ -121,7 +121,7 @@ function checkIntegers(reader: Reader, { entries }: DocMap): void {
   )
 }
 
-/** Reports what nothing can fit, by the keywords of one schema alone. */
+/** Reports schemas that no value can fit, by the keywords of one schema alone. */
 function checkSense(reader: Reader, schema: DocMap): void {
   for (const { keyword, index, message, hint } of contradictionsOf(keywordsOf(schema))) {
     const value = schema.entries.find((entry) => entry.key === keyword)?.value

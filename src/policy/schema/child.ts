@@ -4,13 +4,13 @@ import { isSchema, propertyNames, sameValueParts } from './part.ts'
 
 /** One step into a value, as one schema sees it. */
 export interface Child {
-  /** All must hold for what is there. */
+  /** All must hold for the value at this step. */
   readonly schemas: readonly JsonValue[]
-  /** What is there may be missing. */
+  /** True when the value may be missing. */
   readonly optional: boolean
 }
 
-/** `payload.a` or `payload.a[0]`, by the keywords of this schema itself. */
+/** Returns `payload.a` or `payload.a[0]`, by the keywords of this schema itself. */
 export function childOf(root: JsonObject, schema: JsonObject, step: string | number): Child {
   return typeof step === 'string' ? propertyOf(root, schema, step) : itemOf(schema, step)
 }

@@ -6,11 +6,11 @@ import { isSchema } from './part.ts'
 import { formatForm, patternForm } from './values.ts'
 import { lengthOf } from '../language/possible.ts'
 
-/** Two keywords of one schema that cannot both be meant. */
+/** Two keywords of one schema that contradict each other. */
 export interface Contradiction {
-  /** Where it is told. */
+  /** The keyword at which it is reported. */
   readonly keyword: string
-  /** In `required`: which entry. */
+  /** The index of the entry in `required`. */
   readonly index?: number
   readonly message: string
   readonly hint?: string | undefined
@@ -27,7 +27,7 @@ const STANDS_IN = 'a default stands in for a missing field: it must be a value t
 
 type Range = readonly [low: string, high: string, what: string]
 
-/** Both ends are within. */
+/** Ranges that include both ends. */
 const CLOSED: readonly Range[] = [
   ['minimum', 'maximum', 'number'],
   ['minLength', 'maxLength', 'text'],
@@ -35,7 +35,7 @@ const CLOSED: readonly Range[] = [
   ['minContains', 'maxContains', 'list'],
   ['minProperties', 'maxProperties', 'object'],
 ]
-/** One of the ends, or both, are not. */
+/** Ranges that exclude one end or both. */
 const OPEN: readonly Range[] = [
   ['exclusiveMinimum', 'maximum', 'number'],
   ['minimum', 'exclusiveMaximum', 'number'],
@@ -47,14 +47,14 @@ function emptyRanges(schema: JsonObject): readonly Contradiction[] {
     const [from, to] = [schema[low], schema[high]]
     if (typeof from !== 'number' || typeof to !== 'number') return []
     if (open ? from < to : from <= to) return []
-    // Without it the two say nothing.
+    // Without `contains`, both keywords have no effect.
     if (low === 'minContains' && schema['contains'] === undefined) return []
     return [{ keyword: low, message: `no ${what} fits: \`${low}\` is ${from} and \`${high}\` ${to}` }]
   }
   return [...CLOSED.flatMap((range) => empty(false, range)), ...OPEN.flatMap((range) => empty(true, range))]
 }
 
-/** No more required fields of one schema are compared with the declared ones. */
+/** The most required fields of one schema that are compared with the declared ones. */
 const MAX_COMPARED = 100
 
 function impossibleFields(schema: JsonObject): readonly Contradiction[] {

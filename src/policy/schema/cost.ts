@@ -24,9 +24,9 @@ interface Costing {
 }
 
 /**
- * Bounds what validating one value can cost. A schema may refer to itself (a tree), but never twice for the same part of
- * a payload, or the cost would grow exponentially with its depth; and following references must not unfold into a
- * schema larger than MAX_SCHEMA_WEIGHT.
+ * Bounds the cost of validating one value. A schema may refer to itself (a tree), but only once for the same part of
+ * a payload: otherwise the cost grows exponentially with depth. Following references must not unfold it beyond
+ * MAX_SCHEMA_WEIGHT.
  */
 export function checkSchemaCost(reader: Reader, root: DocMap): void {
   const costing: Costing = { root, weights: new Map(), open: new Set(), recursive: new Set() }
@@ -70,14 +70,14 @@ function weigh(costing: Costing, schema: Doc): number {
   return weight
 }
 
-/** True when a schema asks itself about the very value that it is asked about: an answer would never come. */
+/** Returns true when a schema applies itself to the same value: validation would never end. */
 function meetsItself(costing: Costing, target: Doc): boolean {
   const seen = new Set(askedOf(costing, target))
   for (const schema of seen) for (const one of askedOf(costing, schema)) seen.add(one)
   return seen.has(target)
 }
 
-/** The schemas that a schema asks about the same value. */
+/** Returns the schemas that a schema applies to the same value. */
 function askedOf(costing: Costing, schema: Doc): readonly Doc[] {
   if (schema.kind !== 'map') return []
   const named = targetOf(costing, schema)
@@ -85,7 +85,7 @@ function askedOf(costing: Costing, schema: Doc): readonly Doc[] {
   return named === undefined ? beside : [named, ...beside]
 }
 
-/** How often one part of a payload can meet a recursive reference on its way through this schema. */
+/** Counts how often one part of a payload can meet a recursive reference in this schema. */
 function countRecursion(costing: Costing, schema: Doc, followed: ReadonlySet<Doc> = new Set()): number {
   if (schema.kind !== 'map') return 0
   let count = 0

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Defaults } from '../language/reading.ts'
 
-/** The contract's `default` for each step of a payload path; undefined when there is none on the way. */
+/** Returns the contract's `default` for each step of a payload path; undefined when the path has no default. */
 export function schemaDefaults(schema: JsonObject, path: readonly (string | number)[]): Defaults | undefined {
   const defaults: (JsonValue | undefined)[] = []
   let current: JsonValue | undefined = schema

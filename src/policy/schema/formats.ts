@@ -1,4 +1,4 @@
-/** Formats of ajv-formats, in full mode, that a payload may be held to. */
+/** The formats of ajv-formats, in full mode, that contracts may use. */
 export const SCHEMA_FORMATS = [
   'date',
   'time',

@@ -1,13 +1,13 @@
 /**
- * Multiples of a step (`multipleOf`), both as they are written in decimal: a division of doubles says that 19.99 is none of 0.01. Exact, because
- * it computes with integers; a step is above 0.
+ * Tests multiples of a step (`multipleOf`), both in decimal notation: division of doubles fails for 19.99 and 0.01.
+ * Integers make it exact. The step is above 0.
  */
 export function isMultiple(value: number, step: number): boolean {
   const [a, b] = alike(value, step)
   return a.digits % b.digits === 0n
 }
 
-/** The least multiple above a number; undefined where it is no double. */
+/** Returns the least multiple above a number; undefined when it is not a double. */
 export function nextMultiple(step: number, above: number): number | undefined {
   if (step === 1 && Math.abs(above) < Number.MAX_SAFE_INTEGER) return Math.floor(above) + 1
   const [a, b] = alike(above, step)
@@ -15,7 +15,7 @@ export function nextMultiple(step: number, above: number): number | undefined {
   return doubleOf({ ...b, digits: over + b.digits })
 }
 
-/** The step whose multiples are those of both; undefined where it is no double. */
+/** Returns the step whose multiples are those of both; undefined when it is not a double. */
 export function commonStep(one: number, other: number): number | undefined {
   const [a, b] = alike(one, other)
   return doubleOf({ ...a, digits: (a.digits * b.digits) / greatestDivisor(a.digits, b.digits) })
@@ -30,7 +30,7 @@ interface Decimal {
   readonly exponent: number
 }
 
-/** Two numbers with one exponent. */
+/** Returns two numbers with one exponent. */
 function alike(one: number, other: number): readonly [Decimal, Decimal] {
   const [a, b] = [decimalOf(one), decimalOf(other)]
   const exponent = Math.min(a.exponent, b.exponent)
@@ -49,7 +49,7 @@ const scaled = ({ digits, exponent }: Decimal, lowest: number): Decimal => ({
   exponent: lowest,
 })
 
-/** The double that is written as this decimal; undefined when none is. */
+/** Returns the double that this decimal denotes; undefined when no double does. */
 function doubleOf(decimal: Decimal): number | undefined {
   const double = Number(`${decimal.digits}e${decimal.exponent}`)
   if (!Number.isFinite(double)) return undefined

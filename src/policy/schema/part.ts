@@ -5,7 +5,7 @@ export function isSchema(value: JsonValue | undefined): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** What the local reference of a schema names; undefined without one. */
+/** Returns the target of a schema's local reference; undefined without a reference. */
 export function refTarget(root: JsonObject, schema: JsonObject): JsonValue | undefined {
   const ref = schema['$ref']
   const match = typeof ref === 'string' ? /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref) : null

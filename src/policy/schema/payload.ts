@@ -13,17 +13,17 @@ import { hasHidden, showHidden } from '../language/text.ts'
 /** Problems of a payload against one input_schema; empty when it fits. Never changes the payload. */
 export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
 
-/** Compiled schemas by contract revision. Kept across reloads, so an unchanged contract is compiled once, and equal schemas share one. */
+/** Compiled schemas by contract revision. They survive reloads, and equal schemas share one. */
 export interface PayloadChecks {
   /** Compiles on first use. */
   of(revision: string, schema: JsonObject): PayloadCheck
-  /** Forgets every contract that is not among these revisions. */
+  /** Drops all contracts except these revisions. */
   keep(revisions: ReadonlySet<string>): void
 }
 
 export function createPayloadChecks(): PayloadChecks {
   const checks = new Map<string, SchemaCheck>()
-  /** By digest of the schema: contracts that differ in name and description only are many. */
+  /** Checks by schema digest: many contracts differ only in name and description. */
   const bySchema = new Map<string, SchemaCheck>()
   let ajv: Ajv2020 | undefined
   const checkOf = (schema: JsonObject): SchemaCheck => {
@@ -55,7 +55,7 @@ interface SchemaCheck {
 function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
   const { $schema: _, ...rest } = schema
   const validate = ajv.compile(rest)
-  // Or it would stay in the library's own cache when the contract is gone.
+  // The library's own cache would otherwise keep it after the contract is removed.
   ajv.removeSchema(rest)
   return (payload) => {
     const tooLong = longTextProblems(rest, payload).slice(0, MAX_PAYLOAD_PROBLEMS)
@@ -78,15 +78,15 @@ function createAjv(): Ajv2020 {
     $data: false,
     allErrors: true,
     messages: false,
-    // checkSchema has done it, in the child process.
+    // checkSchema has validated it, in the child process.
     validateSchema: false,
     meta: false,
     logger: false,
     addUsedSchema: false,
     ownProperties: true,
-    // Shorter code runs no faster, and looking for it is a quarter of the price of a schema.
+    // Optimizing the code takes a quarter of the compile time and makes it no faster.
     code: { regExp: linearRegExp, optimize: false },
-    // A part that is referred to from many places is compiled once, not once for each of them.
+    // Compile a part with many references once, not once for each reference.
     inlineRefs: false,
   })
   const addFormats = formats as unknown as (target: Ajv2020, options: object) => void
@@ -114,7 +114,7 @@ const linearRegExp = Object.assign(
   { code: 'linearRegExp' },
 )
 
-/** The library compares every pair of objects: quadratic. This is linear. */
+/** Tests uniqueness in linear time. The library compares every pair of objects. */
 function hasUniqueItems(wanted: boolean, items: readonly JsonValue[]): boolean {
   if (!wanted) return true
   const seen = new Set<string>()
@@ -147,7 +147,7 @@ function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem
   const seen = new Set<string>()
   for (const error of errors) {
     if (problems.length >= MAX_PAYLOAD_PROBLEMS) break
-    // A branch's own complaints say nothing when any other branch would do.
+    // The errors of one branch are irrelevant, because another branch could fit.
     if (groups.some((group) => error !== group && error.schemaPath.startsWith(`${group.schemaPath}/`)))
       continue
     const problem = describeError(error)
@@ -158,7 +158,7 @@ function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem
   return problems
 }
 
-/** Says which field and what is wanted; never repeats a value of the payload. */
+/** Describes the field and the expected value, without values of the payload. */
 function describeError(error: ErrorObject): PayloadProblem {
   const params = error.params as Record<string, unknown>
   const extra =

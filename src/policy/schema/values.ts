@@ -30,7 +30,7 @@ interface Visit {
   left: number
 }
 
-/** What a valid payload can hold at a path. The payload itself is an object, whatever the schema says. */
+/** Returns the possible values at a path of a valid payload. The payload itself is always an object. */
 export function schemaValues(root: JsonObject, path: Path): Values {
   const visit = { root, left: MAX_VISITS }
   return meet(valuesAt(visit, root, path), valuesAt(visit, { type: 'object' }, path))
@@ -76,7 +76,7 @@ function insideOf(visit: Visit, schema: JsonObject, path: Path): Values {
 
 const KINDS = ['null', 'object', 'boolean', 'number', 'integer', 'string', 'array']
 
-/** What the keywords of this schema itself say; not those that lead to other schemas for the same value. */
+/** Returns the values that this schema's own keywords allow, without its references and branches. */
 function ownValues(visit: Visit, schema: JsonObject): Values {
   const type = schema['type']
   const types = type === undefined ? KINDS : Array.isArray(type) ? listOf(type) : [type]
