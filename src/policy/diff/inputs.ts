@@ -1,6 +1,6 @@
 import type { FunctionName } from '../language/functions.ts'
 
-/** What the results of a function look like: wider than the truth, never narrower, as every example is put to the function itself. */
+/** Shapes of a function's results. Wider than the truth is safe: the function itself reads every example. */
 export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   domain: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
   host: '^(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)$',

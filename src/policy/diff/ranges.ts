@@ -28,7 +28,7 @@ export function numberRanges({ inside, outside, isThreshold }: TriedNumbers): re
 
 interface End {
   readonly number: number
-  /** The next number outside; undefined when there is none. */
+  /** The next number outside the range, if any. */
   readonly neighbour: number | undefined
   readonly included: (number: number) => boolean
   readonly isThreshold: (number: number) => boolean

@@ -26,7 +26,7 @@ export interface Side {
   readonly contract: ToolContract | undefined
   /** The enforced rules. Shadow rules decide nothing. */
   readonly rules: readonly SideRule[]
-  /** The enforced limits, as rules that fire on what cannot be measured: nothing needs to have been charged for that. */
+  /** The enforced limits, as rules that fire on unmeasurable calls, independently of earlier charges. */
   readonly limits: readonly SideRule[]
 }
 

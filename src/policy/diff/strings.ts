@@ -31,7 +31,7 @@ export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
   }
 }
 
-/** Where two contracts differ, the shortest length of every kind that they may treat differently. */
+/** Returns the shortest length of every kind that two differing contracts may treat differently. */
 function edgesOf(parts: readonly Part[]): readonly number[] {
   if (parts.length < 2) return []
   const starts = parts.flatMap((part) => [
@@ -81,7 +81,7 @@ function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[])
 
 const MAX_SHAPED = 200
 
-/** Texts of a format in which another text stands. */
+/** Texts of a format that contain another text. */
 const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | undefined>> = {
   email: (text) => [`a${text}`, `${text}@example.com`, `a@${text}`],
   uri: (text) => [`https://${text}/`, `https://example.com/${text}`],
@@ -104,7 +104,7 @@ function search({ globs }: Looks, patterns: readonly string[], { more, edges = [
   }
 }
 
-/** Texts that the function can give, one for everything that the tests of its result can tell apart. */
+/** Returns one result of the function for each kind that the tests distinguish. */
 function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> {
   const language = patternMachine(LANGUAGES[fn])
   if (language === undefined) return { values: [], exact: false }
@@ -116,7 +116,7 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
 interface Entries {
   /** How many of them tests ask about. */
   readonly counts: ReadonlySet<number>
-  /** One for everything that the tests can tell apart in one. */
+  /** One entry for each kind that the tests distinguish. */
   readonly entries: Found<string>
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { createPayloadChecks } from '../schema/payload.ts'
 
-/** The part of a contract's input_schema that one place of the payload must fit: a schema, or true (anything) or false (nothing). */
+/** The part of a contract's input_schema for one place of the payload: a schema, true (anything) or false (nothing). */
 export interface Part {
   /** The whole contract, for local references. */
   readonly root: JsonObject
@@ -26,7 +26,7 @@ function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
   return { root, schema: whole, exact: known && !hasAny(whole, COUPLING) }
 }
 
-/** Keywords that let one member of an object decide about another, or that say in several places what a value must be. */
+/** Keywords that make members of an object depend on each other, or constrain a value in several places. */
 const COUPLING = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentRequired', 'dependentSchemas']
 export const OBJECT_COUPLING = [
   'minProperties',

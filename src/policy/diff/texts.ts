@@ -33,7 +33,7 @@ export function searchTexts(machines: readonly Machine[], maxStates: number = MA
   return { texts: found.map((one) => one.text), complete: true }
 }
 
-/** The steps of one machine between numbered states, each made once: together with other machines it takes them again and again. */
+/** Numbers the states of one machine and caches its steps, because joint searches repeat them. */
 export function createTable(
   machine: Machine,
   alphabet: readonly number[],

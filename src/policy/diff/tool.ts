@@ -34,7 +34,7 @@ export interface Change {
   readonly rough: boolean
   /** True when the change shows only with a risk_level above low, which an agent may claim. */
   readonly raised: boolean
-  /** False when neither bundle lets the call through: a reject has become an invalid payload, or the other way round. */
+  /** False when neither bundle lets the call through: a reject and an invalid payload have swapped. */
   readonly opening: boolean
   readonly cells: number
   readonly example: Example
@@ -108,7 +108,7 @@ function disputedIn({ all }: Dimensions, sides: Sides): readonly Dimension[] {
   return all.filter(({ name }) => names.has(name))
 }
 
-/** The call that all examples are variations of: a payload that fits, as agent `test`, on a Monday at noon before every `until`. */
+/** Returns the call that all examples vary: a fitting payload, agent `test`, a Monday noon before every `until`. */
 function baseCall(sides: Sides, tool: string): Call {
   const parts = wholeParts(sides)
   const payload = sampleOf(parts, 'object') ?? sampleOf(parts.slice(-1), 'object') ?? {}

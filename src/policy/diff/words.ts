@@ -16,7 +16,7 @@ export function describeBox(box: Box, dimensions: readonly Dimension[]): string 
   return parts.length === 0 ? 'always' : `when ${parts.join(' and ')}`
 }
 
-/** What holds for a call without a risk_level is said without one. */
+/** The risk_level that descriptions omit. */
 const LOW = '0'
 
 export function describeClasses(dimension: Dimension, chosen: ReadonlySet<number>): string {
