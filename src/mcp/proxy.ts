@@ -37,20 +37,17 @@ import { createQuestions, type Questions } from './questions.ts'
 import { type Contracts, createContracts } from './tools.ts'
 
 /**
- * The proxy between an MCP client and one MCP server (specification, transport `stdio`). Every message passes, but a
- * `tools/call` only when the gateway lets it (docs/agent-api.md), with exactly the approved arguments. Fails closed:
- * the proxy itself answers a call that cannot be decided.
+ * Stands between an MCP client and one MCP server (specification, transport `stdio`): everything passes, but `tools/call` only as far as the gateway lets
+ * it (docs/agent-api.md), with exactly the arguments that were approved. Fails closed: what cannot be decided is answered, and not sent on.
  */
 export interface Proxy {
-  /**
-   * Takes a line of the client, without its end. Resolves when everything that follows from it is done. Never rejects.
-   */
+  /** A line of the client, without its end; resolves when all that follows from it has happened. Never rejects. */
   fromClient(line: Uint8Array): Promise<void>
-  /** Takes a line of the server, without its end. */
+  /** A line of the server, without its end. */
   fromServer(line: Uint8Array): void
-  /** The server has ended: its open requests get no answer, and held calls cannot run. */
+  /** The server is gone: what it was asked will not be answered, and what is held cannot run. */
   serverEnded(): void
-  /** The client has ended: held calls cannot run. */
+  /** The client is gone: what is held runs no more. */
   clientEnded(): void
 }
 
@@ -59,19 +56,19 @@ export interface ProxyParts {
   readonly callIds: CallIds
   readonly toServer: (line: Uint8Array) => void
   readonly toClient: (line: Uint8Array) => void
-  /** Writes a line for people who read the client's log. */
+  /** For people who look at the log of the client. */
   readonly note: (text: string) => void
-  /** Prefix of the server's tool names, where no contract names the tool in `source`: `github.`. */
+  /** In front of the server's name of a tool, where no contract says which tool it is for: `github.`. */
   readonly prefix: string
-  /** The server's name in contracts. */
+  /** As contracts name the server. */
   readonly server: string
-  /** The task of all calls. */
+  /** Of all calls. */
   readonly taskId: string
-  /** Longest time to hold a call for reviewers, ms. */
+  /** Longest time to hold a call for people, ms. */
   readonly maxWaitMs: number
-  /** Time for the server to list all its tools, ms. A call that arrives before the list waits for it. */
+  /** How long the server may take to list all its tools, ms. A call that comes before the list waits for it. */
   readonly listWithinMs: number
-  /** Time between two progress messages for a client that asked for them, ms. */
+  /** Time between two signs of life for a client that asked for them, ms. */
   readonly progressEveryMs: number
 }
 
@@ -109,23 +106,23 @@ export function createProxy(parts: ProxyParts): Proxy {
 }
 
 interface State extends ProxyParts {
-  /** Calls by id. 1 and '1' are different ids. */
+  /** Calls by id. 1 and '1' are two ids. */
   readonly underWay: Map<Id, UnderWay>
-  /** The proxy's own requests to the server. */
+  /** Of the proxy itself to the server. */
   readonly questions: Questions
   readonly contracts: Contracts
-  /** The client's name for itself. */
+  /** What the client calls itself. */
   client: string | undefined
 }
 
-/** A call that is held until the gateway lets it run, or that the server runs. */
+/** A call that is held until it is allowed, and then with the server. */
 interface UnderWay {
   readonly asked: ToolCall
   readonly abort: AbortController
   readonly progress: Progress
-  /** The gateway's name of the tool, once it judges the call. */
+  /** The gateway's name of the tool, once the call is judged by it. */
   tool?: string
-  /** The reason that the call must not run any more, while its client waits. */
+  /** Why it must not run any more, though its client waits. */
   refused?: NotExecuted
   sent?: {
     readonly answer: (answer: ServerAnswer) => void
@@ -133,12 +130,12 @@ interface UnderWay {
   }
 }
 
-/** The server ended. The client may start it again, so the review continues. */
+/** The client is there, and may start the server again: what people are asked goes on. */
 class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** Thrown to report the failure to the gateway; the client reads the server's own answer. */
+/** Thrown so that the gateway hears of it: the server's own answer says so. */
 class ToolFailed extends Error {
   readonly line: Uint8Array
 
@@ -184,7 +181,7 @@ function misfit(id: Id, why: string): JsonObject {
   return failureMessage(id, refusalText(refused), refusalFacts(refused))
 }
 
-/** Cancels a held call, which the server never saw, or passes the cancellation on. */
+/** The server knows nothing of what is held; that runs no more. */
 function cancel(proxy: State, id: Id, message: JsonObject): void {
   const one = proxy.underWay.get(id)
   if (one === undefined || one.sent !== undefined) proxy.toServer(lineOf(message))
@@ -211,7 +208,7 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
   if (line !== undefined) toClient(line)
 }
 
-/** Resolves with the line for the client; undefined when the client cancelled. */
+/** What the client is told; undefined when it does not listen any more. */
 async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefined> {
   const { gate, maxWaitMs, server, taskId } = proxy
   const { asked, progress } = one
@@ -228,7 +225,7 @@ async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefi
     ...(client === undefined ? {} : { workflow_name: client }),
   }
   const run = (args: Payload): Promise<Uint8Array> => {
-    // the call may run: from here on the server reports its progress
+    // people have decided: from here on it is the server that tells of its progress
     progress.end()
     callId.end()
     return send(proxy, args, one)
@@ -249,7 +246,7 @@ function contractOf({ contracts }: State, { asked, abort: { signal } }: UnderWay
   return contracts.contractOf(asked.name, { signal, meta: asked.rest['_meta'] })
 }
 
-/** The reason that a judged call must not run: its tool changed, or has another contract. */
+/** Why a call that was judged must not run: by now its tool is another one, or has another contract. */
 async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | undefined> {
   try {
     if ((await contractOf(proxy, one)) === one.tool) return undefined
@@ -259,10 +256,7 @@ async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | unde
   }
 }
 
-/**
- * Ends held calls whose tool changed: the reviewers saw another tool. A late list is requested again before the call
- * runs.
- */
+/** Ends held calls whose tool changed: reviewers looked at another tool. A list that is late is requested again before the call runs. */
 async function reviewHeld(proxy: State): Promise<void> {
   const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
   const reviewing = held.map(async (one) => {
@@ -274,11 +268,7 @@ async function reviewHeld(proxy: State): Promise<void> {
   await Promise.all(reviewing)
 }
 
-/**
- * Sends the call, and resolves with the server's answer in its own bytes.
- *
- * @throws ToolFailed
- */
+/** Resolves with the server's answer, in its own bytes. @throws ToolFailed */
 async function send(proxy: State, args: Payload, one: UnderWay): Promise<Uint8Array> {
   const { asked, abort } = one
   const change = await changeOf(proxy, one)
@@ -294,7 +284,7 @@ async function send(proxy: State, args: Payload, one: UnderWay): Promise<Uint8Ar
   return withEnd(line)
 }
 
-/** The reason for the client, which does not know that the proxy ended the call. */
+/** The reason that the client reads: it does not know that the call was ended from here. */
 function whyOf(error: unknown, { refused, abort: { signal } }: UnderWay): unknown {
   const isHeld = error instanceof NotExecuted && signal.aborted
   if (isHeld && refused !== undefined) return refused
@@ -305,7 +295,7 @@ function isOpen(error: unknown): boolean {
   return error instanceof NotExecuted && isUndecided(error)
 }
 
-/** Closes the call's id. Only an undecided call can continue later; a call that the client cancelled is withdrawn. */
+/** Only an undecided call continues later: one that the client cancelled is withdrawn. */
 function settle(error: unknown, callId: CallId): void {
   if (isOpen(error)) callId.leave()
   else callId.end()
@@ -330,12 +320,12 @@ function fromServer(proxy: State, line: Uint8Array): void {
     void reviewHeld(proxy)
   }
   if (said?.kind === 'answer' && answered(proxy, said)) return
-  // the specification requires that progress increases, and the client has received some
+  // by the specification progress must increase, and the client has heard of some
   if (said?.kind === 'progress' && isOld(proxy, said)) return
   proxy.toClient(withEnd(line))
 }
 
-/** Whether the answer was for the proxy. All other answers are for the client. */
+/** Whether the proxy has dealt with an answer of the server; all others are the client's. */
 function answered(proxy: State, said: ServerAnswer): boolean {
   const { underWay, note, contracts, questions } = proxy
   if (questions.answered(said)) return true
@@ -353,7 +343,7 @@ function answered(proxy: State, said: ServerAnswer): boolean {
 const isOld = ({ underWay }: State, said: ServerProgress): boolean =>
   [...underWay.values()].some((one) => one.progress.isBehind(said))
 
-/** Passes a list of tools on, unchanged unless it has a refused tool. */
+/** As it came, unless a tool in it runs no more. */
 async function passList(
   proxy: State,
   { id, line, result }: ServerAnswer,
@@ -367,16 +357,14 @@ async function passList(
 interface Progress {
   begin(message: string): void
   end(): void
-  /** Whether the client already received this much progress, or more. */
+  /** Whether the client was told of as much of this call before. */
   isBehind(said: ServerProgress): boolean
 }
 
-/** Step of the proxy's own progress: so small that any first step of a server exceeds it. */
+/** Of our own: so little that a server, which counts from zero or in parts of one, is beyond it at once. */
 const PROGRESS_STEP = 1 / 1_000_000
 
-/**
- * Reports progress during the review, for a client that asked for it: many clients give up after a minute without any.
- */
+/** Signs of life while people look, for a client that asked for them: without any, many give up after a minute. */
 function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
   const token = idOf(objectIn(rest['_meta'])['progressToken'])
   let timer: ReturnType<typeof setInterval> | undefined

@@ -43,38 +43,38 @@ export interface RedisOptions {
   readonly sentinelPassword?: string
   /** Replicas that must confirm a commit before it counts (WAIT). Default 0. */
   readonly replicas?: number
-  /** `async` allows a store that may lose the last seconds. */
+  /** `async` asks by name for a store that may lose the last seconds. */
   readonly durability?: 'async'
   /** Unsafe settings accepted by name (settings.ts). */
   readonly accept?: Wanted['accept']
-  /** Time limit of a read, a claim, and a wait for replicas, ms. */
+  /** Longest time of a read, a claim, and of a wait for replicas, ms. */
   readonly callMs?: number
-  /** Replaces the server's clock; all gateways that open the store must share it. */
+  /** Another clock than the server's; all who open the store must share it. */
   readonly clock?: ClockSources
 }
 
-/** The reasons that no server is known. */
+/** Why no server is known that holds keys. */
 const NOBODY = {
   single: 'no server is known',
   sentinel: 'no sentinel that answers knows the primary by this name',
   cluster: 'no node of the cluster answers, or it is no cluster',
 } as const
 
-/** Grace for an answer that left the server in time and is still arriving. */
+/** An answer that left the server in time may still be on its way. */
 const GRACE_MS = 50
-/** The most that a partition's latest time may be ahead of the known server time. */
+/** What a partition has seen just now may be so far ahead of what is known here of its server's time. */
 const LAG_MS = 1_000
 
-/** The settings of the server break the promises of the store. */
+/** The settings of the server do not let the store keep its promises. */
 export class UnsafeRedis extends Error {
   override readonly name = 'UnsafeRedis'
 }
 
 /**
- * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. All instances of the
- * gateway may open the same store.
+ * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of the gateway may
+ * open the same one.
  *
- * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore is incomplete
+ * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore has not been completed
  */
 export async function openRedisStore(options: RedisOptions): Promise<Store> {
   let changed = (): void => undefined
@@ -95,11 +95,7 @@ export interface ConnectedRedis {
   readonly durability: Durability
 }
 
-/**
- * Connects to the servers, and checks that their settings keep the promises of the store.
- *
- * @throws UnsafeRedis, StoreUnavailable
- */
+/** The servers, connected, and with settings under which the promises of the store hold. @throws UnsafeRedis, StoreUnavailable */
 export async function connectRedis(
   options: RedisOptions,
   onChange: () => void = () => undefined,
@@ -134,10 +130,9 @@ export async function connectRedis(
 }
 
 /**
- * Refuses a partly restored store, and a store of a later format.
+ * Half a store must never be taken for a whole one, nor that of a later version for ours.
  *
- * @throws StoreUnavailable while a restore is in progress or was interrupted; an Error of one sentence for another
- * format
+ * @throws StoreUnavailable while a restore is under way, or was broken off; an Error of one sentence for another format
  */
 export async function refuseForeign(topology: Topology, { callMs }: RedisOptions): Promise<void> {
   const calls = createCalls(topology)
@@ -163,7 +158,7 @@ class RedisStore implements Store {
   readonly #ownTime: boolean
   readonly #behind: Behind
   #closed = false
-  /** Commits in progress; each ends by its deadline. */
+  /** Commits; each ends by its deadline. */
   #underWay = 0
   #drained: (() => void) | undefined
 
@@ -186,7 +181,7 @@ class RedisStore implements Store {
     })
   }
 
-  /** Another server may hold the records that callers wait for. */
+  /** Another server may hold what somebody here waits for. */
   serversChanged(): void {
     this.#waking.serversChanged()
   }
@@ -317,7 +312,7 @@ class RedisStore implements Store {
     return seen === undefined ? readEntries(entries) : this.#behind.refuse(partition, seen)
   }
 
-  /** Undefined always: a full Redis refuses every write at once, so no room can be reserved. */
+  /** A full Redis refuses every write at once: there is no room that is kept for some. */
   shortOfRoom(): undefined {
     return undefined
   }
@@ -325,7 +320,7 @@ class RedisStore implements Store {
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
     const peers = this.#topology.peers()
-    // an unreachable node of a cluster must not affect the tenants on the others
+    // where one node of a cluster is away, the tenants on the others must not be
     if (peers.some((peer) => peer.reason() === undefined))
       return { ready: true, ...roomOf(peers.map((peer) => peer.facts())), ...this.#behind.health() }
     return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
@@ -364,11 +359,7 @@ class RedisStore implements Store {
     return (await this.#calls.run(call)).reply
   }
 
-  /**
-   * Waits for the replicas.
-   *
-   * @throws StoreIndeterminate when they did not confirm in time: the commit exists, and may be lost with its server
-   */
+  /** @throws StoreIndeterminate when the replicas did not confirm in time: the commit is there, and may be lost with its server */
   async #confirm({ peer }: Answer, headKey: string, epoch: string, end: number): Promise<void> {
     if (this.#confirmations === undefined) return
     let timer: NodeJS.Timeout | undefined
@@ -382,7 +373,7 @@ class RedisStore implements Store {
     throw new StoreIndeterminate('the replicas did not confirm in time')
   }
 
-  /** A record's revision, or without a record, the time of the partition's last commit. */
+  /** A record's revision, or the time of the partition's last commit. */
   async #version(partition: string, record: RecordName | undefined): Promise<string> {
     const keys = keysOf(partition)
     if (record === undefined) return String(await this.#read(keys.head, ['HGET', keys.head, 't']))
