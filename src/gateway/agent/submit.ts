@@ -62,7 +62,7 @@ export async function submit(
     const freezes = known instanceof Promise ? await known : known
     const last = epochOf(deps, caller.tenant)
     const epoch = last instanceof Promise ? await last : last
-    const world = { ...standing, freezes, epoch, exceeded }
+    const world = { freezes, epoch, exceeded, ...standing }
     return submission.idempotencyKey === undefined
       ? evaluate(deps, caller, submission, world)
       : evaluateOnce(deps, caller, submission, world)
@@ -148,7 +148,7 @@ async function evaluate(
     const guards = [keyGuard(caller), freezeGuard(freezes)]
     return answerAtOnce({ outcome: frozen, history: undefined, bundle: NO_BUNDLE, guards, ...asked })
   }
-  const needed = historyFor(deps, snapshot, { ...doer, entry })
+  const needed = historyFor(deps, snapshot, { entry, ...doer })
   const history = needed && (await needed)
   const said = callOf(caller, request, payloadOf(request), at)
   const call = { task: taskId, exceeded, ...(history && { history }), ...(entry && { entry }), ...said }

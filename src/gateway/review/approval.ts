@@ -96,7 +96,7 @@ async function refusedNow(
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
   // On the facts of its decision: by now the approval itself is in the history, and charged.
   const entry = snapshot.agentOf(thread.tenant, thread.agent)
-  const history = revision.history ?? (await historyFor(deps, snapshot, { ...doer, entry }))
+  const history = revision.history ?? (await historyFor(deps, snapshot, { entry, ...doer }))
   const outcome = await judge(deps, snapshot, {
     task: thread.task_id,
     ...(history && { history }),

@@ -8,9 +8,9 @@ import { bearerOf } from './auth.ts'
 
 /** Admits a known agent at once: a hook that waits makes Node buffer the body, which costs more than the check. */
 export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
-  const admit = (request: FastifyRequest, caller: Caller): void => {
+  const admit = (request: FastifyRequest, caller: Omit<Caller, 'standing'>): void => {
     const standing = standingOf(http.gateway, caller)
-    request.caller = { ...caller, standing }
+    request.caller = { standing, ...caller }
     limitRate(http, caller, standing)
   }
   return (request, _, done) => {
