@@ -53,7 +53,7 @@ function createLine(what: string, out: ProgressOutput, now: () => number): Line 
     const seconds = elapsed < WORTH_TIMING_MS ? '' : `${Math.floor(elapsed / 1_000)} s`
     const about = [detail, seconds].filter((part) => part !== '').join(', ')
     const text = about === '' ? `${what} ...` : `${what} ... ${about}`
-    out.write(`${CLEAR}${text.slice(0, Math.max(1, (out.columns ?? 80) - 1))}`)
+    out.write(`${CLEAR}${text.slice(0, columnsOf(out) - 1)}`)
   }
   const tell = (text: string): void => {
     detail = text
@@ -62,6 +62,9 @@ function createLine(what: string, out: ProgressOutput, now: () => number): Line 
   }
   return { draw, tell }
 }
+
+/** A terminal that does not know its width says 0. */
+const columnsOf = ({ columns = 0 }: ProgressOutput): number => (columns > 1 ? columns : 80)
 
 /** A count as people read it: `12,345`. */
 export const counted = (count: number): string => count.toLocaleString('en-US')
