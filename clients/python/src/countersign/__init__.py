@@ -1,11 +1,13 @@
-"""Countersign for Python agents: a tool runs only when policy allowed the call, or people approved it.
+"""Countersign for Python agents: a tool runs only if policy or reviewers allow the call.
 
+```python
 from countersign import Countersign, NotExecuted
 
 gate = Countersign("http://127.0.0.1:8787", os.environ["COUNTERSIGN_AGENT_KEY"])
 
 @gate.tool("ledger.transfer")
 def transfer(to: str, amount_cents: int) -> str: ...
+```
 """
 
 from importlib.metadata import PackageNotFoundError, version

@@ -1,4 +1,4 @@
-"""What the adapters share: the governed tools, reviews that ask for changes, and the law of the value that runs."""
+"""Parts that the adapters share: governed tools, requests for changes, checks of arguments."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ _MOST_REVIEWS = 1_000
 
 @dataclass
 class Governed:
-    """The tools of a framework that the gateway decides about.
+    """The tools of a framework that the gateway decides on.
 
-    prefix: stands before the framework's name of a tool; with `ledger.`, `transfer` is the bundle's `ledger.transfer`.
-    tools: the framework's names of the governed tools; None governs all of them.
+    prefix: precedes the framework's tool name. With `ledger.`, `transfer` is the bundle's
+    `ledger.transfer`.
+    tools: the framework's names of the governed tools; None governs all tools.
+    reviews: by task and tool, the handle and payload of a thread that asks for changes.
     """
 
     prefix: str = ""
@@ -32,11 +34,11 @@ class Governed:
     )
 
     def name_of(self, tool: str) -> str | None:
-        """The gateway's name of a tool; None for one that is not governed."""
+        """Returns the gateway's name of a tool, or None if the tool is not governed."""
         return f"{self.prefix}{tool}" if self.tools is None or tool in self.tools else None
 
     def ask_again(self, error: ChangesRequested, payload: object) -> None:
-        """The model reads what reviewers ask for: its next call of the tool continues their review."""
+        """Saves a thread that asks for changes: the model's next call of the tool revises it."""
         if error.handle is None:
             return
         while len(self.reviews) >= _MOST_REVIEWS:
@@ -44,7 +46,7 @@ class Governed:
         self.reviews[error.handle["task_id"], error.handle["tool_name"]] = (error.handle, as_object(payload))
 
     def propose(self, gate: Countersign, tool: str, payload: object, call_id: str, task_id: str | None) -> Handle:
-        """Proposes the call, or revises the review that asks for changes of the same tool."""
+        """Proposes the call, or revises the tool's thread that asks for changes."""
         given = as_object(payload)
         task = task_id or gate.task_id
         open_review = self.reviews.pop((task, tool), None)
@@ -52,7 +54,7 @@ class Governed:
             try:
                 return gate.revise(open_review[0], given, old=open_review[1])
             except GatewayRefused:
-                pass  # the review ended in the meantime
+                pass  # the thread ended in the meantime
         return gate.propose(tool, given, call_id=call_id, task_id=task)
 
     async def apropose(
@@ -65,14 +67,15 @@ class Governed:
             try:
                 return await gate.revise(open_review[0], given, old=open_review[1])
             except GatewayRefused:
-                pass  # the review ended in the meantime
+                pass  # the thread ended in the meantime
         return await gate.propose(tool, given, call_id=call_id, task_id=task)
 
 
 def handle_for(tool: str, saved: object) -> Handle:
-    """The saved handle of a call of this tool.
+    """Returns the saved handle of a call of this tool.
 
-    :raises ArgumentsChanged: for the handle of another tool. :raises ValueError: for what is no handle of ours
+    :raises ArgumentsChanged: the handle is of another tool
+    :raises ValueError: the value is not a handle
     """
     handle = checked_handle(saved)
     if handle["tool_name"] != tool:
@@ -81,7 +84,10 @@ def handle_for(tool: str, saved: object) -> Handle:
 
 
 def require_equal(running: object, approved: Mapping[str, Any]) -> None:
-    """:raises ArgumentsChanged: when what is about to run is not what was approved, by RFC 8785"""
+    """Compares arguments with the approved ones, as canonical JSON (RFC 8785).
+
+    :raises ArgumentsChanged: they differ
+    """
     if canonical(as_object(running)) != canonical(as_object(approved)):
         raise ArgumentsChanged("these are not the arguments that were approved")
 
@@ -90,7 +96,7 @@ _TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 
 
 def task_of(conversation: object) -> str | None:
-    """The task of a conversation: its id, or the hash of one that no task id can be."""
+    """Returns the task of a conversation: its id, or the hash of an id that does not fit."""
     if not isinstance(conversation, str) or not conversation:
         return None
     return conversation if _TASK.fullmatch(conversation) else sha256(conversation)

@@ -1,4 +1,4 @@
-"""The last check: a function of an adapter runs with the approved arguments, whatever its framework made of them."""
+"""The last check of an adapter: its function runs only with the approved arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from ._json import JsonObject
 
 @dataclass
 class Run:
-    """One run of a function. approved: its arguments. error: what it raised, which some frameworks turn into text."""
+    """One run of a function.
+
+    approved: its arguments.
+    error: the error that it raised. Some frameworks turn it into text.
+    """
 
     approved: JsonObject
     error: BaseException | None = None
@@ -27,7 +31,7 @@ _running: ContextVar[Run] = ContextVar("countersign_running")
 
 @contextmanager
 def running(approved: JsonObject) -> Generator[Run, None, None]:
-    """While it is open, the function of `checked` may run with these arguments."""
+    """Lets a function of `checked` run with these arguments inside the block."""
     run = Run(approved)
     token = _running.set(run)
     try:
@@ -37,10 +41,12 @@ def running(approved: JsonObject) -> Generator[Run, None, None]:
 
 
 def checked(function: Callable[..., Any], context: type | tuple[type, ...]) -> Callable[..., Any]:
-    """The function, which compares its arguments with the approved ones before it runs. A plain one stays plain.
+    """Wraps a function so that it compares its arguments with the approved ones before it runs.
+
+    A synchronous function stays synchronous. The wrapper raises `ArgumentsChanged` for other
+    arguments, and `LookupError` outside of `running`.
 
     context: the classes of arguments that the framework adds and the model does not see.
-    The wrapper raises `ArgumentsChanged` for other arguments, and `LookupError` outside of `running`.
     """
     signature = inspect.signature(function)
 

@@ -1,4 +1,4 @@
-"""One call on its way: what is proposed, how far it got, and what the caller wants to hear of it."""
+"""One call: its proposal, its progress, and the options and hooks of the caller."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .handle import Handle
 
 CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
-# longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS)
+# longer than the gateway replays an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS)
 _KEPT_SECONDS = 15 * 60.0
-# an allow that waits for its run is not older than one that the gateway would repeat
+# a kept allow lives as long as the gateway would replay it
 _FRESH_SECONDS = 10 * 60.0
 
 
 @dataclass(frozen=True)
 class Held:
-    """What `on_held` hears: people have to decide."""
+    """The argument of `on_held`: a call that reviewers have to decide."""
 
     tool: str
     payload: JsonObject
@@ -37,7 +37,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Decided:
-    """What `on_decision` hears: `status` of the contract, before anything runs."""
+    """The argument of `on_decision`, which is called before the tool runs.
+
+    status: the decision, as the agent API spells it.
+    """
 
     tool: str
     status: str
@@ -46,10 +49,12 @@ class Decided:
 
 
 class Options(TypedDict, total=False):
-    """What a call may say beyond its tool and payload.
+    """The options of one call.
 
-    call_id: the runtime's id of the call. The same id, task, tool, payload and claims is the same call for 24 hours.
-    max_wait: seconds to wait for people. revise: answers reviewers who ask for changes with another payload.
+    call_id: the runtime's id of the call. For 24 hours, the same id, task, tool, payload and
+    claims mean the same call.
+    max_wait: seconds to wait for reviewers.
+    revise: called with a request for changes and the payload; returns a new payload, or None.
     """
 
     call_id: str
@@ -69,7 +74,10 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Proposal:
-    """One immutable action. comes_again: others may know its id, such as this program before it was started again."""
+    """One immutable action.
+
+    comes_again: an earlier proposal may have used its nonce, for example before a restart.
+    """
 
     task_id: str
     tool: str
@@ -88,7 +96,12 @@ class Proposal:
 
 
 def proposal_of(task_id: str, tool: str, payload: object, options: Options) -> Proposal:
-    """:raises TypeError: for an option that is none. :raises InvalidPayload: for what JSON cannot hold"""
+    """Returns the proposal of a call.
+
+    :raises TypeError: for an unknown option
+    :raises ValueError: for a max_wait that is negative or NaN
+    :raises InvalidPayload: for a value that JSON cannot hold
+    """
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
@@ -107,7 +120,7 @@ def proposal_of(task_id: str, tool: str, payload: object, options: Options) -> P
 
 
 def check_wait(seconds: float) -> None:
-    # so, and not the other way round: a wait that is no number is none
+    # `not >=` also refuses NaN
     if not seconds >= 0:
         raise ValueError("max_wait must be a number of seconds, 0 or more")
 
@@ -125,7 +138,10 @@ def proposal_from(handle: Handle, payload: JsonObject) -> Proposal:
 
 @dataclass(frozen=True)
 class Permit:
-    """The call may run now, once: its proof is redeemed. payload: what was approved."""
+    """The permission to run a call now, once. The proof of an approved call is redeemed.
+
+    payload: the payload that the gateway allowed.
+    """
 
     tool: str
     task_id: str
@@ -135,7 +151,7 @@ class Permit:
 
 @dataclass
 class Progress:
-    """How far a call got, for the moment in which its caller gives up."""
+    """The progress of a call, by which the client cleans up when the caller gives up."""
 
     proposal: Proposal
     phase: Literal["preparing", "proposing", "proposed", "redeeming", "permitted", "ended"] = "preparing"
@@ -144,10 +160,10 @@ class Progress:
 
 
 class Allows:
-    """Which allows of this process were used, or wait for their run.
+    """The allows that this process used, and those that it keeps for a later run.
 
-    An allow has no proof that is spent, and the gateway repeats it for some minutes under the same id.
-    A caller that names each of its calls alike would run many and have one counted.
+    An allow has no proof, and the gateway replays it for 10 minutes under the same action hash.
+    Without this record, a caller that reuses one id could run many calls and have one counted.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -166,7 +182,7 @@ class Allows:
             return uses
 
     def use(self, first: str, before: int) -> bool:
-        """Takes the allow after `before`; False when another thread took it in the meantime."""
+        """Counts a use after `before` uses. Returns False if another Python thread was faster."""
         with self._lock:
             if self._uses.get(first, (0, 0.0))[0] != before:
                 return False
@@ -174,7 +190,7 @@ class Allows:
             return True
 
     def keep(self, action: str) -> None:
-        """Allowed for a handle whose run comes later in this process."""
+        """Keeps the allow of a handle that this process resumes later."""
         with self._lock:
             self._fresh = {one: at for one, at in self._fresh.items() if self._is_fresh(at)}
             self._fresh[action] = self._now()
@@ -188,14 +204,14 @@ class Allows:
         return self._now() - at <= _FRESH_SECONDS
 
     def forget_fresh(self) -> None:
-        """In the child of a fork: the parent may use them."""
+        """Drops the kept allows in the child of a fork, because the parent may use them."""
         self._fresh = {}
         self._lock = threading.Lock()
 
 
 @dataclass
 class Core:
-    """What all calls of one gate share. No I/O."""
+    """The settings and state that the calls of one client share. No I/O."""
 
     base: str
     task_id: str
@@ -212,7 +228,7 @@ class Core:
         return None if thread_id is None else f"{self.console}/console/#/thread/{thread_id}"
 
     def with_place(self, error: NotExecuted, thread_id: str | None) -> NotExecuted:
-        """The same error, knowing which review it is about."""
+        """Returns the error with the id and the console page of its thread."""
         error.thread_id = error.thread_id or thread_id
         error.console_url = error.console_url or self.page_of(error.thread_id)
         return error

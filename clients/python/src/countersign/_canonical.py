@@ -1,4 +1,4 @@
-"""RFC 8785: one text for equal values, and the hash over the whole action that approvals are bound to."""
+"""Canonical JSON (RFC 8785), and the action hash that binds an approval to its action."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from ._json import Json, JsonObject
 
 
 def canonical(value: Json) -> str:
-    """Members sorted by UTF-16 code units; numbers and texts as ECMAScript prints them. For what `as_json` returns."""
+    """Returns the canonical text of a value from `as_json`.
+
+    Members are sorted by UTF-16 code units. Numbers and texts are printed as in ECMAScript.
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -25,7 +28,10 @@ def canonical(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    """ECMAScript, Number::toString. Both languages print the shortest digits that read as the same double."""
+    """Returns a double as ECMAScript's Number::toString prints it.
+
+    Python and ECMAScript both choose the shortest digits that read as the same double.
+    """
     if value == 0:
         return "0"
     sign = "-" if value < 0 else ""
@@ -41,7 +47,7 @@ def _number(value: float) -> str:
 
 
 def _digits(value: float) -> tuple[str, int]:
-    """The significant digits, and how many of them stand before the decimal point."""
+    """Returns the significant digits, and how many of them precede the decimal point."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     written = whole + fraction
@@ -55,9 +61,10 @@ def sha256(text: str) -> str:
 
 
 def action_hash(task_id: str, tool: str, payload: JsonObject, nonce: str, again: int = 0) -> str:
-    """SHA-256 over the whole immutable action, as the JavaScript SDK computes it.
+    """Returns the SHA-256 of the whole action in hexadecimal, equal to the JavaScript SDK's.
 
-    nonce tells two equal actions apart. again counts the earlier ones with this nonce that were allowed and used.
+    nonce: distinguishes two equal actions.
+    again: the number of earlier actions with this nonce that were allowed and used.
     """
     action: JsonObject = {"v": 1, "task_id": task_id, "tool_name": tool, "payload": payload, "nonce": nonce}
     if again:

@@ -1,4 +1,4 @@
-"""The check of arguments against the contract of a tool, before a round trip. The gateway checks everything again."""
+"""Checks a payload against the tool's contract before a request. The gateway checks it again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def _enum(value: Json, schema: JsonObject, path: Path) -> Iterator[Misfit]:
 
 
 def _bounds(value: Json, schema: JsonObject, path: Path) -> Iterator[Misfit]:
-    """Numbers by their value, texts by their characters, lists by their items. `pattern` is the gateway's."""
+    """Checks numbers by value, texts by characters and lists by items.
+
+    The gateway checks `pattern`.
+    """
     if isinstance(value, bool) or value is None or isinstance(value, dict):
         return
     size: float = value if isinstance(value, (int, float)) else len(value)

@@ -1,4 +1,4 @@
-"""The second half of a call: people decide, the proof is redeemed, and only then it may run."""
+"""The second half of a call: reviewers decide, and the client redeems the proof."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _NO_PROOF = (
 
 
 def permitted(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[Permit]:
-    """The permit for a call that was proposed. :raises NotExecuted: in every other case"""
+    """Returns the permit of a proposed call.
+
+    :raises NotExecuted: the call may not run
+    """
     if decision.get("status") in ("pending_review", "changes_requested"):
         decision = yield from _decided_by_people(core, progress, decision, options)
     yield from _tell_decision(core, progress, decision, options)
@@ -89,17 +92,20 @@ def _tell_decision(core: Core, progress: Progress, decision: JsonObject, options
 
 
 def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
-    """One poll. People go on deciding while the gateway is away for a moment, so its patience is that of the call."""
+    """Polls the decision once.
+
+    Retries until the call's deadline, because reviewers may still decide after an outage.
+    """
     left = until - core.clock.now()
     thread_id = cast("str", progress.thread_id)
-    # whoever may not wait at all asks once
+    # without time left, one poll without a wait
     seconds = math.ceil(max(0.0, min(_POLL_SECONDS, left)))
     asked = core.clock.now()
     patience = Patience(core.clock, tries=None, until=until)
     decision, _ = yield from attempt(reading(thread_id, seconds), patience)
     if decision.get("thread_id", thread_id) != thread_id:
         raise UnexpectedAnswer("the decision is about another thread")
-    # what people were asked about has a proof, or is not approved: an allow would run without one
+    # an approval carries a proof; an allow would let a held call run without one
     if decision.get("status") == "allow":
         raise UnexpectedAnswer("allowed, where people were to decide")
     if decision.get("status") == "pending_review":
@@ -108,7 +114,12 @@ def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
 
 
 def _paused(core: Core, decision: JsonObject, seconds: int, asked: float, until: float) -> Steps[None]:
-    """A gateway that does not hold a poll is asked when it likes, and never in a tight loop."""
+    """Pauses until the next poll, if the gateway did not hold this one.
+
+    The gateway recommends the pause. The client waits for at least `_LEAST_PAUSE` seconds.
+
+    :raises StillPending: the deadline has passed
+    """
     left = until - core.clock.now()
     if left <= 0:
         raise StillPending("no reviewer decided in the time that the agent may wait")
@@ -134,11 +145,11 @@ def _revised(core: Core, progress: Progress, decision: JsonObject, options: Opti
 
 
 def revision(core: Core, progress: Progress, payload: object) -> Steps[JsonObject]:
-    """Replaces the action under review in the same thread. The answer says what became of the thread."""
+    """Replaces the action in the same thread. Returns the receipt, with the thread's status."""
     old = progress.proposal
     new = type(old)(old.task_id, old.tool, as_object(payload, "the revised payload"), str(uuid.uuid4()), 0, old.claims)
     yield from checked(core, new, Patience(core.clock))
-    # policy asks for these again; the preview, the summary and the images were about the old payload
+    # policy reads these again; preview, summary and images describe the old payload
     kept: JsonObject = {
         name: old.claims[name] for name in ("workflow_name", "task_label", "risk_level") if name in old.claims
     }
@@ -173,7 +184,7 @@ def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[Non
     except NotExecuted as error:
         raise OutcomeUnknown(f"the redemption of the proof was not confirmed ({error.reason})") from error
     if not valid and reason == "used":
-        # only this call holds the token: a request of its own redeemed it, and the answer was lost
+        # only this call holds the proof, so its own request redeemed it and the answer was lost
         raise OutcomeUnknown("the proof is spent, and the answer that said so was lost")
     if not valid:
         progress.phase = "proposed"
@@ -181,7 +192,10 @@ def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[Non
 
 
 def redeem(progress: Progress, patience: Patience) -> Steps[tuple[bool, str]]:
-    """Only `valid: true` about this very task, thread and action counts, and without a reason why not."""
+    """Redeems the proof, and returns whether it is valid, and the reason if not.
+
+    Valid means `valid: true` without a `reason`, for the same task, thread and action.
+    """
     proposal = progress.proposal
     proof: JsonObject = {
         "task_id": proposal.task_id,

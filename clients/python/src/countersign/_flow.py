@@ -1,4 +1,4 @@
-"""Whole calls: what `guard`, `propose`, `resume` and the others are made of. No I/O."""
+"""Whole calls as steps, for `guard`, `propose`, `resume` and the rest of a client. No I/O."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .tracing import span
 
 T = TypeVar("T")
 
-# of requests on behalf of a caller who has given up
+# for reports, and for requests after the caller gave up
 _LAST_SECONDS = 10.0
-# names that one request may hold
+# tool names in one request
 _NAMES_AT_ONCE = 256
 
 
 def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
-    """Proposes, waits, redeems, runs once, and reports."""
+    """Proposes the call, waits, redeems the proof, runs the tool once and reports."""
     progress = Progress(proposal)
     permit = yield from _governed(core, progress, _decided(core, progress, options))
     return (yield from executed(core, permit, run))
 
 
 def permit_steps(core: Core, proposal: Proposal, options: Options) -> Steps[Permit]:
-    """The same for a runtime that executes elsewhere."""
+    """Proposes the call, waits, redeems the proof and returns the permit."""
     progress = Progress(proposal)
     return (yield from _governed(core, progress, _decided(core, progress, options)))
 
@@ -46,7 +46,10 @@ def _decided(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
 
 
 def propose_steps(core: Core, proposal: Proposal, options: Options, keep_payload: bool) -> Steps[Handle]:
-    """:raises NotExecuted: for what policy rejects at once"""
+    """Proposes the call and returns its handle.
+
+    :raises NotExecuted: policy rejects the call
+    """
     progress = Progress(proposal)
     return (yield from _governed(core, progress, _proposal_only(core, progress, options, keep_payload)))
 
@@ -68,7 +71,10 @@ def _proposal_only(core: Core, progress: Progress, options: Options, keep_payloa
 
 
 def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
-    """The contracts of these tools, or of all tools. Follows `more` of each answer until all have arrived."""
+    """Returns the contracts of these tools; without names, of all tools.
+
+    Requests the names in `more` of each answer until all contracts have arrived.
+    """
     patience = Patience(core.clock)
     contracts: list[JsonObject] = []
     page, left = list(names[:_NAMES_AT_ONCE]), list(names[_NAMES_AT_ONCE:])
@@ -77,7 +83,7 @@ def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
         tools, unknown, more = (_listed(members, name) for name in ("tools", "unknown", "more"))
         contracts += [one for one in tools if isinstance(one, dict)]
         left = [*(name for name in more if isinstance(name, str)), *left]
-        # a gateway that answers nothing would be asked for ever
+        # an empty answer ends the loop, or it might never end
         if not left or not (tools or unknown):
             return contracts
         page, left = left[:_NAMES_AT_ONCE], left[_NAMES_AT_ONCE:]
@@ -115,13 +121,13 @@ def resumed(
 
 
 def permit_from(core: Core, handle: Handle, payload: object, options: Options) -> Steps[Permit]:
-    """The permit of a call that was proposed, here or in another process."""
+    """Returns the permit of a call that this or another process proposed."""
     progress = Progress(proposal_from(handle, payload_of(handle, payload)))
     if handle["status"] == "allow":
         if core.allows.take(handle["action_hash"]):
             progress.phase = "permitted"
             return Permit(handle["tool_name"], handle["task_id"], progress.proposal.payload, None)
-        # another process proposed it, or may have used it: the call is judged again
+        # another process may have proposed the call or used its allow: policy evaluates it again
         progress.proposal = progress.proposal.another(0)
         return (yield from _governed(core, progress, _decided(core, progress, options)))
     progress.thread_id = handle.get("thread_id")
@@ -132,7 +138,10 @@ def permit_from(core: Core, handle: Handle, payload: object, options: Options) -
 
 
 def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> Steps[Handle]:
-    """The handle of another payload in the same review."""
+    """Replaces the payload in the same thread, and returns the new handle.
+
+    :raises ValueError: the call was allowed at once
+    """
     if handle["status"] == "allow":
         raise ValueError("this call was allowed at once: no review to revise")
     progress = Progress(proposal_from(handle, payload_of(handle, old)), "ended", handle.get("thread_id"))
@@ -143,7 +152,7 @@ def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> 
 
 
 def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience) -> Steps[bool]:
-    """False when the call was redeemed before."""
+    """Withdraws the thread. Returns False if its proof was redeemed before."""
     try:
         yield from attempt(withdrawal(thread_id, reason), patience)
     except NotExecuted as error:
@@ -153,12 +162,12 @@ def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience
     return True
 
 
-# 409: nothing is left to withdraw
+# problems (409) of a withdrawal after the redemption
 _REDEEMED = ("already_redeemed", "not_pending", "redeemed")
 
 
 def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[object]:
-    """Runs the call, once, and reports what became of it. What the tool raises passes through."""
+    """Runs the call once, reports its outcome, and re-raises errors of the tool."""
     try:
         with span("countersign.run", permit, permit.thread_id, current=True):
             result: object = yield Invoke(run, (permit.payload,))
@@ -166,7 +175,7 @@ def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[
         if not isinstance(error, GeneratorExit):
             yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")
         if isinstance(error, NotExecuted):
-            # of a guarded call within this one, which ran
+            # the error of a nested guarded call; this call ran
             raise RuntimeError(f"{permit.tool} ran, and failed: {error}") from error
         raise
     yield from reported(core, permit, "completed", f"{permit.tool} completed")
@@ -174,7 +183,7 @@ def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[
 
 
 def reported(core: Core, permit: Permit, outcome: str, summary: str, ran: bool = True) -> Steps[None]:
-    """Evidence, not permission: when it fails, the result stands."""
+    """Reports an outcome as evidence. A failed report leaves the result unchanged."""
     payload: JsonObject = {"tool_name": permit.tool, "executed": ran}
     if permit.thread_id is not None:
         payload["thread_id"] = permit.thread_id
@@ -191,7 +200,7 @@ def _last(clock: Clock) -> Patience:
 
 
 def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
-    """What goes wrong names its review; a caller who gives up sees nothing run, and the call is taken back."""
+    """Runs the steps, adds the thread to their errors, and ends the call if the caller gives up."""
     try:
         return (yield from steps)
     except NotExecuted as error:
@@ -210,9 +219,9 @@ def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
 
 
 def given_up(core: Core, progress: Progress) -> Steps[None]:
-    """The caller gave up before the call ran.
+    """Ends a call whose caller gave up before it ran.
 
-    First learn how far the call got; then withdraw it, or report that it did not run.
+    Finds out how far the call got. Then withdraws it, or reports that it did not run.
     """
     patience = _last(core.clock)
     if progress.phase == "proposing":
@@ -221,7 +230,7 @@ def given_up(core: Core, progress: Progress) -> Steps[None]:
             progress.phase = "permitted"
     if progress.phase == "redeeming":
         answer = yield from quietly(redeem(progress, patience))
-        # only this call holds the token: one that reads `used` was redeemed by the request that was cut off
+        # only this call holds the proof: `used` means that the interrupted request redeemed it
         progress.phase = "permitted" if answer is None or answer[0] or answer[1] == "used" else "proposed"
     if progress.phase == "proposed" and progress.thread_id is not None:
         taken_back = yield from quietly(withdrawn(core, progress.thread_id, "the caller gave up", patience))
@@ -239,7 +248,10 @@ def _report_unused(core: Core, progress: Progress) -> Steps[None]:
 
 
 def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bool]:
-    """A call that was allowed at once has no review: there only its allow is forgotten."""
+    """Withdraws the call of a handle.
+
+    A call that was allowed at once has no thread: the client drops its kept allow.
+    """
     thread_id = handle.get("thread_id")
     if thread_id is None:
         return core.allows.take(handle["action_hash"])

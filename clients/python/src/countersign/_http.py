@@ -1,4 +1,4 @@
-"""How requests reach the gateway: httpx, with an end in time for each of them, also when an answer drips."""
+"""Requests to the gateway over httpx, each with a deadline, even if the answer arrives slowly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FAILURES = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 
 def _headers(key: str, request: Request) -> dict[str, str]:
     typed = {} if request.body is None else {"content-type": "application/json"}
-    # no packed answers: a small one stays small
+    # no compression, so that a small answer cannot expand
     common = {"authorization": f"Bearer {key}", "accept": "application/json", "accept-encoding": "identity"}
     return {**trace_headers(), **common, **typed, **request.headers}
 
@@ -32,7 +32,10 @@ def _answer(response: httpx.Response, parts: list[bytes]) -> Answer:
 
 
 class SyncHttp:
-    """The connections of a `Countersign`. Shared by threads; a child of a fork makes its own."""
+    """The connections of a `Countersign`.
+
+    Python threads share them. The child of a fork opens its own.
+    """
 
     def __init__(self, base: str, key: str, timeout: float, client: httpx.Client | None, verify: Any = True) -> None:
         self._base, self._key, self._timeout = base, key, timeout
@@ -68,7 +71,11 @@ class SyncHttp:
             return _answer(response, parts)
 
     def after_fork(self) -> None:
-        """A connection that parent and child share would mix up their answers. The old one is left to the parent."""
+        """Opens new connections in the child of a fork.
+
+        On shared connections, answers to the parent could reach the child. The parent keeps the
+        old ones.
+        """
         if self._owned:
             self._client = httpx.Client(transport=_Transport(self._verify), trust_env=False)
 
@@ -84,7 +91,7 @@ class AsyncHttp:
         self, base: str, key: str, timeout: float, client: httpx.AsyncClient | None, verify: Any = True
     ) -> None:
         self._base, self._key, self._timeout = base, key, timeout
-        # each call that waits holds one
+        # each waiting call holds a connection
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self._client = client or httpx.AsyncClient(verify=verify, limits=limits, trust_env=False)
         self._owned = client is None
@@ -126,7 +133,11 @@ _limits = threading.local()
 
 @contextmanager
 def _deadline(seconds: float) -> Generator[float]:
-    """The end of one request in this thread. A timeout of a socket is for each read: what drips would never end."""
+    """Sets the deadline of one request in this Python thread.
+
+    Yields it in seconds of `time.monotonic`. A socket's timeout applies to each read, so it would
+    not end an answer that arrives slowly.
+    """
     _limits.until = time.monotonic() + seconds
     try:
         yield _limits.until
@@ -184,7 +195,7 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Transport(httpx.BaseTransport):
-    """httpx's own transport takes no network backend."""
+    """A transport with deadlines; httpx's own transport takes no network backend."""
 
     def __init__(self, verify: Any) -> None:
         context = httpx.create_ssl_context(verify=verify, trust_env=False)

@@ -1,4 +1,4 @@
-"""Python values as JSON: converted by the table in docs/python/values.md, or refused with the path of the value."""
+"""Converts Python values to JSON by the table in docs/python/values.md."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from .errors import InvalidPayload
 Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 JsonObject: TypeAlias = "dict[str, Json]"
 
-# a double holds every integer up to here
+# a double represents every integer up to this one
 LARGEST_INTEGER = 2**53 - 1
-# the gateway takes 64 levels (docs/limits.md, JSON_DEPTH)
+# the gateway accepts 64 levels (docs/limits.md, JSON_DEPTH)
 _DEEPEST = 100
 _MOST_VALUES = 200_000
 
 
 def as_json(value: object) -> Json:
-    """A copy of the value that JSON can hold without loss.
+    """Returns a copy of the value that JSON holds without loss.
 
-    :raises InvalidPayload: with the path (RFC 6901) of the first value that has no documented conversion.
+    :raises InvalidPayload: with the path (RFC 6901) of the first value without a conversion
     """
     return _Conversion().convert(value, ())
 
 
 def as_object(value: object, what: str = "the payload") -> JsonObject:
-    """The same for a value that must be a JSON object."""
+    """Converts a value that must be a JSON object.
+
+    :raises InvalidPayload: the value has no conversion, or is not an object
+    """
     converted = as_json(value)
     if not isinstance(converted, dict):
         raise InvalidPayload(f"{what} must be an object, not {type(value).__name__}")
@@ -43,7 +46,10 @@ Path: TypeAlias = "tuple[str | int, ...]"
 
 
 class _Conversion:
-    """One walk through a value. It counts, because one object in many places would never end."""
+    """One walk through a value.
+
+    It counts values, because an object that appears in many places can expand without bound.
+    """
 
     def __init__(self) -> None:
         self._values = 0
@@ -104,12 +110,12 @@ def _text(value: str, path: Path) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise _refused(path, "a text with a lone surrogate") from error
-    # a plain copy: a subclass may print itself otherwise
+    # a plain copy, because a subclass may print itself differently
     return str.__str__(value)
 
 
 def _fields_of(value: object) -> Mapping[str, object] | None:
-    """The members of a dataclass or of a pydantic model, under their names in Python."""
+    """Returns the members of a dataclass or pydantic model by their Python names, or None."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if hasattr(type(value), "__pydantic_validator__"):
@@ -141,5 +147,5 @@ def _refused(path: Path, what: str) -> InvalidPayload:
 
 
 def pointer(path: Path) -> str:
-    """RFC 6901."""
+    """Returns the JSON Pointer (RFC 6901) of a path."""
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path)

@@ -1,4 +1,4 @@
-"""The first half of a call: its contract, its proposal, and the answer to it."""
+"""The first half of a call: its contract, its proposal and the decision on it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from ._steps import Patience, Steps, attempt
 from ._wire import resolution, submission
 from .errors import GatewayUnavailable, InvalidPayload, UnexpectedAnswer, UnknownTool
 
-# more allows of one id that others may have used is no gateway that tells old answers from new ones
+# a gateway that replays more allows of one id does not separate old answers from new ones
 _MOST_REPLAYED = 1_000
 
 
 def checked(core: Core, proposal: Proposal, patience: Patience) -> Steps[None]:
-    """The payload fits the contract. One that was resolved before may be out of date: it refuses nothing by itself.
+    """Checks the payload against the tool's contract.
 
-    :raises InvalidPayload, UnknownTool:
+    A cached contract may be out of date, so the client resolves it again before it refuses.
+
+    :raises InvalidPayload: the payload does not fit the contract
+    :raises UnknownTool: the gateway does not let this agent use the tool
     """
     known = core.contracts.get(proposal.tool)
     if known is not None and not any(misfits(proposal.payload, known)):
@@ -43,10 +46,11 @@ def _contract(core: Core, tool: str, patience: Patience) -> Steps[JsonObject]:
 
 
 def proposed(core: Core, progress: Progress, patience: Patience) -> Steps[JsonObject]:
-    """The decision about the proposal, which becomes the one of `progress`.
+    """Proposes the call, and returns the decision. `progress` gets the proposal that it is about.
 
-    An allow is for one run. Whoever comes again under the same id is judged again, by the limits of then.
-    Whether a first answer was lost, or used by another process, is unknown: it rather counts twice than runs twice.
+    An allow is for one run. Under the same id, policy evaluates the next run again, with current
+    limits. The client cannot know whether a first answer was lost or used by another process.
+    It would rather count a call twice than run it twice.
     """
     first = progress.proposal
     for _ in range(_MOST_REPLAYED + 1):
@@ -75,6 +79,9 @@ def submitted(progress: Progress, patience: Patience) -> Steps[tuple[JsonObject,
 
 
 def check_echo(proposal: Proposal, decision: JsonObject) -> None:
-    """The gateway must be talking about this action and no other."""
+    """Checks that the decision is about this action.
+
+    :raises UnexpectedAnswer: the task or the action hash differs
+    """
     if decision.get("action_hash") != proposal.action_hash or decision.get("task_id") != proposal.task_id:
         raise UnexpectedAnswer("the decision is about another action")

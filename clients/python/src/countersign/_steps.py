@@ -1,7 +1,7 @@
-"""The steps of one call, without I/O: each step yields what is to be done, and gets the result sent back.
+"""The steps of one call, without I/O. Each step yields an effect, and receives its result.
 
-`Countersign` and `AsyncCountersign` drive the same steps. They throw every error in at its step, a cancellation too:
-that is why the laws of cancellation hold for both.
+`Countersign` and `AsyncCountersign` drive the same steps. They throw every error into its step,
+also a cancellation, so that both clients follow the same rules of cancellation.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ T = TypeVar("T")
 
 TRIES = 4
 _FIRST_PAUSE = 0.1
-# of our own: a gateway that is back is soon asked again
+# the longest pause that the client chooses, in seconds
 _LONGEST_OWN_PAUSE = 5.0
-# of a gateway that asks for more
+# the longest pause that the gateway can ask for, before jitter
 _LONGEST_PAUSE = 30.0
-# of one that asks for less: no gateway is asked in a tight loop
+# shorter pauses that the gateway asks for grow up to this one, against a tight loop
 _LEAST_PAUSE = 1.0
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Send a request. The result is an `Answer`; `Unreachable` is thrown in when there is none.
+    """Sends a request. The result is an `Answer`; without one, the step raises `Unreachable`.
 
-    shielded: a cancellation waits until the answer is there.
+    shielded: a cancellation waits for the answer.
     """
 
     request: Request
@@ -48,7 +48,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Invoke:
-    """Call a function of the caller, and await what it returns where that is possible. The result is its result."""
+    """Calls a function of the caller. The result is its result, which `AsyncCountersign` awaits."""
 
     function: Callable[..., object]
     arguments: tuple[object, ...]
@@ -64,7 +64,11 @@ def _system_jitter() -> float:
 
 @dataclass(frozen=True)
 class Clock:
-    """now: seconds of a clock that is never set. jitter: the part of a pause that is really made."""
+    """A clock.
+
+    now: seconds of a monotonic clock.
+    jitter: a random factor for pauses, from 0.5 to 1.
+    """
 
     now: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = _system_jitter
@@ -72,7 +76,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class Patience:
-    """How often, and until when (of `Clock.now`), a request is repeated. Every request is safe to repeat."""
+    """The limits of retries. Every request is safe to retry.
+
+    tries: attempts at most; None for no limit.
+    until: the deadline, in seconds of `Clock.now`.
+    shielded: a cancellation waits for the current request or pause.
+    """
 
     clock: Clock = field(default_factory=Clock)
     tries: int | None = TRIES
@@ -87,9 +96,11 @@ class Patience:
 
 
 def attempt(request: Request, patience: Patience) -> Steps[tuple[JsonObject, Answer]]:
-    """The members of the answer. Repeats where no answer came, or one that says that another may come.
+    """Sends a request, and returns the members of its answer, and the answer.
 
-    :raises NotExecuted: for a refusal, or when no answer came within the patience
+    Retries without an answer, or if the answer allows a retry.
+
+    :raises NotExecuted: the gateway refused, or did not answer within the patience
     """
     for made in itertools.count(1):
         asked: float | None = None
@@ -110,12 +121,12 @@ def _pause(made: int, asked: float | None, clock: Clock) -> float:
     own = min(_FIRST_PAUSE * 2.0 ** min(made, 10), _LONGEST_OWN_PAUSE)
     if asked is None:
         return own * clock.jitter()
-    # never earlier than asked, and not all callers at once
+    # at least the pause that the gateway asks for; jitter spreads the callers
     return min(max(asked, min(own, _LEAST_PAUSE)), _LONGEST_PAUSE) * (2.0 - clock.jitter())
 
 
 def quietly(steps: Steps[T]) -> Steps[T | None]:
-    """For what is reported and not asked for: when it fails, what happened stands."""
+    """Runs steps whose failure changes nothing, such as a report. Returns None on `NotExecuted`."""
     try:
         return (yield from steps)
     except NotExecuted:

@@ -1,4 +1,4 @@
-"""The arguments of a function by name: the payload of the call, and back."""
+"""Converts the arguments of a function to a payload, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class Signature:
-    """:raises TypeError: for a function with arguments that have no name, which no payload could hold"""
+    """The signature of a guarded function.
+
+    :raises TypeError: a positional-only or `*args` parameter has no name in a payload
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -23,7 +26,7 @@ class Signature:
             raise TypeError(f"{function.__qualname__}: the argument `{parameter.name}` has no name in a payload")
 
     def payload(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """Defaults included: reviewers see all that the function gets."""
+        """Returns the arguments by name, defaults included: all that the function receives."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         payload: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Requests to the agent API and how their answers are read. No I/O."""
+"""Requests to the agent API, and readers of their answers. No I/O."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from ._canonical import canonical
 from ._json import Json, JsonObject
 from .errors import GatewayRefused, GatewayUnavailable, InvalidPayload, NotExecuted, UnexpectedAnswer
 
-# far more than the contracts of all tools
+# bytes; the contracts of all tools need far less
 LARGEST_ANSWER = 32 * 1024 * 1024
 LONGEST_WAIT_SECONDS = 55
-# 502 and 504 are what a proxy answers while an instance comes or goes
+# a proxy answers 502 and 504 while an instance starts or stops
 _RETRIED = (429, 502, 503, 504)
-# what the call itself has to change: it fits no contract, holds what the gateway's JSON does not, or is too large
+# problems of the call itself: it does not fit its contract or the gateway's JSON, or is too large
 _OF_THE_CALL = ("invalid_policy_input", "invalid_json", "body_too_large")
-# keys and tokens, which a proxy that explains a refusal may repeat: messages go to logs, and to models
+# keys and proofs, which a proxy may repeat in a refusal; messages reach logs and models
 _SECRET = re.compile(r"\bcs[krt]_[\w-]{40,}")
 
 
 @dataclass(frozen=True)
 class Request:
-    """wait: how long the gateway may hold it, in seconds. expected: the one status that is an answer."""
+    """A request to the agent API.
+
+    wait: seconds that the gateway may hold the request.
+    expected: the status of a success.
+    """
 
     method: str
     path: str
@@ -41,7 +45,11 @@ class Request:
 
 
 class Answer(NamedTuple):
-    """headers: names in lower case. text: at most LARGEST_ANSWER bytes."""
+    """An answer of the gateway.
+
+    headers: names in lower case.
+    text: at most LARGEST_ANSWER bytes.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -49,7 +57,7 @@ class Answer(NamedTuple):
 
     @property
     def replayed(self) -> bool:
-        """The gateway gave this answer before."""
+        """Whether the gateway gave this answer before."""
         return "idempotent-replayed" in self.headers
 
     @property
@@ -63,11 +71,14 @@ class Answer(NamedTuple):
 
 
 class Unreachable(Exception):
-    """No whole answer came in time. The gateway may have acted all the same."""
+    """No complete answer arrived in time. The gateway may still have acted."""
 
 
 def base_of(url: str) -> str:
-    """:raises ValueError: for what is no address of a gateway. Credentials would be in every message about it."""
+    """Returns the address of a gateway without a final slash.
+
+    :raises ValueError: for another kind of URL, or for credentials, which messages would repeat
+    """
     parts = urlsplit(url.strip())
     strange = parts.username or parts.password or parts.query or parts.fragment
     if parts.scheme not in ("http", "https") or not parts.hostname or strange or parts.port == 0:
@@ -76,7 +87,10 @@ def base_of(url: str) -> str:
 
 
 def key_of(key: str) -> str:
-    """:raises ValueError: for what fits in no header"""
+    """Returns the key without surrounding spaces.
+
+    :raises ValueError: for characters that do not fit in a header
+    """
     trimmed = key.strip()
     if not re.fullmatch("[!-~]+", trimmed):
         raise ValueError("key must be the key of an agent (csk_...), in visible ASCII characters")
@@ -115,9 +129,9 @@ def _task(task_id: str) -> str:
 
 
 def members_of(answer: Answer, expected: int) -> JsonObject:
-    """The members of an answer with the expected status.
+    """Returns the members of an answer with the expected status.
 
-    :raises NotExecuted: for a refusal, and for what is no answer of the agent API
+    :raises NotExecuted: for a refusal, or for an answer that is not from the agent API
     """
     members = _object(answer.text)
     if answer.status != expected:
@@ -128,7 +142,7 @@ def members_of(answer: Answer, expected: int) -> JsonObject:
 
 
 def refuse(status: int, problem: JsonObject | None) -> NoReturn:
-    """Raises what a problem (RFC 9457) says. Its members are taken for what they should be, and for nothing else."""
+    """Raises the error of a problem (RFC 9457). Checks the type of each member that it reads."""
     facts = problem or {}
     code, detail = facts.get("code"), facts.get("detail", "")
     if not isinstance(code, str) or not isinstance(detail, str):

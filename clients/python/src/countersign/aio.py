@@ -1,4 +1,4 @@
-"""`AsyncCountersign`: the same for asyncio. A call that waits holds no thread."""
+"""`AsyncCountersign`: the client for asyncio. A waiting call holds no Python thread."""
 
 from __future__ import annotations
 
@@ -30,10 +30,15 @@ T = TypeVar("T")
 
 
 class AsyncCountersign:
-    """A gateway, for one piece of work in one event loop. Arguments as of `Countersign`; hooks may be coroutines.
+    """A client of the gateway, for one task in one event loop.
 
-    Cancellation, by asyncio or by a scope of anyio: before the redemption nothing runs and the call is withdrawn.
-    During it the client first learns how it ended. After it the tool runs, or the gateway hears that it did not.
+    Takes the arguments of `Countersign`. Hooks may be coroutines.
+
+    Asyncio or an anyio scope may cancel a call:
+
+    - before the redemption, the client withdraws the call and the tool does not run;
+    - during the redemption, the client first waits for its result;
+    - after the redemption, the tool runs, or the client reports that it did not.
     """
 
     def __init__(
@@ -67,19 +72,25 @@ class AsyncCountersign:
         run: Callable[[Any], Awaitable[T] | T],
         **options: Unpack[Options],
     ) -> T:
-        """Calls `run(approved)` once, and awaits what it returns; or raises `NotExecuted`."""
+        """Calls `run(approved)` once and awaits its result, or raises `NotExecuted`."""
         proposal = proposal_of(self.task_id, tool, payload, options)
         return cast("T", await self._drive(_flow.guarded(self._core, proposal, run, options)))
 
     async def permit(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> Permit:
-        """`guard` for a runtime that executes elsewhere: the call may run now, once. `report` ends it."""
+        """Returns a permit to run the call once, for a runtime that executes elsewhere.
+
+        End the permit with `report`.
+        """
         proposal = proposal_of(self.task_id, tool, payload, options)
         return await self._drive(_flow.permit_steps(self._core, proposal, options))
 
     async def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
     ) -> Handle:
-        """Proposes the call and returns at once. The handle is plain JSON: keep it, and `resume` with it."""
+        """Proposes the call and returns its handle at once.
+
+        The handle is plain JSON. Save it, and continue the call with `resume`.
+        """
         proposal = proposal_of(self.task_id, tool, payload, options)
         return await self._drive(_flow.propose_steps(self._core, proposal, options, keep_payload))
 
@@ -91,14 +102,17 @@ class AsyncCountersign:
         payload: Mapping[str, object] | None = None,
         **options: Unpack[Options],
     ) -> T:
-        """Waits for the decision about a proposed call, redeems its proof, and runs it once. max_wait=0 asks once."""
+        """Waits for the decision on a proposed call, redeems its proof and runs the call once.
+
+        max_wait: seconds; 0 polls once.
+        """
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", await self._drive(steps))
 
     async def permit_handle(
         self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
     ) -> Permit:
-        """`resume` for a runtime that executes elsewhere."""
+        """Resumes a call for a runtime that executes elsewhere, and returns its permit."""
         return await self._drive(_flow.permit_from(self._core, checked_handle(handle), payload, options))
 
     async def revise(
@@ -108,26 +122,31 @@ class AsyncCountersign:
         return await self._drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload))
 
     async def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:
-        """Takes a proposed call back. False when its proof was redeemed before."""
+        """Withdraws a proposed call. Returns False if its proof was redeemed before."""
         return await self._drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason))
 
     async def report(self, permit: Permit, error: BaseException | None = None) -> None:
-        """Reports what became of a permit's call: evidence that is bound to the review.
+        """Reports the outcome of a permit's call, as evidence of its thread.
 
-        error: what the tool raised. A `NotExecuted` reports that the tool did not run.
+        error: the error of the tool. A `NotExecuted` reports that the tool did not run.
         """
         await self._drive(_flow.reported_permit(self._core, permit, error))
 
     async def resolve(self, *tools: str) -> list[JsonObject]:
-        """The contracts of these tools, of all that this agent may use where none is named. Unknown tools have none."""
+        """Returns the contracts of these tools, or of all tools that the agent may use.
+
+        The result omits unknown tools.
+        """
         return await self._drive(_flow.resolved_tools(self._core, tools))
 
     def tool(
         self, name: str, **options: Unpack[Options]
     ) -> Callable[[Callable[P, Any]], Callable[P, Coroutine[Any, Any, Any]]]:
-        """A decorator: each call of the function is guarded. Its arguments by name are the payload.
+        """Decorates a function so that each of its calls is guarded.
 
-        A function that is not asynchronous runs in a thread.
+        The payload holds the arguments by name. A synchronous function runs in a Python thread.
+
+        :raises TypeError: for a parameter without a name in a payload
         """
 
         def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
@@ -143,9 +162,9 @@ class AsyncCountersign:
         return decorate
 
     async def aclose(self) -> None:
-        """Closes the connections, once calls that still wait are cancelled and withdrawn.
+        """Cancels and withdraws the waiting calls, then closes the connections.
 
-        Some frameworks do not wait for the calls of a run that was cancelled.
+        Some frameworks do not wait for the calls of a cancelled run.
         """
         for ended, task in list(self._waiting.items()):
             if task is not None and task is not asyncio.current_task():
@@ -162,7 +181,7 @@ class AsyncCountersign:
         await self.aclose()
 
     async def _drive(self, steps: Steps[T]) -> T:
-        """Runs the steps to their end. Whatever is raised meanwhile, a cancellation too, is theirs to handle first."""
+        """Runs the steps to their end, and throws each error into them, also cancellations."""
         advance: Callable[[], Effect] = functools.partial(steps.send, None)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
@@ -202,7 +221,7 @@ class AsyncCountersign:
 
 
 def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """Runs it in a thread, and waits for its end even when the caller is cancelled: it is never left running alone."""
+    """Runs the function in a Python thread, and waits for its end even after a cancellation."""
 
     async def run(*args: Any) -> Any:
         return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=False)
@@ -211,10 +230,10 @@ def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 async def _shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Awaits the work to its end. A cancellation that comes meanwhile is raised after it, in place of its result."""
+    """Awaits the work to its end, then raises a cancellation in place of the result."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
-    # a scope of anyio repeats its cancellation until the task leaves it; asyncio cancels once
+    # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once
     with anyio.CancelScope(shield=True):
         while not task.done():
             try:

@@ -1,4 +1,4 @@
-"""`Countersign`: what a synchronous agent wraps around its tools."""
+"""`Countersign`: the client of a synchronous agent."""
 
 from __future__ import annotations
 
@@ -51,14 +51,20 @@ def agent_key(key: str | None) -> str:
 
 
 class Countersign:
-    """A gateway, for one piece of work. Threads may share it; after a fork the child connects anew.
+    """A client of the gateway, for one task.
 
-    url, key: of the gateway and of this agent; COUNTERSIGN_URL and COUNTERSIGN_AGENT_KEY unless given.
-    task_id: groups the calls; a random one unless given. max_wait: seconds to wait for people.
-    timeout: seconds for one request, beyond a wait that it asked for.
-    unsigned_approvals: only for an agent with `signed_approvals: false` in the directory.
-    console_url: the address of the console, where it is not that of the gateway.
-    on_held, on_decision: hear of every call that people have to decide, and of every decision.
+    Python threads may share it. After a fork, the child process opens its own connections.
+
+    url, key: the gateway's address and the agent's key. Defaults: COUNTERSIGN_URL and
+    COUNTERSIGN_AGENT_KEY.
+    task_id: the task of the calls; random by default.
+    max_wait: seconds to wait for reviewers.
+    timeout: seconds for one request, in addition to the wait that it asks for.
+    unsigned_approvals: only for an agent with `signed_approvals: false` in directory.yaml.
+    console_url: the console's address, if it differs from the gateway's.
+    on_held, on_decision: called for each held call, and for each decision.
+
+    :raises ValueError: for an invalid url, key or max_wait
     """
 
     def __init__(
@@ -87,25 +93,36 @@ class Countersign:
         return self._core.task_id
 
     def guard(self, tool: str, payload: Mapping[str, object], run: Callable[[Any], T], **options: Unpack[Options]) -> T:
-        """Runs `run(approved)` once, or raises `NotExecuted`. `approved` is a copy of the payload as it was proposed.
+        """Runs `run(approved)` once, or raises `NotExecuted`.
 
-        :raises NotExecuted: nothing ran. What `run` raises passes through; the gateway hears that it failed.
+        `approved` is a copy of the payload that the gateway allowed. The client reports errors of
+        `run` to the gateway and re-raises them.
+
+        :raises NotExecuted: the tool did not run
+        :raises RuntimeError: `run` raised a `NotExecuted` of another guarded call
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
         return cast("T", drive(_flow.guarded(self._core, proposal, run, options), self._perform))
 
     def permit(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> Permit:
-        """`guard` for a runtime that executes elsewhere: the call may run now, once. `report` ends it."""
+        """Returns a permit to run the call once, for a runtime that executes elsewhere.
+
+        End the permit with `report`.
+        """
         proposal = proposal_of(self.task_id, tool, payload, options)
         return drive(_flow.permit_steps(self._core, proposal, options), self._perform)
 
     def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
     ) -> Handle:
-        """Proposes the call and returns at once. The handle is plain JSON: keep it, and `resume` with it.
+        """Proposes the call and returns its handle at once.
 
-        keep_payload: False leaves the payload out of the handle: pass it to `resume`. So is one that would make the
-        handle larger than 1 kB.
+        The handle is plain JSON. Save it, and continue the call with `resume`.
+
+        keep_payload: False leaves the payload out of the handle. So does a payload that would
+        make the handle larger than 1 kB. Pass the payload to `resume` in both cases.
+
+        :raises NotExecuted: policy rejects the call
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
         return drive(_flow.propose_steps(self._core, proposal, options, keep_payload), self._perform)
@@ -118,9 +135,10 @@ class Countersign:
         payload: Mapping[str, object] | None = None,
         **options: Unpack[Options],
     ) -> T:
-        """Waits for the decision about a proposed call, redeems its proof, and runs it once.
+        """Waits for the decision on a proposed call, redeems its proof and runs the call once.
 
-        max_wait=0 asks once. payload: what was proposed, where the handle does not hold it.
+        max_wait: seconds; 0 polls once.
+        payload: the proposed payload, if the handle does not hold it.
         """
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", drive(steps, self._perform))
@@ -128,32 +146,43 @@ class Countersign:
     def permit_handle(
         self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
     ) -> Permit:
-        """`resume` for a runtime that executes elsewhere."""
+        """Resumes a call for a runtime that executes elsewhere, and returns its permit."""
         return drive(_flow.permit_from(self._core, checked_handle(handle), payload, options), self._perform)
 
     def revise(
         self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None
     ) -> Handle:
-        """Answers reviewers who ask for changes with another payload, in the same review."""
+        """Replaces the payload in the same thread, after reviewers ask for changes.
+
+        old: the payload that was proposed, if the handle does not hold it.
+        """
         return drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload), self._perform)
 
     def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:
-        """Takes a proposed call back. False when its proof was redeemed before."""
+        """Withdraws a proposed call. Returns False if its proof was redeemed before."""
         return drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason), self._perform)
 
     def report(self, permit: Permit, error: BaseException | None = None) -> None:
-        """Reports what became of a permit's call: evidence that is bound to the review.
+        """Reports the outcome of a permit's call, as evidence of its thread.
 
-        error: what the tool raised. A `NotExecuted` reports that the tool did not run.
+        error: the error of the tool. A `NotExecuted` reports that the tool did not run.
         """
         drive(_flow.reported_permit(self._core, permit, error), self._perform)
 
     def resolve(self, *tools: str) -> list[JsonObject]:
-        """The contracts of these tools, of all that this agent may use where none is named. Unknown tools have none."""
+        """Returns the contracts of these tools, or of all tools that the agent may use.
+
+        The result omits unknown tools.
+        """
         return drive(_flow.resolved_tools(self._core, tools), self._perform)
 
     def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-        """A decorator: each call of the function is guarded. Its arguments by name are the payload."""
+        """Decorates a function so that each of its calls is guarded.
+
+        The payload holds the arguments by name.
+
+        :raises TypeError: for an async function, or a parameter without a name in a payload
+        """
 
         def decorate(function: Callable[P, T]) -> Callable[P, T]:
             if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
@@ -192,13 +221,13 @@ class Countersign:
         return result
 
     def renew(self) -> None:
-        """In the child of a fork, where it is called by itself."""
+        """Resets the connections and the kept allows in the child of a fork, which calls it."""
         self._http.after_fork()
         self._core.allows.forget_fresh()
 
 
 def drive(steps: Steps[T], perform: Callable[[Effect], object]) -> T:
-    """Runs the steps to their end. Whatever is raised meanwhile, KeyboardInterrupt too, is theirs to handle first."""
+    """Runs the steps to their end, and throws each error into them, also KeyboardInterrupt."""
     advance: Callable[[], Effect] = functools.partial(steps.send, None)
     while True:
         try:

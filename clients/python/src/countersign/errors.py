@@ -1,4 +1,7 @@
-"""Why a call did not run. Every class is a `NotExecuted`; its text is a sentence that a model can act on."""
+"""Errors of calls that did not run.
+
+Their base class is `NotExecuted`. Its text is a sentence that a model can act on.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ if TYPE_CHECKING:
 class NotExecuted(Exception):
     """The call did not run.
 
-    code: stable name of the reason. retryable: the same call may run later.
-    reason: the words of policy, of a reviewer or of the gateway, without advice.
-    thread_id, console_url: the review, and its page in the console, when there is one.
+    code: the stable name of the reason.
+    retryable: whether the same call may run later.
+    reason: the text of policy, a reviewer or the gateway, without advice.
+    thread_id, console_url: the thread and its console page, if there is a thread.
     """
 
     code: ClassVar[str] = "not_executed"
@@ -43,7 +47,7 @@ class Rejected(NotExecuted):
 
 
 class Expired(NotExecuted):
-    """No reviewer decided before the review expired, or the agent did not collect the approval in time."""
+    """The thread expired before a reviewer decided, or before the agent collected the approval."""
 
     code = "expired"
     retryable = True
@@ -51,14 +55,17 @@ class Expired(NotExecuted):
 
 
 class Withdrawn(NotExecuted):
-    """The agent took the call back."""
+    """The agent withdrew the call."""
 
     code = "withdrawn"
     advice = "Call the tool again only if it is still needed."
 
 
 class ChangesRequested(NotExecuted):
-    """The reviewers ask for other arguments. handle: revise it with `revise`, in the same review."""
+    """The reviewers ask for other arguments.
+
+    handle: pass it to `revise`, to propose them in the same thread.
+    """
 
     code = "changes_requested"
     advice = "Change the arguments as the reviewers ask, and call the tool again."
@@ -66,7 +73,10 @@ class ChangesRequested(NotExecuted):
 
 
 class StillPending(NotExecuted):
-    """No reviewer decided within `max_wait`. The review goes on: `resume` with the handle continues it."""
+    """No reviewer decided within `max_wait`. The review continues.
+
+    handle: pass it to `resume`, to wait again.
+    """
 
     code = "still_pending"
     retryable = True
@@ -75,13 +85,16 @@ class StillPending(NotExecuted):
 
 
 class Aborted(NotExecuted):
-    """A hook of the caller failed, so the call was withdrawn."""
+    """A hook of the caller failed, and the client withdrew the call."""
 
     code = "aborted"
 
 
 class InvalidPayload(NotExecuted):
-    """The arguments are no JSON, or do not fit the contract of the tool. places: JSON Pointers (RFC 6901)."""
+    """The arguments are not JSON, or do not fit the contract of the tool.
+
+    places: JSON Pointers (RFC 6901) of the wrong values.
+    """
 
     code = "invalid_payload"
     advice = "Correct the arguments and call the tool again."
@@ -112,14 +125,14 @@ class UnknownTool(NotExecuted):
 
 
 class NoProof(NotExecuted):
-    """Approved, but the one-time proof was delivered before, or this agent gets none."""
+    """The call is approved, but its proof was delivered before, or this agent gets no proofs."""
 
     code = "no_proof"
     advice = "Call the tool again only if it has not run: a new review begins."
 
 
 class ProofRefused(NotExecuted):
-    """The gateway refused the one-time proof."""
+    """The gateway refused the proof."""
 
     code = "proof_refused"
     advice = "Call the tool again only if it has not run: a new review begins."
@@ -134,7 +147,7 @@ class OutcomeUnknown(NotExecuted):
 
 
 class GatewayUnavailable(NotExecuted):
-    """No gateway answered, or it can decide nothing now."""
+    """The gateway did not answer, or cannot decide now."""
 
     code = "gateway_unavailable"
     retryable = True
@@ -142,7 +155,10 @@ class GatewayUnavailable(NotExecuted):
 
 
 class GatewayRefused(NotExecuted):
-    """The gateway refused the request. problem: the stable code of docs/errors.md."""
+    """The gateway refused the request.
+
+    problem: the stable code (docs/errors.md).
+    """
 
     code = "gateway_refused"
     advice = "Ask the operator of the agent."
@@ -150,11 +166,11 @@ class GatewayRefused(NotExecuted):
 
 
 class UnexpectedAnswer(NotExecuted):
-    """The answer is not one of the agent API, or is about another call."""
+    """The answer is not from the agent API, or is about another call."""
 
     code = "unexpected_answer"
     advice = "Ask the operator of the agent."
 
 
 class WebhookRefused(Exception):
-    """The delivery does not come from the holder of the secret, or not now. Answer 400 and do nothing."""
+    """The delivery has a wrong signature or time. Answer 400 and do not act on it."""

@@ -1,4 +1,7 @@
-"""The handle of a proposed call: plain JSON of at most 1 kB, without a secret (docs/agent-side.md#handle)."""
+"""The handle of a proposed call (docs/agent-side.md#handle).
+
+It is plain JSON of at most 1 kB, without a secret.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ LARGEST_BYTES = 1024
 
 
 class Handle(TypedDict):
-    """What a process needs to continue a call that another one proposed."""
+    """The data with which any process continues a proposed call."""
 
     v: Literal[1]
     status: Literal["pending_review", "allow"]
@@ -35,7 +38,10 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 
 def sized(handle: Handle) -> Handle:
-    """Leaves the payload out where it would make the handle larger than 1 kB: `resume` then takes it as an argument."""
+    """Removes the payload from a handle over 1 kB; `resume` then takes it as an argument.
+
+    :raises ValueError: the handle is still over 1 kB
+    """
     if len(canonical(cast("Json", handle)).encode()) > LARGEST_BYTES:
         handle.pop("payload", None)
     size = len(canonical(cast("Json", handle)).encode())
@@ -45,7 +51,10 @@ def sized(handle: Handle) -> Handle:
 
 
 def checked_handle(value: object) -> Handle:
-    """:raises ValueError: for what is no handle of ours, with the member that is wrong"""
+    """Returns the value as a handle.
+
+    :raises ValueError: the value is not a handle; the message names the wrong member
+    """
     handle = as_json(value)
     if not isinstance(handle, dict) or handle.get("v") != 1:
         raise ValueError("not a handle of version 1")
@@ -71,9 +80,10 @@ def _check_rest(handle: JsonObject) -> None:
 
 
 def payload_of(handle: Handle, given: object) -> JsonObject:
-    """The payload that was proposed, from the handle or as the caller kept it.
+    """Returns the proposed payload, from the handle or from the caller.
 
-    :raises ArgumentsChanged: when it is not the one that the handle was made for
+    :raises ArgumentsChanged: the payload does not match the handle's action hash
+    :raises ValueError: neither has a payload
     """
     if given is None and "payload" not in handle:
         raise ValueError("this handle holds no payload: pass `payload=` with the arguments that were proposed")

@@ -1,4 +1,4 @@
-"""W3C trace context on every request, and spans where opentelemetry-api is installed."""
+"""W3C trace context on every request, and spans if opentelemetry-api is installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _parent: ContextVar[Any] = ContextVar("countersign_span", default=None)
 
 @contextlib.contextmanager
 def trace_context(traceparent: str, tracestate: str | None = None) -> Generator[None]:
-    """Requests within the block carry these headers: for programs without OpenTelemetry."""
+    """Adds these headers to requests inside the block, for programs without OpenTelemetry."""
     given = {"traceparent": traceparent, **({} if tracestate is None else {"tracestate": tracestate})}
     token = _given.set(given)
     try:
@@ -36,7 +36,7 @@ def trace_context(traceparent: str, tracestate: str | None = None) -> Generator[
 
 
 def trace_headers() -> dict[str, str]:
-    """`traceparent` and `tracestate` of the current span, else those that `trace_context` was given."""
+    """Returns `traceparent` and `tracestate` of the current span, or those of `trace_context`."""
     headers = dict(_given.get())
     otel = _opentelemetry()
     if otel is not None:
@@ -50,7 +50,10 @@ def trace_headers() -> dict[str, str]:
 
 @contextlib.contextmanager
 def span(name: str, call: _Call, thread_id: str | None = None, *, current: bool = False) -> Generator[None]:
-    """A span around steps of a call. current: spans that the tool makes become its children."""
+    """Opens a span around steps of a call.
+
+    current: spans of the tool become its children.
+    """
     otel = _opentelemetry()
     if otel is None:
         yield
@@ -73,7 +76,7 @@ def span(name: str, call: _Call, thread_id: str | None = None, *, current: bool 
         raise
     finally:
         made.end()
-        # steps that are collected as garbage end in another context
+        # steps end in another context if Python collects them as garbage
         with contextlib.suppress(ValueError):
             _parent.reset(token)
 

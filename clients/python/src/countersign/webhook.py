@@ -1,4 +1,4 @@
-"""Deliveries of decision webhooks (docs/webhooks.md), verified before anything acts on them."""
+"""Verifies deliveries of decision webhooks (docs/webhooks.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, cast
 from .errors import WebhookRefused
 
 _TOLERANCE_SECONDS = 300.0
-# of 24 bytes at least, as Standard Webhooks wants it
+# at least 24 bytes, as Standard Webhooks requires
 _SECRET = re.compile(r"whsec_([A-Za-z0-9+/]{32,}={0,2})")
 
 
@@ -27,14 +27,16 @@ def verify_webhook(
     tolerance: float = _TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> dict[str, Any]:
-    """The message of a delivery: `type`, `thread_id`, `decision` and more, as docs/webhooks.md has it.
+    """Verifies a delivery, and returns its message: `type`, `thread_id`, `decision` and more.
 
-    secrets: `whsec_...` as the gateway printed it; both of them during a rotation. body: the raw body, before parsing.
-    tolerance: how old, or how far ahead, a delivery may be, in seconds.
+    secrets: `whsec_...` as the gateway printed it. Pass both during a rotation.
+    body: the raw body, before parsing.
+    tolerance: seconds by which a delivery may be old, or ahead of this clock.
+    now: the current time in Unix seconds.
 
-    :raises WebhookRefused: when the delivery is not signed by a holder of the secret, or not now
-    :raises TypeError: for a body that was parsed
-    :raises ValueError: for a secret that is none
+    :raises WebhookRefused: the signature or the time is wrong
+    :raises TypeError: the body is parsed
+    :raises ValueError: a secret has another form
     """
     if not isinstance(cast("object", body), (str, bytes, bytearray)):
         raise TypeError("the body must be raw, as text or bytes: take it before anything parses it")
@@ -42,7 +44,7 @@ def verify_webhook(
     given = {name.lower(): value for name, value in headers.items()}
     identity = _fresh(given, tolerance, time.time() if now is None else now)
     known = [secrets] if isinstance(secrets, str) else list(secrets)
-    # every secret is computed, so that time tells nothing
+    # compute every secret, so that timing reveals nothing
     if not any([_signed(secret, given, raw) for secret in known]):
         raise WebhookRefused("the signature is not one of ours")
     return _message(raw, identity)
@@ -53,7 +55,7 @@ def _fresh(given: Mapping[str, str], tolerance: float, now: float) -> str:
         if not given.get(name):
             raise WebhookRefused(f"the header {name} is missing")
     seconds = given["webhook-timestamp"]
-    # so, and not the other way round: a tolerance that is no number allows nothing
+    # `not <=` also refuses a tolerance of NaN
     if not re.fullmatch("[0-9]{1,12}", seconds) or not abs(now - int(seconds)) <= tolerance:
         raise WebhookRefused("the delivery is too old, or from the future")
     return given["webhook-id"]
@@ -75,7 +77,7 @@ def _one_of(expected: str, given: Sequence[str]) -> bool:
 
 def _key(secret: str) -> bytes:
     match = _SECRET.fullmatch(secret)
-    # one that is empty, as of a variable that is not set, is a key that everybody has
+    # an empty secret, for example of an unset variable, would be a key that everyone has
     if match is None:
         raise ValueError("a secret is `whsec_` and base64")
     try:
