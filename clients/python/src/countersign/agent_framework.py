@@ -1,9 +1,11 @@
-"""Microsoft Agent Framework: a held call asks for an approval, and a later run with the same session continues it.
+"""Microsoft Agent Framework: a held call asks for an approval, and a later run continues it.
 
+```python
 agent = Agent(client, tools=[refund], middleware=[CountersignMiddleware(gate, prefix="payments.")])
 result = await agent.run("Refund order 7", session=session)
 requests = result.user_input_requests  # when there are any: save them, and the session
-await agent.run(resume_message(requests), session=session)  # once people have decided: in any process, a day later
+await agent.run(resume_message(requests), session=session)  # after the decision, in any process
+```
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ _MEMBER = "countersign"
 
 
 class CountersignMiddleware(FunctionMiddleware):
-    """Runs a tool only as policy and people allow it.
+    """Runs a tool only if policy or reviewers allow it.
 
-    prefix, tools: which tools are governed, and under which names. task_id: of the conversation; unless given, the id
-    of the session. wait: seconds to wait in memory before the run asks for an approval; a call that is cancelled
-    meanwhile is withdrawn. An agent that is the tool of another one must wait, because its session is not saved.
+    prefix, tools: the governed tools and their names, as in `Governed`.
+    task_id: the task of the conversation; the session's id by default.
+    wait: seconds to wait in memory before the run asks for an approval. A cancelled wait withdraws
+    its call. An agent that is another agent's tool must wait, because its session is not saved.
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class CountersignMiddleware(FunctionMiddleware):
 
         async def run(approved: JsonObject) -> None:
             require_equal(payload_of(context), approved)
-            # a middleware that changes them from here on fails the run
+            # a middleware that changes the arguments after this fails the run
             token = _argument_authority_token(_arguments(context), boundary="approval")
             context.metadata[_SECURITY_ARGUMENTS_SNAPSHOT_CONTEXT_KEY] = token
             await call_next()
@@ -92,16 +95,22 @@ class CountersignMiddleware(FunctionMiddleware):
 
 
 def resume_message(requests: Sequence[Content]) -> Message:
-    """Continues every call that waits for people. A call that nobody has decided asks for an approval again.
+    """Returns the message that continues every held call.
 
-    The answer approves nothing: each call asks the gateway. Requests of other tools are yours to answer.
+    A call without a decision asks for an approval again. The message approves no call: each call
+    asks the gateway. Answer the requests of other tools yourself.
     """
     ours = [one for one in requests if one.type == "function_approval_request" and _MEMBER in one.additional_properties]
     return Message(role="user", contents=[one.to_function_approval_response(approved=True) for one in ours])
 
 
 def payload_of(context: FunctionInvocationContext) -> JsonObject:
-    """The arguments as the function gets them, defaults included. A tool with a schema of its own has no defaults."""
+    """Returns the arguments that the function receives, defaults included.
+
+    A tool with its own schema has no defaults.
+
+    :raises InvalidPayload: the arguments do not fit the tool
+    """
     arguments, model = _arguments(context), context.function.input_model
     if model is None:
         return as_object(arguments)
@@ -118,14 +127,14 @@ def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:
 
 
 def _saved(context: FunctionInvocationContext, name: str) -> Handle | None:
-    """The handle of a call whose approval was answered. It came back with the request that the program saved."""
+    """Returns the handle from the request that the program saved, or None."""
     answer = context.metadata.get("approval_response")
     saved = answer.additional_properties.get(_MEMBER) if isinstance(answer, Content) else None
     return None if saved is None else handle_for(name, saved)
 
 
 def _request(context: FunctionInvocationContext, handle: Handle) -> Content:
-    """Ends this run with an approval request that holds the handle."""
+    """Returns the `function_approval_request` that ends this run and holds the handle."""
     call_id, tool = str(context.metadata["call_id"]), context.function
     occurrence = context.metadata.get("function_call_occurrence_id")
     call = Content.from_function_call(call_id=call_id, name=tool.name, arguments=_arguments(context), id=occurrence)

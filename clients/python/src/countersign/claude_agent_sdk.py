@@ -1,11 +1,13 @@
-"""Claude Agent SDK: a held call ends the run by a `PreToolUse` hook that defers it, and a later run continues it.
+"""Claude Agent SDK: a `PreToolUse` hook defers a held call, and a later run continues it.
 
+```python
 governed = GovernedSession(gate)
 options = governed.options(ClaudeAgentOptions(mcp_servers={"payments": server}))
 async with ClaudeSDKClient(options) as client: ...
 save(result.session_id, governed.handles)  # when result.stop_reason == "tool_deferred"
-governed = GovernedSession(gate, handles=saved)  # once people have decided: in any process, a day later
+governed = GovernedSession(gate, handles=saved)  # after the decision, in any process
 options = governed.options(ClaudeAgentOptions(mcp_servers=..., resume=session_id))
+```
 """
 
 from __future__ import annotations
@@ -32,17 +34,18 @@ from .errors import Aborted, ArgumentsChanged, ChangesRequested, NotExecuted, St
 from .handle import Handle, checked_handle, payload_of
 
 _MCP = "mcp__"
-# before the id of a call that waits, and that the model has to make again
+# precedes the id of a held call that the model has to repeat
 _AGAIN = "again:"
 
 
 class GovernedSession:
-    """The tools of one session run only as policy and people allow it.
+    """A session whose tools run only if policy or reviewers allow it.
 
-    prefix, tools: which tools are governed, and under which names; a tool `refund` of the MCP server `payments` is
-    `payments.refund`. handles: of calls that wait, from an earlier run. task_id: of the conversation; unless given, the
-    id of the session. wait: seconds to wait in memory instead of ending the run; a run that is cancelled meanwhile
-    withdraws its call.
+    prefix, tools: the governed tools and their names, as in `Governed`. The tool `refund` of the
+    MCP server `payments` is `payments.refund`.
+    handles: the handles of held calls, from an earlier run.
+    task_id: the task of the conversation; the session's id by default.
+    wait: seconds to wait in memory instead of ending the run. A cancelled wait withdraws its call.
     """
 
     def __init__(
@@ -65,7 +68,10 @@ class GovernedSession:
         self._deferred: str | None = None
 
     def options(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
-        """The options with the gateway's hooks. `can_use_tool` of the given ones decides about tools that are free."""
+        """Returns the options with hooks of the gateway.
+
+        The given `can_use_tool` decides on tools that are not governed.
+        """
         hooks = {**(options.hooks or {})}
         own: dict[HookEvent, Any] = {
             "PreToolUse": self._before,
@@ -76,12 +82,15 @@ class GovernedSession:
             "UserPromptSubmit": self._begun,
         }
         for event, callback in own.items():
-            # what fails here blocks the call
+            # a hook that fails blocks the call
             hooks[event] = [*hooks.get(event, []), HookMatcher(hooks=[callback], on_failure="block")]
         return replace(options, hooks=hooks, can_use_tool=self._permission(options.can_use_tool))
 
     async def _before(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
-        """Proposes the call. `ask` leads to `can_use_tool` under every permission mode, with the final arguments."""
+        """Proposes the call.
+
+        `ask` leads to `can_use_tool` in every permission mode, with the final arguments.
+        """
         call = cast("Mapping[str, Any]", given)
         name = self._name_of(call["tool_name"])
         if name is None:
@@ -108,7 +117,7 @@ class GovernedSession:
         return False
 
     def _known(self, call_id: str, name: str, payload: JsonObject) -> Handle | None:
-        """The handle of a call that waits: of this one, or of one that the model had to make again."""
+        """Returns the handle of this held call or of the call that it repeats, or None."""
         if call_id not in self.handles:
             again = (key for key, one in self.handles.items() if key.startswith(_AGAIN) and _fits(one, name, payload))
             old = next(again, None)
@@ -118,7 +127,10 @@ class GovernedSession:
         return handle_for(name, self.handles[call_id])
 
     def _defer(self, call_id: str) -> bool:
-        """The program continues one call of a message. The model has to make another one that waits again."""
+        """Defers the call. The SDK continues one call of a message.
+
+        :raises StillPending: another call is deferred; the model has to repeat this one
+        """
         if self._deferred in (None, call_id):
             self._deferred = call_id
             return True
@@ -149,7 +161,7 @@ class GovernedSession:
     async def _permitted(
         self, name: str, given: dict[str, Any], call_id: str
     ) -> PermissionResultAllow | PermissionResultDeny:
-        """The last word before the tool runs: other arguments than the approved ones are refused."""
+        """Allows the tool to run with the approved arguments, and refuses other arguments."""
         try:
             permit = self._permits.get(call_id) or await self._redeemed(name, given, call_id)
             await self._require(given, permit, call_id)
@@ -175,7 +187,7 @@ class GovernedSession:
             raise
 
     async def _after(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
-        """The tool ran: the gateway hears how it ended."""
+        """Reports the outcome of a tool that ran."""
         call = cast("Mapping[str, Any]", given)
         self._agents.pop(call["tool_use_id"], None)
         permit = self._permits.pop(call["tool_use_id"], None)
@@ -185,7 +197,7 @@ class GovernedSession:
         return {}
 
     async def _stopped(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
-        """The agent ended. What it might have run and did not, another hook refused: the gateway hears of it."""
+        """Reports the permits that an agent leaves unused: another hook refused their calls."""
         agent = cast("Mapping[str, Any]", given).get("agent_id")
         for call, permit in list(self._permits.items()):
             if self._agents.get(call) == agent:
@@ -198,7 +210,7 @@ class GovernedSession:
         return {}
 
     def _name_of(self, tool: str) -> str | None:
-        """`mcp__payments__refund` is `payments.refund` for the gateway."""
+        """Returns the gateway's name: `payments.refund` for `mcp__payments__refund`."""
         name = self._governed.name_of(tool)
         if name is None or not tool.startswith(_MCP):
             return name
@@ -206,7 +218,7 @@ class GovernedSession:
 
 
 def _fits(handle: Handle, name: str, payload: JsonObject) -> bool:
-    """The handle is of this very call."""
+    """Whether the handle is of this call."""
     try:
         payload_of(handle_for(name, handle), payload)
     except ArgumentsChanged:

@@ -1,9 +1,11 @@
-"""CrewAI: a held call waits inside its tool, and a later kickoff of the same task continues its review.
+"""CrewAI: a held call waits inside its tool, and a later kickoff of the same task continues it.
 
+```python
 governed = GovernedTools(gate, prefix="payments.", task_id="case-7")
 clerk = Agent(role="clerk", ..., tools=[governed.tool(refund)])
 result = Crew(agents=[clerk], tasks=[task]).kickoff()
-governed.waiting  # the calls that nobody decided: kick off again later, in any process, with the same task_id
+governed.waiting  # calls without a decision: kick off later, in any process, with the same task_id
+```
 """
 
 from __future__ import annotations
@@ -25,16 +27,18 @@ from .client import Countersign
 from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending, Withdrawn
 from .handle import Handle
 
-# how soon a call that waits hears of `cancel`
+# how soon a waiting call notices `cancel`
 _LOOK_SECONDS = 1.0
 
 
 class GovernedTools:
-    """Tools that run only as policy and people allow it.
+    """Tools that run only if policy or reviewers allow it.
 
-    prefix: stands before every name of a tool. task_id: of this piece of work, in place of the gate's own. A kickoff
-    with the same one continues the reviews of an earlier kickoff, for 24 hours.
-    wait: seconds to wait for people. After it the model reads that the call still waits, and the crew goes on.
+    prefix: precedes every tool name.
+    task_id: the task, instead of the client's. For 24 hours, a kickoff with the same task
+    continues the threads of an earlier kickoff.
+    wait: seconds to wait for reviewers. Then the model reads that the call still waits, and the
+    crew continues.
     """
 
     def __init__(self, gate: Countersign, *, prefix: str = "", task_id: str | None = None, wait: float = 900.0) -> None:
@@ -50,12 +54,12 @@ class GovernedTools:
 
     @property
     def waiting(self) -> list[Handle]:
-        """The calls that nobody has decided yet."""
+        """The calls without a decision."""
         with self._lock:
             return list(self._waiting.values())
 
     def tool(self, tool: BaseTool | Callable[..., Any]) -> BaseTool:
-        """A tool of the framework, or a function as its decorator `tool` takes it, behind the gateway."""
+        """Returns a governed tool for a tool of the framework, or for a function."""
         inner: BaseTool = tool if isinstance(tool, BaseTool) else tool_of(tool)
         made = _GovernedTool(
             name=inner.name,
@@ -64,7 +68,7 @@ class GovernedTools:
             result_schema=inner.result_schema,
             result_as_answer=inner.result_as_answer,
             tool_failure_policy=inner.tool_failure_policy,
-            # an answer about one call is none about the next
+            # the result of one call does not answer the next
             cache_function=_never,
         )
         made._inner = inner
@@ -72,11 +76,14 @@ class GovernedTools:
         return made
 
     def cancel(self) -> None:
-        """Takes back every call that waits. `kickoff_async` runs in a thread, which asyncio cannot cancel."""
+        """Withdraws every waiting call.
+
+        Asyncio cannot cancel `kickoff_async`, which runs in a Python thread.
+        """
         self._cancelled.set()
 
     def call(self, name: str, payload: JsonObject, run: Callable[[Any], Any]) -> Any:
-        """Runs one call, or answers with why not."""
+        """Runs one call, or returns the reason why it did not run."""
         key = sha256(f"{name}\n{canonical(payload)}")
         call_id = self._begin(key)
         try:
@@ -90,7 +97,10 @@ class GovernedTools:
             self._end(key, call_id)
 
     def _begin(self, key: str) -> str:
-        """The framework gives calls no id: the same call of another kickoff gets the same one, in order."""
+        """Returns a call id, because the framework gives calls no id.
+
+        Equal calls are numbered, so that another kickoff gets the same ids in the same order.
+        """
         with self._lock:
             number = self._ended.get(key, 0)
             while f"{key[:40]}-{number}" in self._running:
@@ -100,7 +110,10 @@ class GovernedTools:
             return call_id
 
     def _end(self, key: str, call_id: str) -> None:
-        """A call that still waits keeps its number: when the model makes it again, its review goes on."""
+        """Ends a run of a call.
+
+        A call that still waits keeps its number, so that its repetition continues the thread.
+        """
         with self._lock:
             self._running.discard(call_id)
             if call_id not in self._waiting:
@@ -133,7 +146,7 @@ class GovernedTools:
 
 
 class _GovernedTool(BaseTool):
-    """One tool. The framework calls `_run` last, with arguments that it has checked against the schema."""
+    """A governed tool. The framework checks the arguments against the schema, then calls `_run`."""
 
     _inner: BaseTool = PrivateAttr()
     _own: GovernedTools = PrivateAttr()
@@ -155,7 +168,7 @@ class _GovernedTool(BaseTool):
         return await asyncio.to_thread(self._run, **arguments)
 
     def _parsed(self, approved: JsonObject) -> Any:
-        """What the tool makes of the approved arguments."""
+        """Returns the approved arguments as the tool parses them."""
         if not self._inner.args_schema.model_fields:
             return approved
         try:

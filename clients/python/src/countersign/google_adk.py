@@ -1,10 +1,12 @@
 """Google ADK: a held call asks for a confirmation, and a later run answers it from the session.
 
+```python
 governed = GovernedTools(gate, prefix="payments.")
 agent = LlmAgent(name="clerk", model=..., tools=[governed.tool(refund)])
 async for event in runner.run_async(user_id=user, session_id=session, new_message=message): ...
-answer = await governed.answer(session)  # once people have decided: in any process; None while they have not
+answer = await governed.answer(session)  # in any process; None without a decision
 async for event in runner.run_async(user_id=user, session_id=session, new_message=answer): ...
+```
 """
 
 from __future__ import annotations
@@ -31,16 +33,17 @@ from .handle import Handle
 
 _MEMBER = "countersign"
 _CONFIRMATION = "adk_request_confirmation"
-# arguments that the framework adds by their names
+# arguments that the framework adds by name
 _OWN = ("tool_context", "input_stream")
 
 
 class GovernedTools:
-    """Tools that run only as policy and people allow it.
+    """Tools that run only if policy or reviewers allow it.
 
-    prefix: stands before every name of a tool. task_id: of the conversation; unless given, the id of the session.
-    wait: seconds to wait in memory instead of asking for a confirmation; a call that is cancelled meanwhile is
-    withdrawn. An agent behind an `AgentTool` must wait, because its session is not saved.
+    prefix: precedes every tool name.
+    task_id: the task of the conversation; the session's id by default.
+    wait: seconds to wait in memory instead of asking for a confirmation. A cancelled wait withdraws
+    its call. An agent behind an `AgentTool` must wait, because its session is not saved.
     """
 
     def __init__(
@@ -54,15 +57,21 @@ class GovernedTools:
         self._tools: dict[str, _GovernedTool] = {}
 
     def tool(self, tool: Callable[..., Any] | BaseTool) -> BaseTool:
-        """A function, or a tool that answers when it runs, such as one of an MCP server, behind the gateway."""
+        """Returns a governed tool for a function, or for a tool such as one of an MCP server.
+
+        :raises TypeError: for a tool that runs at the provider, yields results or asks for a
+            confirmation itself
+        """
         made = _GovernedTool(tool, self)
         self._tools[made.name] = made
         return made
 
     async def answer(self, session: Session, max_wait: float = 0.0) -> types.Content | None:
-        """The message that continues a session: what was decided about each call that waits. None: nothing was.
+        """Returns the message that continues a session with new decisions, or None without any.
 
-        Proofs are redeemed here. Run the agent right after it, in this process.
+        Redeems the proofs. Run the agent right after it, in this process.
+
+        max_wait: seconds to wait for each decision.
         """
         parts: list[types.Part] = []
         for call, original, saved in _waiting(session):
@@ -94,7 +103,7 @@ class GovernedTools:
 
 
 class _GovernedTool(BaseTool):
-    """One tool. The framework calls `run_async` once, and again when its confirmation was answered."""
+    """A governed tool. The framework calls `run_async` again after an answered confirmation."""
 
     def __init__(self, tool: Callable[..., Any] | BaseTool, own: GovernedTools) -> None:
         inner = tool if isinstance(tool, BaseTool) else FunctionTool(checked(_supported(tool), ToolContext))
@@ -156,7 +165,12 @@ class _GovernedTool(BaseTool):
             return await self._inner.run_async(args=cast("dict[str, Any]", approved), tool_context=context)
 
     def payload_of(self, args: Mapping[str, Any]) -> JsonObject:
-        """The arguments as the function gets them, defaults included. Another tool gets those of the model."""
+        """Returns the arguments that the function receives, defaults included.
+
+        Another kind of tool receives the model's arguments.
+
+        :raises InvalidPayload: the arguments do not fit the function
+        """
         if not self._is_function:
             return as_object(args)
         found: dict[str, Any] = {}
@@ -177,7 +191,7 @@ def _supported(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """The type and the default of each argument that the model gives."""
+    """Returns the type and the default of each argument that the model gives."""
     hints = typing.get_type_hints(function, include_extras=True)
     given = inspect.signature(function).parameters
     kinds = {name: (hints.get(name, Any), one.default) for name, one in given.items() if name not in _OWN}
@@ -192,15 +206,15 @@ def _parsed(name: str, kind: Any, value: Any) -> Any:
 
 
 def _pause(context: ToolContext, handle: Handle) -> dict[str, str]:
-    """Ends this run. The confirmation holds the handle, and the session keeps it."""
+    """Ends this run with a confirmation that holds the handle. The session keeps it."""
     context.request_confirmation(hint=f"{handle['tool_name']} waits for its reviewers", payload={_MEMBER: handle})
-    # or the framework gives the model this answer at once
+    # otherwise the framework gives this result to the model at once
     context.actions.skip_summarization = True
     return {"status": "this call waits for review"}
 
 
 def _waiting(session: Session) -> list[tuple[types.FunctionCall, types.FunctionCall, Any]]:
-    """Our confirmations without an answer: each with the call that waits, and its saved handle."""
+    """Returns the open confirmations of governed calls, each with its call and saved handle."""
     calls = [call for event in session.events for call in event.get_function_calls() if call.name == _CONFIRMATION]
     answers = {one.id for event in session.events for one in event.get_function_responses()}
     found: list[tuple[types.FunctionCall, types.FunctionCall, Any]] = []

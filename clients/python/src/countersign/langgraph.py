@@ -1,8 +1,10 @@
-"""LangChain agents and LangGraph: a held call pauses the graph by `interrupt`, and nothing waits in memory.
+"""LangChain agents and LangGraph: a held call pauses the graph through `interrupt`.
 
+```python
 agent = create_agent(model, tools, middleware=[CountersignMiddleware(gate)], checkpointer=checkpointer)
 agent.invoke({"messages": [...]}, config)
-agent.invoke(resume_command(agent, config), config)  # once people have decided: in any process, a day later
+agent.invoke(resume_command(agent, config), config)  # after the decision, in any process
+```
 """
 
 from __future__ import annotations
@@ -35,17 +37,21 @@ def _merged(old: Proposals | None, new: Proposals | None) -> Proposals:
 
 
 class CountersignState(AgentState[Any]):
-    """The handle of each proposed call, or why it was refused, by the id of the call. Kept with the checkpoint."""
+    """The state with each proposed call's handle or refusal, by call id. Checkpoints keep it."""
 
     countersign: NotRequired[Annotated[Proposals, _merged]]
 
 
 class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Runs a tool only as policy and people allow it. Put it last, so that no other middleware changes a call after it.
+    """Runs a tool only if policy or reviewers allow it.
 
-    gate: a `Countersign` for `invoke` and `stream`, an `AsyncCountersign` for `ainvoke` and `astream`.
-    prefix, tools: which tools are governed, and under which names. wait: seconds to wait in memory before the graph
-    pauses. A pause needs a checkpointer. The `thread_id` of the conversation is the task.
+    Put it last, so that no other middleware changes a call after it. A pause needs a
+    checkpointer. The `thread_id` of the conversation is the task.
+
+    gate: a `Countersign` for `invoke` and `stream`, an `AsyncCountersign` for `ainvoke` and
+    `astream`.
+    prefix, tools: the governed tools and their names, as in `Governed`.
+    wait: seconds to wait in memory before the graph pauses.
     """
 
     state_schema = CountersignState
@@ -78,7 +84,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         self._tools.update({tool.name: tool for tool in request.tools if isinstance(tool, BaseTool)})
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Proposes the calls of the model. A later process finds the handles in the checkpoint."""
+        """Proposes the calls of the model, and saves their handles in the checkpoint."""
         made: Proposals = {}
         for call, name, tool in self._calls(state):
             try:
@@ -99,7 +105,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         return {"countersign": made} if made else None
 
     def _calls(self, state: Any) -> list[tuple[ToolCall, str, BaseTool]]:
-        """The governed calls of the last message that are not proposed yet."""
+        """Returns the governed calls of the last message that are not proposed yet."""
         message, known = state["messages"][-1], state.get("countersign") or {}
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         named = [(call, self._governed.name_of(call["name"]), self._tools.get(call["name"])) for call in calls]
@@ -156,7 +162,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
             return self._told(call, error, payload)
 
     def _first_wait(self, handle: Handle) -> float:
-        """A graph that is paused at once is not asked about: people take their time."""
+        """Returns the seconds to wait. Without `wait`, a held call pauses the graph at once."""
         if self._wait is None and handle["status"] == "pending_review":
             return _pause(handle, None)
         return self._wait or 0.0
@@ -178,14 +184,22 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def resume_command(agent: Any, config: Any) -> Command[Any]:
-    """Continues every call that waits for people. A call that nobody has decided pauses the graph again."""
+    """Returns the command that continues every held call.
+
+    A call without a decision pauses the graph again.
+    """
     waiting = agent.get_state(config, subgraphs=True).interrupts
     ours = [one for one in waiting if isinstance(one.value, Mapping) and "countersign" in one.value]
     return Command(resume={one.id: True for one in ours})
 
 
 def payload_of(call: ToolCall, tool: BaseTool | None) -> JsonObject:
-    """The arguments as the tool will get them: parsed by its schema, defaults included, without injected ones."""
+    """Returns the arguments that the tool will receive.
+
+    The tool's schema parses them and adds defaults. Injected arguments are left out.
+
+    :raises InvalidPayload: the arguments do not fit the schema
+    """
     schema = None if tool is None else tool.tool_call_schema
     if not isinstance(schema, type) or not issubclass(schema, BaseModel):
         return as_object(call["args"])
@@ -208,7 +222,7 @@ def _equal(request: ToolCallRequest, approved: JsonObject) -> ToolCallRequest:
 
 
 def _pause(handle: Handle, pending: StillPending | None) -> float:
-    """Ends this run of the graph. When it continues here, the next look at the review takes no time."""
+    """Ends this run of the graph. After a resume, returns 0: the next poll does not wait."""
     page = None if pending is None else pending.console_url
     interrupt({"countersign": handle, "tool": handle["tool_name"], "console_url": page})
     return 0.0

@@ -1,11 +1,13 @@
-"""OpenAI Agents: a held call interrupts the run, and its `RunState` is saved until people have decided.
+"""OpenAI Agents: a held call interrupts the run, and the saved `RunState` continues it.
 
+```python
 governed = GovernedTools(gate, prefix="payments.")
 agent = Agent(name="clerk", tools=[governed.tool(refund)])
 result = await Runner.run(agent, "Refund order 7", context={})
 state = result.to_state()  # when result.interruptions: save state.to_json()
-await governed.settle(state)  # once people have decided, in any process
+await governed.settle(state)  # after the decision, in any process
 result = await Runner.run(agent, state)
+```
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _MEMBER = "countersign"
 
 
 class _Failed(Exception):
-    """The function raised; the framework made this of it for the model."""
+    """The function raised an error, and the framework made a result of it for the model."""
 
     def __init__(self, told: object) -> None:
         super().__init__()
@@ -49,11 +51,13 @@ class _Tool:
 
 
 class GovernedTools:
-    """Tools that run only as policy and people allow it.
+    """Tools that run only if policy or reviewers allow it.
 
-    prefix: stands before every name of a tool. task_id: of the conversation, in place of the gate's own.
+    Give the run a dictionary as its context, which saves the handles of held calls.
+
+    prefix: precedes every tool name.
+    task_id: the task of the conversation, instead of the client's.
     wait: seconds to wait in memory instead of interrupting the run.
-    Give the run a dictionary as its context: the handles of calls that wait are saved with it.
     """
 
     def __init__(
@@ -69,7 +73,10 @@ class GovernedTools:
         self._refusals: dict[str, NotExecuted] = {}
 
     def tool(self, function: Callable[..., Any], **options: Any) -> FunctionTool:
-        """`function_tool` of the framework, governed. options: those of `function_tool`, but for `needs_approval`."""
+        """Returns a governed `function_tool` of the framework.
+
+        options: the options of `function_tool`, except `needs_approval`.
+        """
         inner = function_tool(checked(function, RunContextWrapper), **options)
         name = f"{self._governed.prefix}{inner.name}"
         known = _Tool(name, function_schema(function), inner)
@@ -84,9 +91,11 @@ class GovernedTools:
         return replace(inner, on_invoke_tool=invoke, needs_approval=False if self._wait is not None else needs_approval)
 
     async def settle(self, state: RunState[Any, Any], max_wait: float = 0.0) -> None:
-        """Gives an interrupted run what was decided meanwhile. A call that nobody has decided stays interrupted.
+        """Applies decisions to an interrupted run. A call without a decision stays interrupted.
 
-        :raises ArgumentsChanged: when the saved state holds other arguments than those that were proposed
+        max_wait: seconds to wait for each decision.
+
+        :raises ArgumentsChanged: the saved arguments differ from the proposed ones
         """
         for item in state.get_interruptions():
             known = self._tools.get(item.tool_name or "")
@@ -115,7 +124,7 @@ class GovernedTools:
     async def _is_held(
         self, known: _Tool, context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
     ) -> bool:
-        """Proposes the call. Only one that people have to decide interrupts the run."""
+        """Proposes the call. Returns whether it is held, and so interrupts the run."""
         if call_id in self._handles:
             return self._handles[call_id]["status"] == "pending_review"
         try:
@@ -179,7 +188,10 @@ async def _run(known: _Tool, context: ToolContext[Any], arguments: str, approved
 
 
 def _payload(known: _Tool, arguments: str) -> JsonObject:
-    """The arguments as the function will get them, defaults included."""
+    """Returns the arguments that the function will receive, defaults included.
+
+    :raises InvalidPayload: the arguments do not fit the tool
+    """
     try:
         parsed = known.schema.params_pydantic_model.model_validate_json(arguments or "{}")
     except ValidationError as error:

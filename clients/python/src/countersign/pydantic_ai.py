@@ -1,10 +1,12 @@
 """Pydantic AI: a held call ends the run with `DeferredToolRequests`, and a later run continues it.
 
+```python
 toolset = GovernedToolset(FunctionToolset([refund]), gate, prefix="payments.")
 agent = Agent(model, toolsets=[toolset], output_type=[str, DeferredToolRequests])
 result = await agent.run("Refund order 7")
 requests = result.output  # when it is a DeferredToolRequests: save it, and result.all_messages()
 await agent.run(message_history=messages, deferred_tool_results=deferred_results(requests))
+```
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ _MEMBER = "countersign"
 
 @dataclass
 class GovernedToolset(WrapperToolset[Any]):
-    """A toolset whose tools run only as policy and people allow it.
+    """A toolset whose tools run only if policy or reviewers allow it.
 
-    prefix: stands before every name of a tool. task_id: of the conversation, in place of the gate's own.
-    wait: seconds to wait in memory before the run ends with a deferred request; a call that is cancelled meanwhile is
-    withdrawn. An agent that a tool runs must wait, because it cannot end the run of the outer agent.
+    prefix: precedes every tool name.
+    task_id: the task of the conversation, instead of the client's.
+    wait: seconds to wait in memory before the run ends with a deferred request. A cancelled wait
+    withdraws its call. An agent inside a tool must wait, because it cannot end the outer run.
     """
 
     gate: AsyncCountersign
@@ -65,7 +68,10 @@ class GovernedToolset(WrapperToolset[Any]):
             return str(error)
 
     def _first_wait(self, handle: Handle) -> float:
-        """People take their time: a run that need not wait is not kept waiting."""
+        """Returns the seconds to wait.
+
+        :raises ApprovalRequired: the call is held, and `wait` is not set
+        """
         if self.wait is None and handle["status"] == "pending_review":
             raise ApprovalRequired(metadata={_MEMBER: handle})
         return self.wait or 0.0
@@ -78,12 +84,18 @@ class GovernedToolset(WrapperToolset[Any]):
 
 
 def deferred_results(requests: DeferredToolRequests) -> DeferredToolResults:
-    """What continues a run: each of our calls asks the gateway when it runs. Other calls are yours to answer."""
+    """Returns the results that continue a run.
+
+    Each governed call asks the gateway when it runs. Add results for other calls yourself.
+    """
     own = {call_id: given for call_id, given in requests.metadata.items() if _MEMBER in given}
     return DeferredToolResults(approvals=dict.fromkeys(own, True), metadata=own)
 
 
 def _known(ctx: RunContext[Any], tool: str) -> Handle | None:
-    """The handle of a call that was deferred. A call that somebody else approved is proposed like every other one."""
+    """Returns the handle of a deferred call, or None for a call that has to be proposed.
+
+    A call that the program itself approved has no handle.
+    """
     given = ctx.tool_call_metadata
     return handle_for(tool, given[_MEMBER]) if isinstance(given, dict) and _MEMBER in given else None

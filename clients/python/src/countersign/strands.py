@@ -1,9 +1,11 @@
-"""Strands: a held call interrupts the agent by `BeforeToolCallEvent.interrupt`, and its handle is in `agent.state`.
+"""Strands: a held call interrupts the agent, and `agent.state` keeps its handle.
 
+```python
 agent = Agent(model, tools=[refund], hooks=[CountersignHooks(gate, prefix="payments.")])
 result = await agent.invoke_async("Refund order 7")
 prompt = resume_prompt(result)  # when result.stop_reason == "interrupt": save it with the agent's session
-await agent.invoke_async(prompt)  # once people have decided: in any process, a day later
+await agent.invoke_async(prompt)  # after the decision, in any process
+```
 """
 
 from __future__ import annotations
@@ -25,16 +27,17 @@ from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecu
 from .handle import Handle
 
 _MEMBER = "countersign"
-# after every other hook, so that none changes or replaces a call that was proposed
+# after every other hook, so that no hook changes or replaces a proposed call
 _LAST = 1e9
 
 
 class CountersignHooks(HookProvider):
-    """Runs a tool only as policy and people allow it.
+    """Runs a tool only if policy or reviewers allow it.
 
-    prefix, tools: which tools are governed, and under which names. task_id: of the conversation, in place of the
-    gate's own. wait: seconds to wait in memory before the agent is interrupted; a call that is cancelled meanwhile is
-    withdrawn. An agent that is the tool of another one must wait, because its state is not saved.
+    prefix, tools: the governed tools and their names, as in `Governed`.
+    task_id: the task of the conversation, instead of the client's.
+    wait: seconds to wait in memory before the agent is interrupted. A cancelled wait withdraws its
+    call. An agent that is another agent's tool must wait, because its state is not saved.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class CountersignHooks(HookProvider):
         registry.add_callback(BeforeToolCallEvent, self._before, order=_LAST)
 
     async def _before(self, event: BeforeToolCallEvent[Any]) -> None:
-        """Proposes the call. The tool of a call that need not wait for people is put behind the gateway."""
+        """Proposes the call. Interrupts the agent, or replaces the tool by a governed one."""
         inner = event.selected_tool
         if event.cancel_tool or inner is None:
             return
@@ -81,7 +84,7 @@ class CountersignHooks(HookProvider):
 
 @dataclass
 class _Saved:
-    """The handle of a call that waits, in the state of the agent, with the number of its interrupts."""
+    """The handle of a held call in the agent's state, with the number of its interrupts."""
 
     event: BeforeToolCallEvent[Any]
 
@@ -93,7 +96,10 @@ class _Saved:
         return None if found is None else handle_for(tool, found["handle"])
 
     def interrupt(self, handle: Handle, pending: StillPending | None) -> NoReturn:
-        """Pauses the agent. Each pause has a new name, because the framework keeps the answer to an old one."""
+        """Pauses the agent.
+
+        Each pause has a new name, because the framework keeps the answer to an earlier one.
+        """
         kept, call_id = self._all(), self.event.tool_use["toolUseId"]
         pauses = kept[call_id]["pauses"] + 1 if call_id in kept else 1
         self.event.agent.state.set(_MEMBER, {**kept, call_id: {"handle": handle, "pauses": pauses}})
@@ -109,7 +115,7 @@ class _Saved:
 
 
 class _GovernedTool(AgentTool):
-    """One call of a tool: its proof is redeemed right before it runs."""
+    """One call of a tool, which redeems its proof right before it runs."""
 
     def __init__(self, inner: AgentTool, hooks: CountersignHooks, saved: _Saved, handle: Handle) -> None:
         super().__init__()
@@ -156,7 +162,7 @@ class _GovernedTool(AgentTool):
             self._saved.interrupt(self._handle, pending)
 
     async def _reported(self, permit: Permit, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-        """The framework stops reading at the result: the gateway hears of it before."""
+        """Reports the outcome before it yields the result, where the framework stops reading."""
         last, reported = None, False
         try:
             async for event in events:
@@ -174,13 +180,22 @@ class _GovernedTool(AgentTool):
 
 
 def resume_prompt(result: AgentResult) -> list[Any]:
-    """Continues every call that waits for people, as plain JSON. A call that nobody has decided interrupts again."""
+    """Returns the prompt that continues every held call, as plain JSON.
+
+    A call without a decision interrupts the agent again.
+    """
     ours = [one for one in result.interrupts or () if isinstance(one.reason, dict) and _MEMBER in one.reason]
     return [{"interruptResponse": {"interruptId": one.id, "response": True}} for one in ours]
 
 
 def payload_of(tool: AgentTool, tool_use: ToolUse) -> JsonObject:
-    """The arguments as the tool will get them: a decorated function's are parsed by its schema, defaults included."""
+    """Returns the arguments that the tool will receive.
+
+    The schema of a decorated function parses them and adds defaults.
+
+    :raises InvalidPayload: the arguments do not fit the schema
+    :raises ArgumentsChanged: the schema changes arguments that it parsed before
+    """
     given = as_object(tool_use["input"])
     metadata = getattr(tool, "_metadata", None)
     if metadata is None:
@@ -199,7 +214,7 @@ def _refusal(tool_use: ToolUse, text: str) -> ToolResultEvent:
 
 
 def _error_of(event: Any) -> BaseException | None:
-    """What a tool raised; the framework makes a result of it."""
+    """Returns the error of a tool, of which the framework made a result, or None."""
     result: Any = event.tool_result if isinstance(event, ToolResultEvent) else event
     raised = getattr(event, "exception", None)
     if raised is None and isinstance(result, dict) and cast("dict[str, Any]", result).get("status") == "error":

@@ -1,4 +1,7 @@
-"""A real gateway for the tests of an agent: fixtures `gate`, `async_gate` and `reviewer` of the pytest plugin."""
+"""A real gateway for the tests of an agent.
+
+The pytest plugin has the fixtures `gate`, `async_gate` and `reviewer`.
+"""
 
 from .bundle import bundle
 from .gateway import Gateway, GatewayProblem, start_gateway

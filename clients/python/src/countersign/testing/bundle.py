@@ -1,4 +1,4 @@
-"""A policy bundle in a line for each tool, for tests that are not about policy."""
+"""A short way to write a bundle, for tests that are not about policy."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ def bundle(
     reject: Mapping[str, object] | Sequence[str] = (),
     expires: str | None = None,
 ) -> dict[str, str]:
-    """Files of a bundle: what happens to each tool. Mappings give each tool a JSON schema of its payload.
+    """Returns the files of a bundle, as texts by path.
 
-    expires: how long people have for the tools in `review`, such as `1m`.
+    allow, review, reject: the tools with this verdict. A mapping gives each tool a JSON Schema of
+    its payload.
+    expires: how long reviewers have for a tool in `review`, such as `1m`; 8h by default.
     """
     files = {"routing.yaml": _ROUTING, "directory.yaml": _DIRECTORY}
     for verdict, tools in (("allow", allow), ("review", review), ("reject", reject)):

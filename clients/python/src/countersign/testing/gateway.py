@@ -1,4 +1,4 @@
-"""Starts a real gateway: from a checkout or an installed package, by npm, or one that runs already."""
+"""Starts a real gateway from a checkout, a package or npm, or uses a gateway that runs already."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ TENANT, AGENT, REVIEWER = "test", "agent", "reviewer"
 
 
 class GatewayProblem(Exception):
-    """The gateway of the tests cannot be started or asked."""
+    """The gateway of the tests does not start, load its bundle or issue keys."""
 
 
 class Gateway:
-    """A gateway and the keys to it. agent_key and reviewer_key are issued when it starts."""
+    """A gateway, with an agent key and a reviewer key that it issued for the tests."""
 
     def __init__(self, url: str, admin_key: str, names: tuple[str, str, str] = (TENANT, AGENT, REVIEWER)) -> None:
         self.url = url
@@ -51,7 +51,10 @@ class Gateway:
         return str(answer.json()["api_key"])
 
     def evidence(self, after: int = 0) -> list[dict[str, Any]]:
-        """The records of the tenant, oldest first; each with its `number`."""
+        """Returns the tenant's evidence records, oldest first.
+
+        after: the number that the records follow.
+        """
         found: list[dict[str, Any]] = []
         while True:
             last = found[-1]["number"] if found else after
@@ -69,7 +72,7 @@ class Gateway:
 class _Started(Gateway):
     def __init__(self, process: subprocess.Popen[str], url: str, admin_key: str, directory: str) -> None:
         self._process = process
-        # goes on reading the log, so that the gateway never blocks
+        # reads the log to its end, so that the gateway never blocks
         self._reader = threading.Thread(target=_read_to_end, args=(process,), daemon=True)
         self._reader.start()
         self._directory = directory
@@ -82,14 +85,18 @@ class _Started(Gateway):
 
 
 def start_gateway(source: str, files: Mapping[str, str] | str | Path) -> Gateway:
-    """Starts a gateway, or takes one that runs.
+    """Starts a gateway, or uses a gateway that runs already.
 
-    source: a directory (a checkout that was built, an installed package, or one with node_modules), the file of
-    `npm pack`, an npm package such as `countersign@0.1.0`, or the address of a gateway, with its admin key in
-    COUNTERSIGN_ADMIN_KEY.
-    files: the bundle, as a directory or as texts by their path. A gateway that runs already keeps its own.
+    source: one of
 
-    :raises GatewayProblem:
+    - a directory: a built checkout, an installed package, or a parent of node_modules;
+    - the file of `npm pack`;
+    - an npm package, such as `countersign@0.1.0`;
+    - the address of a gateway, with its admin key in COUNTERSIGN_ADMIN_KEY.
+
+    files: the bundle, as a directory or as texts by path. A running gateway keeps its own bundle.
+
+    :raises GatewayProblem: the gateway does not start, load the bundle or issue keys
     """
     if source.startswith(("http://", "https://")):
         return _running(source)
@@ -151,7 +158,7 @@ def _start(command: list[str], policies: Path, directory: str) -> Gateway:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            # npm starts the gateway as its child: one signal reaches both
+            # npm starts the gateway as its child; one signal reaches both
             start_new_session=True,
         )
     except OSError as error:
@@ -170,13 +177,19 @@ _databases = itertools.count()
 
 
 def _store(directory: str) -> str:
-    """COUNTERSIGN_TEST_STORE names a Redis, of which each gateway takes a database of its own."""
+    """Returns the store of a gateway: files, or its own database in COUNTERSIGN_TEST_STORE.
+
+    That variable names a Redis.
+    """
     redis = os.environ.get("COUNTERSIGN_TEST_STORE")
     return f"file:{directory}/data" if not redis else f"{redis}/{next(_databases)}"
 
 
 def _address(process: subprocess.Popen[str], policies: Path, seconds: float) -> str:
-    """Reads the log until the gateway listens."""
+    """Reads the log until the gateway listens, and returns its address.
+
+    :raises GatewayProblem: the gateway ends, does not load the bundle, or is too slow (`seconds`)
+    """
     timer = threading.Timer(seconds, _signal, (process, getattr(signal, "SIGKILL", signal.SIGTERM)))
     timer.daemon = True
     timer.start()
@@ -214,7 +227,7 @@ def _entry(line: str) -> dict[str, Any]:
 
 
 def _end(process: subprocess.Popen[str], reader: threading.Thread | None = None) -> None:
-    """Stops the process and its children. The log ends with the last of them."""
+    """Stops the process and its children. The log ends with the last process."""
     _signal(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_STOP_SECONDS)

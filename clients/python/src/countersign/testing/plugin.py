@@ -1,7 +1,8 @@
-"""The pytest plugin. It is loaded with the package, and does nothing until a test asks for a fixture.
+"""The pytest plugin. It loads with the package, and starts a gateway when a test asks for a fixture.
 
-The gateway: `--countersign-gateway`, the ini option `countersign_gateway`, or COUNTERSIGN_TEST_GATEWAY; a directory,
-an npm package, or an address. The bundle: override the fixture `countersign_bundle`.
+Set the gateway with `--countersign-gateway`, the ini option `countersign_gateway` or
+COUNTERSIGN_TEST_GATEWAY: a directory, an npm package or an address. Set the bundle by overriding
+the fixture `countersign_bundle`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def countersign_bundle() -> Mapping[str, str] | str | Path:
-    """The policy bundle of a test: a directory, or texts by their path. Override it where a test needs another."""
+    """The bundle of a test: a directory, or texts by path. Override it to use another bundle."""
     from countersign.testing import bundle
 
     return bundle(allow=["allowed.tool"], review=["held.tool"], reject=["rejected.tool"])
@@ -41,13 +42,13 @@ def countersign_gateways(request: pytest.FixtureRequest) -> Generator[_Gateways]
 
 @pytest.fixture
 def countersign_gateway(countersign_gateways: _Gateways, countersign_bundle: Mapping[str, str] | str | Path) -> Gateway:
-    """The gateway with the bundle of this test. Tests with the same bundle share one."""
+    """The gateway with the bundle of this test. Tests with the same bundle share a gateway."""
     return countersign_gateways.with_bundle(countersign_bundle)
 
 
 @pytest.fixture
 def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Generator[Countersign]:
-    """A `Countersign` before a real gateway."""
+    """A `Countersign` of the real gateway."""
     from countersign import Countersign
 
     with Countersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0) as made:
@@ -56,7 +57,7 @@ def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Genera
 
 @pytest.fixture
 def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
-    """An `AsyncCountersign` before the same gateway, for one event loop."""
+    """An `AsyncCountersign` of the same gateway, for one event loop."""
     from countersign import AsyncCountersign
 
     return AsyncCountersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0)
@@ -64,7 +65,7 @@ def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
 
 @pytest.fixture
 def reviewer(countersign_gateway: Gateway) -> Generator[Reviewer]:
-    """A person who decides as the test says, in the background."""
+    """A reviewer who votes in the background, as the test says."""
     from countersign.testing import Reviewer
 
     made = Reviewer(countersign_gateway)
@@ -75,7 +76,7 @@ def reviewer(countersign_gateway: Gateway) -> Generator[Reviewer]:
 
 
 class _Gateways:
-    """One gateway for each bundle, started when it is first asked for."""
+    """One gateway for each bundle, started when a test first needs it."""
 
     def __init__(self, source: str | None) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""A reviewer for tests: decides what is held, and knows what was held, redeemed and run."""
+"""A reviewer for tests, who votes on held calls and reads their evidence records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOK_SECONDS = 0.03
 
 @dataclass
 class Vote:
-    """A decision that waits for its call. `wait()` returns the id of the review once the vote is cast."""
+    """A vote that waits for its call. `wait()` returns the thread's id after the vote is cast."""
 
     tool: str | None
     decision: str
@@ -32,7 +32,10 @@ class Vote:
 
 
 class Reviewer:
-    """Decides in the background, so that a test may wait for its agent. Knows only the calls of its own test."""
+    """Votes in the background, so that a test may wait for its agent.
+
+    Reads only the calls of its own test.
+    """
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -47,7 +50,7 @@ class Reviewer:
         self.failure: BaseException | None = None
 
     def approve(self, tool: str | None = None, comment: str | None = None) -> Vote:
-        """Approves the next call of the tool that is held, or the one that is held already."""
+        """Approves the tool's held call, or its next one."""
         return self._ask_for(Vote(tool, "approve", comment))
 
     def reject(self, tool: str | None = None, comment: str | None = None) -> Vote:
@@ -57,7 +60,10 @@ class Reviewer:
         return self._ask_for(Vote(tool, "request_changes", comment))
 
     def decide(self, thread_id: str, decision: str, comment: str | None = None) -> None:
-        """Votes now, on the current revision of a review."""
+        """Votes now, on the current revision of a thread.
+
+        :raises AssertionError: the gateway refused the vote
+        """
         revision = self.thread(thread_id)["revision"]
         body = {"decision": decision, "revision": revision, **({} if comment is None else {"comment": comment})}
         answer = self._api.post(f"/threads/{thread_id}/votes", json=body)
@@ -65,13 +71,13 @@ class Reviewer:
             raise AssertionError(f"the vote was refused: {answer.text}")
 
     def thread(self, thread_id: str) -> dict[str, Any]:
-        """All that a reviewer sees of a review."""
+        """Returns the thread as a reviewer sees it."""
         answer = self._api.get(f"/threads/{thread_id}")
         answer.raise_for_status()
         return dict(answer.json())
 
     def pending(self, tool: str | None = None) -> list[dict[str, Any]]:
-        """The calls of this test that wait for people now, oldest first."""
+        """Returns the threads of this test that wait for reviewers, oldest first."""
         own = {record["thread_id"] for record in self._records("review.pending")}
         answer = self._api.get("/threads", params={"status": "pending_review", "limit": "100"})
         answer.raise_for_status()
@@ -89,27 +95,27 @@ class Reviewer:
             time.sleep(_LOOK_SECONDS)
 
     def held(self, tool: str | None = None) -> list[str]:
-        """The reviews of this test, in the order in which they were opened."""
+        """Returns the ids of this test's threads, in the order of their opening."""
         found = [record["thread_id"] for record in self._records("review.pending") if tool in (None, record["tool"])]
         return list(dict.fromkeys(found))
 
     def redeemed(self, tool: str | None = None) -> list[str]:
-        """The reviews whose proof was redeemed."""
+        """Returns the ids of the threads whose proof was redeemed."""
         return [record["thread_id"] for record in self._records("token.redeemed") if tool in (None, record["tool"])]
 
     def withdrawn(self) -> list[str]:
-        """The reviews that the agent took back."""
+        """Returns the ids of the threads that the agent withdrew."""
         return [record["thread_id"] for record in self._records("review.withdrawn")]
 
     def ran(self, tool: str | None = None) -> list[str]:
-        """The tools whose run was reported, completed or failed, in this order."""
+        """Returns the tools with a reported run, completed or failed, in order of the reports."""
         events = [record["details"] for record in self._records("agent.event")]
         runs = [one for one in events if one["event_type"].startswith("tool.execution.")]
         names = [str(one["payload"]["tool_name"]) for one in runs if one["payload"].get("executed", True)]
         return [name for name in names if tool in (None, name)]
 
     def outcomes(self) -> list[tuple[str, str]]:
-        """Every report about a run: the tool, and `completed`, `failed` or `not run`."""
+        """Returns every report of a run: the tool, and `completed`, `failed` or `not run`."""
         events = [record["details"] for record in self._records("agent.event")]
         return [
             (
