@@ -57,7 +57,7 @@ class GovernedTools:
         self._tools: dict[str, _GovernedTool] = {}
 
     def tool(self, tool: Callable[..., Any] | BaseTool) -> BaseTool:
-        """Returns a governed tool for a function, or for a tool such as one of an MCP server.
+        """Returns a governed tool for a function, or for a tool of an MCP server, for example.
 
         :raises TypeError: for a tool that runs at the provider, yields results or asks for a
             confirmation itself

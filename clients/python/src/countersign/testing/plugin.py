@@ -1,4 +1,4 @@
-"""The pytest plugin. It loads with the package, and starts a gateway when a test asks for a fixture.
+"""The pytest plugin. It loads with the package, and starts a gateway when a test needs one.
 
 Set the gateway with `--countersign-gateway`, the ini option `countersign_gateway` or
 COUNTERSIGN_TEST_GATEWAY: a directory, an npm package or an address. Set the bundle by overriding
