@@ -1,4 +1,4 @@
-"""The gateway of these tests is the one of this checkout, unless COUNTERSIGN_TEST_GATEWAY names another."""
+"""Tests use the gateway of this checkout, unless COUNTERSIGN_TEST_GATEWAY names another."""
 
 from __future__ import annotations
 

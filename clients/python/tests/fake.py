@@ -1,4 +1,4 @@
-"""A gateway in memory: the laws that the client may rely on, and every answer may be changed by a test."""
+"""A gateway in memory, with the rules that the client relies on. A test may change each answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ class Thread:
 
 @dataclass
 class FakeGateway:
-    """first: what a new proposal is answered. polls: how many reads say pending before people approve."""
+    """A gateway in memory.
+
+    first: the decision on a new proposal.
+    polls: the number of polls that answer `pending_review` before the approval.
+    change: may replace each answer.
+    """
 
     first: str = "pending_review"
     polls: int = 0
@@ -110,7 +115,7 @@ class FakeGateway:
         return 201, {}
 
     def outcomes(self) -> list[tuple[str, bool]]:
-        """The reported runs: what became of each, and whether it ran."""
+        """Returns the reported runs: the outcome of each, and whether it ran."""
         return [(one["event_type"].rpartition(".")[2], one["payload"]["executed"]) for one in self.events]
 
     def gate(self, **options: Any) -> Countersign:

@@ -1,4 +1,4 @@
-"""Prints random payloads and their action hashes, a line of JSON each, for the comparison with JavaScript."""
+"""Prints random payloads and action hashes as lines of JSON, to compare with JavaScript."""
 
 from __future__ import annotations
 

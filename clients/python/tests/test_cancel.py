@@ -1,4 +1,4 @@
-"""Cancellation at every point: nothing runs after it, nothing runs without proof, nothing runs twice."""
+"""Cancellation at every point. A tool never runs after it, without a proof, or twice."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 from countersign import Countersign, NotExecuted
 from fake import FakeGateway
 
-# all ten thousand in the soak
+# the soak runs all cases
 CASES = 10_000 if "COUNTERSIGN_SOAK" in os.environ else 1_000
 
 
 @dataclass
 class Game:
-    """One call that is cancelled after some steps of the event loop."""
+    """One call, cancelled after some steps of the event loop."""
 
     gateway: FakeGateway
     chance: random.Random
@@ -123,12 +123,12 @@ def test_random_cancellations_at_every_await(cancel: Callable[[Game, int], Any])
         return reached
 
     reached = asyncio.run(play())
-    # not asked, withdrawn, redeemed and not run, cut off while it ran, ran to its end, and done
+    # not proposed; withdrawn; redeemed, did not run; cancelled while it ran; ran to its end; done
     assert len(reached) >= 5, reached
 
 
 class Interrupted:
-    """Raises KeyboardInterrupt before or after one request: it acts on the gateway, or it does not."""
+    """Raises KeyboardInterrupt before or after the gateway acts on one request."""
 
     def __init__(self, gateway: FakeGateway, at: int, after: bool) -> None:
         self.gateway, self.at, self.after, self.count = gateway, at, after, 0

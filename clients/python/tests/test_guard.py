@@ -1,4 +1,4 @@
-"""`guard`, `propose` and `resume` before a real gateway."""
+"""`guard`, `propose` and `resume` against a real gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gateway that lies, fails or asks for time: nothing runs, and the caller learns why."""
+"""A gateway that lies, fails or asks for time: no tool runs, and the caller gets the reason."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_nobody_there() -> None:
 
 
 class Recording(http.server.BaseHTTPRequestHandler):
-    """Answers every request with 404 and remembers its path."""
+    """Answers every request with 404 and records its path."""
 
     paths: list[str] = []  # noqa: RUF012
 

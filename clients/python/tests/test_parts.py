@@ -1,4 +1,4 @@
-"""Handles, webhooks, traces, forks, and a thousand calls that wait."""
+"""Handles, webhooks, traces, forks, and a thousand waiting calls."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_child_of_a_fork_shares_no_connection_with_its_parent(gate: Countersig
     assert gate.resume(handle, lambda _: "ran") == "ran"
 
 
-# all of them in the soak
+# the soak runs all calls
 THOUSAND = 1000 if "COUNTERSIGN_SOAK" in os.environ else 200
 
 

@@ -1,4 +1,4 @@
-"""Contracts of tools, which the gateway answers in pages."""
+"""Contracts of tools, which arrive in pages."""
 
 from __future__ import annotations
 

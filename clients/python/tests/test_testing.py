@@ -1,4 +1,4 @@
-"""Where the pytest plugin gets its gateway from: a packed npm package, and one that runs already."""
+"""Sources of the pytest plugin's gateway: a packed npm package, and a running gateway."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from countersign import Countersign
 from countersign.testing import Gateway, GatewayProblem, Reviewer, bundle, start_gateway
 
-# the file of `npm pack`; test/clients/python.test.ts makes it
+# the file of `npm pack`, which test/clients/python.test.ts makes
 PACKED = os.environ.get("COUNTERSIGN_TEST_PACKED", "")
 TEST = """
 def test_a_held_call_runs_once(gate, reviewer):
@@ -40,7 +40,7 @@ def test_starts_the_gateway_of_a_packed_npm_package_and_leaves_no_process() -> N
 
 
 def nested(directory: Path, url: str, admin_key: str | None) -> subprocess.CompletedProcess[str]:
-    """A test of somebody else, against the gateway at this address."""
+    """Runs a user's test against the gateway at this address."""
     path = directory / "test_theirs.py"
     path.write_text(TEST)
     env = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
@@ -61,7 +61,7 @@ def test_uses_a_gateway_that_runs_already(countersign_gateway: Gateway, tmp_path
     admin_key = countersign_gateway._admin.headers["authorization"].removeprefix("Bearer ")
     ran = nested(tmp_path, countersign_gateway.url, admin_key)
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
-    # it goes on
+    # the gateway still runs
     assert httpx.get(f"{countersign_gateway.url}/livez", trust_env=False).status_code == 200
 
 

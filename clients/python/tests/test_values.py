@@ -1,4 +1,4 @@
-"""What is converted to JSON by a rule of docs/python/values.md, and what is refused with its path."""
+"""Values that docs/python/values.md converts to JSON, and values refused with their path."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_two_keys_that_become_one_are_refused() -> None:
         as_json({"red": 1, Color.RED: 2})
 
 
-# RFC 8785, appendix B: the bits of a double, and how it is written
+# RFC 8785, appendix B: the bits of a double, and its text
 NUMBERS = {
     "0000000000000000": "0",
     "8000000000000000": "0",
@@ -205,7 +205,7 @@ def test_is_the_same_as_the_package_rfc8785() -> None:
 
 
 def draw(chance: random.Random, depth: int = 0) -> Any:
-    """A random value of JSON."""
+    """Returns a random JSON value."""
     kind = chance.randrange(9 if depth < 4 else 7)
     if kind == 7:
         return [draw(chance, depth + 1) for _ in range(chance.randrange(5))]

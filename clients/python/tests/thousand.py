@@ -1,4 +1,7 @@
-"""Many calls that wait in one process: prints its memory and threads, and cancels all of them when it is told to."""
+"""Many waiting calls in one process.
+
+Prints its memory and Python threads. Cancels all calls after a line on standard input.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from countersign import AsyncCountersign
 
 
 def resident() -> int:
-    """Bytes of memory of this process, on Linux."""
+    """Returns the resident memory of this process in bytes, on Linux."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -33,7 +36,7 @@ async def main(url: str, key: str, count: int) -> None:
         calls = [gate.guard("held.tool", {"n": n}, lambda _: None, on_held=on_held) for n in range(count)]
         tasks = [asyncio.ensure_future(call) for call in calls]
         await asyncio.wait([asyncio.ensure_future(everything.wait()), *tasks], return_when=asyncio.FIRST_COMPLETED)
-        # every poll is on its way
+        # until every poll is sent
         await asyncio.sleep(2)
         grown = (resident() - before) / 2**20
         waiting = sum(not task.done() for task in tasks)

@@ -1,4 +1,4 @@
-"""Plays a part of a script in a process of its own: `child.py NAME start|resume`, with its orders on standard input."""
+"""Plays part of a script in its own process: `child.py NAME start|resume < ORDERS`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> None:
     turn = driver.start(script) if sys.argv[2] == "start" else driver.resume(script, orders["saved"])
     print(json.dumps({"ended": turn.ended, "told": turn.told, "saved": turn.saved}), flush=True)
     if sys.argv[2] == "start":
-        # until it is killed
+        # the parent kills it
         time.sleep(60)
 
 

@@ -1,4 +1,4 @@
-"""Writes what became of each case to the file that COUNTERSIGN_ADAPTER_RESULTS names."""
+"""Writes the result of each case to the file that COUNTERSIGN_ADAPTER_RESULTS names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite asks of each framework. A driver plays a script with the framework's own scripted model."""
+"""The interface of a driver, which plays a script with its framework and a scripted model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ PREFIX = "demo."
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the model makes. tool: without the prefix that the gateway knows it by."""
+    """A call that the model makes.
+
+    tool: the name without the gateway's prefix.
+    """
 
     tool: str
     arguments: dict[str, Any]
     id: str = "call_1"
 
 
-# the turns of the model: each makes its calls at once, and after the last one the model answers DONE
+# turns of the model; each makes its calls at once, and after the last the model answers DONE
 Script = list[list[Call]]
 DONE = "all done"
 
@@ -31,8 +34,9 @@ DONE = "all done"
 class Turn:
     """How far the agent got.
 
-    ended: the model answered DONE. told: what the model read as the result of each call, by its id.
-    saved: a text with which another process can continue; None when the agent ended.
+    ended: the model answered DONE.
+    `told`: the results that the model read, by call id.
+    saved: a text with which another process can continue; None after the end.
     """
 
     ended: bool
@@ -42,7 +46,12 @@ class Turn:
 
 @dataclass(frozen=True)
 class Where:
-    """url, key: of the gateway. directory: of this test, shared by its processes. task_id: of the conversation."""
+    """The place of a test.
+
+    url, key: the gateway's address and the agent's key.
+    directory: the directory that the test's processes share.
+    task_id: the task of the conversation.
+    """
 
     url: str
     key: str
@@ -50,12 +59,12 @@ class Where:
     task_id: str
 
     def ran(self) -> list[dict[str, Any]]:
-        """The tools that ran, in any process, with their arguments."""
+        """Returns the tools that ran in any process, with their arguments."""
         path = Path(self.directory) / "ran"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def run(self, tool: str, **arguments: Any) -> str:
-        """What every tool does: `failing` raises after it ran."""
+        """Records the run of a tool. `failing` raises afterwards."""
         with (Path(self.directory) / "ran").open("a") as file:
             file.write(json.dumps({"tool": tool, **arguments}) + "\n")
         if tool == "failing":
@@ -67,7 +76,8 @@ class Driver(abc.ABC):
     """One framework with its adapter, and four guarded tools.
 
     The tools are `allowed(n)`, `held(n, memo=None)`, `rejected(n)` and `failing(n)`.
-    packages: what pip installs, the newest; oldest: the same at the oldest versions that are supported.
+    packages: the packages for pip, at their newest versions.
+    oldest: the same at the oldest supported versions.
     not_applicable: the cases that the framework cannot do, and why.
     """
 
@@ -80,27 +90,33 @@ class Driver(abc.ABC):
 
     @abc.abstractmethod
     def start(self, script: Script) -> Turn:
-        """Runs until the agent ends, or is paused because people have to decide."""
+        """Runs until the agent ends or a held call pauses it."""
 
     def resume(self, script: Script, saved: str, change: dict[str, Any] | None = None) -> Turn:
-        """Continues, in a process that may be another one. change: arguments put in the place of those of `held`."""
+        """Continues in this or another process.
+
+        change: arguments that replace those of `held`.
+        """
         raise NotImplementedError
 
     def stream(self, script: Script) -> Turn:
-        """As `start`, by the framework's streaming interface."""
+        """Like `start`, through the framework's streaming interface."""
         raise NotImplementedError
 
     def sub_agent(self, script: Script) -> Turn:
-        """As `start`, with an agent that delegates to another one, which plays the script. `resume` continues it."""
+        """Like `start`, with an agent that delegates to another agent, which plays the script.
+
+        `resume` continues it.
+        """
         raise NotImplementedError
 
     async def wait(self, script: Script) -> Turn:
-        """As `start`, but a held call waits in memory: the suite cancels it."""
+        """Like `start`, but a held call waits in memory until the suite cancels it."""
         raise NotImplementedError
 
 
 def driver_named(name: str) -> type[Driver]:
-    """The class `Driver` of the module `driver_NAME`."""
+    """Returns the class `Driver` of the module `driver_NAME`."""
     found: type[Driver] = importlib.import_module(f"driver_{name}").Driver
     return found
 

@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework, with the session and the approval requests of a run as JSON."""
+"""Microsoft Agent Framework, with a run's session and `user_input_requests` as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from countersign.agent_framework import CountersignMiddleware, resume_message
 
 
 class ScriptedModel(BaseChatClient[Any]):
-    """Makes the calls of the first turn that the conversation does not hold yet."""
+    """Makes the calls of the first turn that is not in the conversation yet."""
 
     script: Script
 
@@ -53,7 +53,7 @@ class ScriptedModel(BaseChatClient[Any]):
 
 
 class Model(FunctionInvocationLayer[Any], ScriptedModel):
-    """The layer that calls functions, before the scripted model."""
+    """The framework's layer that calls functions, around the scripted model."""
 
 
 def model_of(script: Script) -> Model:

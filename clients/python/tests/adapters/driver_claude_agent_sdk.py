@@ -1,4 +1,4 @@
-"""Claude Agent SDK: its own program, and a model of ours behind the address that the program asks."""
+"""Claude Agent SDK: the SDK's own program, with a scripted model at the address that it calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ DELEGATION: list[dict[str, Any]] = [{"type": "tool_use", "id": "outer_1", "name"
 
 
 class ScriptedModel(ThreadingHTTPServer):
-    """Makes the calls of the first turn that the conversation does not hold yet. told: results that it read."""
+    """Makes the calls of the first turn that is not in the conversation yet.
+
+    `told`: the results that it read, by call id.
+    """
 
     daemon_threads = True
 
@@ -60,7 +63,7 @@ class ScriptedModel(ThreadingHTTPServer):
         ] or self.again(blocks, seen)
 
     def again(self, blocks: list[Any], seen: set[str]) -> list[dict[str, Any]]:
-        """Makes a call again where its result asks for it."""
+        """Repeats a call if its result asks for it."""
         made = [
             {**one, "id": f"{one['id']}_again"}
             for one in blocks

@@ -1,4 +1,4 @@
-"""CrewAI: calls wait in memory for some seconds, and a later kickoff of the same task continues their reviews."""
+"""CrewAI: calls wait in memory for some seconds, and a later kickoff of the task continues them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ WAIT_SECONDS = 5.0
 
 
 class ScriptedModel(BaseLLM):
-    """Makes the calls of the first turn that the conversation does not hold yet. told: results that it read."""
+    """Makes the calls of the first turn that is not in the conversation yet.
+
+    `told`: the results that it read, by call id.
+    """
 
     _script: Script = PrivateAttr(default_factory=list)
     _told: dict[str, str] = PrivateAttr(default_factory=dict)

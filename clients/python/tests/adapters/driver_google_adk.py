@@ -32,7 +32,7 @@ USER = "user"
 
 
 class ScriptedModel(BaseLlm):
-    """Makes the calls of the first turn that the conversation does not hold yet."""
+    """Makes the calls of the first turn that is not in the conversation yet."""
 
     _script: Script = PrivateAttr(default_factory=list)
 
@@ -88,7 +88,7 @@ class Driver(driver.Driver):
         return Path(self.where.directory) / "sessions.sqlite"
 
     async def play(self, agent: LlmAgent, governed: GovernedTools | None = None, **more: Any) -> Turn:
-        """Starts a session, or continues the one that `governed` has an answer for."""
+        """Starts a session, or continues it with the answer of `governed`."""
         sessions = SqliteSessionService(str(self.path()))
         runner = Runner(app_name=APP, agent=agent, session_service=sessions)
         where: dict[str, Any] = {"app_name": APP, "user_id": USER, "session_id": "session"}

@@ -1,4 +1,4 @@
-"""LangChain agents on LangGraph, with a SQLite checkpointer that the processes of a test share."""
+"""LangChain agents on LangGraph. The processes of a test share a SQLite checkpointer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GOVERNED = ["allowed", "held", "rejected", "failing"]
 
 
 class ScriptedModel(BaseChatModel):
-    """Makes the calls of the turn that the conversation has come to."""
+    """Makes the calls of the conversation's current turn."""
 
     script: list[list[dict[str, Any]]]
 

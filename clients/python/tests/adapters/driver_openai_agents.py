@@ -26,7 +26,7 @@ set_tracing_disabled(True)
 
 
 class ScriptedModel(Model):
-    """Makes the calls of the first turn that the conversation does not hold yet."""
+    """Makes the calls of the first turn that is not in the conversation yet."""
 
     def __init__(self, script: Script) -> None:
         self._script = script

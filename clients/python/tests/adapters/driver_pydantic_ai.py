@@ -29,7 +29,7 @@ REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 
 
 def model_of(script: Script) -> FunctionModel:
-    """Makes the calls of the first turn that the conversation does not hold yet."""
+    """Makes the calls of the first turn that is not in the conversation yet."""
 
     def turn_of(messages: list[ModelMessage]) -> list[driver.Call]:
         parts = [part for message in messages for part in message.parts]

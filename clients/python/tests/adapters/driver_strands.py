@@ -17,7 +17,7 @@ from countersign.strands import CountersignHooks, resume_prompt
 
 
 class ScriptedModel(Model):
-    """Makes the calls of the first turn that the conversation does not hold yet."""
+    """Makes the calls of the first turn that is not in the conversation yet."""
 
     def __init__(self, script: Script) -> None:
         self._script = script

@@ -1,4 +1,4 @@
-"""One row for each case, for the adapter that COUNTERSIGN_ADAPTER names (README.md)."""
+"""The cases of the adapter that COUNTERSIGN_ADAPTER names (README.md)."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ CASES: dict[str, str] = {
 
 @dataclasses.dataclass
 class World:
-    """A driver before a real gateway, and the reviewer of its calls."""
+    """A driver with a real gateway, and the reviewer of its calls."""
 
     driver: Driver
     where: Where
     reviewer: Reviewer
 
     def finish(self, script: Script, begin: Callable[[Script], Turn] | None = None, rounds: int = 3) -> Turn:
-        """Runs to the end: continues as often as the agent is paused, once the reviewer has voted."""
+        """Runs to the end. After each pause, continues once the reviewer has voted."""
         turn = (begin or self.driver.start)(script)
         for _ in range(rounds):
             if turn.ended:
@@ -218,7 +218,7 @@ def test_substituted(world: World) -> None:
     turn = world.driver.start([[held(1)]])
     assert turn.saved is not None
     world.reviewer.approve("demo.held").wait()
-    # some adapters tell the model, others the program that continues the run
+    # some adapters inform the model, others the program that continues the run
     told = ""
     try:
         told = world.driver.resume([[held(1)]], turn.saved, change={"n": 99}).told["call_1"]
@@ -260,7 +260,7 @@ def test_sub_agent(world: World) -> None:
 
 
 def test_raises(world: World) -> None:
-    # some frameworks tell the model, others end the run
+    # some frameworks inform the model, others end the run
     told = ""
     try:
         told = world.finish([[Call("failing", {"n": 1})]]).told["call_1"]

@@ -1,4 +1,4 @@
-"""What only one framework has."""
+"""Cases of one framework only."""
 
 from __future__ import annotations
 

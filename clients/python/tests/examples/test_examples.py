@@ -1,4 +1,4 @@
-"""The programs of examples/python, run as their first lines say."""
+"""Runs the programs of examples/python as their first lines say."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_service_returns_while_people_decide(service: str, reviewer: Reviewe
     assert asked["status"] == "held"
     thread_id = asked["thread_id"]
     assert httpx.post(f"{service}/webhook", **delivery(thread_id, "whsec_other")).status_code == 400
-    # told before anybody decided: the gateway delivers it again
+    # delivered before a decision: the gateway will retry
     assert httpx.post(f"{service}/webhook", **delivery(thread_id)).status_code == 503
     reviewer.approve("payments.refund").wait()
     for _ in range(2):
