@@ -1,10 +1,10 @@
-"""A refund agent in LangGraph that may be killed while people decide.
+"""A refund agent in LangGraph that you may kill during the review.
 
-    python refund_agent.py start    proposes the refund and ends, held
-    python refund_agent.py resume   continues, in a new process, once people have decided
+    python refund_agent.py start    proposes the refund, and ends with a held call
+    python refund_agent.py resume   continues in a new process after the decision
 
-Its state is in agent.sqlite. Set COUNTERSIGN_URL and COUNTERSIGN_AGENT_KEY.
-The model is scripted, so that it runs anywhere.
+Set COUNTERSIGN_URL and COUNTERSIGN_AGENT_KEY. The agent keeps its state in agent.sqlite.
+Its model is scripted, so that it runs anywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from countersign.langgraph import CountersignMiddleware, resume_command
 
 
 class ScriptedModel(BaseChatModel):
-    """Asks for the refund, and then repeats what the tool answered. Put a real model in its place."""
+    """Calls the refund tool, then repeats the tool's result. Replace it by a real model."""
 
     _llm_type = "scripted"
 

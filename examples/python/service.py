@@ -1,8 +1,9 @@
-"""A FastAPI service: a request returns while people decide, and the webhook of the decision continues the work.
+"""A FastAPI service: a request returns before the decision, and a webhook continues the call.
 
     uvicorn service:app
 
-Set COUNTERSIGN_URL, COUNTERSIGN_AGENT_KEY and WEBHOOK_SECRET. Jobs are kept in jobs.sqlite.
+Set COUNTERSIGN_URL, COUNTERSIGN_AGENT_KEY and WEBHOOK_SECRET. The service keeps held calls in
+jobs.sqlite.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ async def decided(request: Request) -> Response:
     if found is None or message["type"] not in ("review.approved", "review.rejected", "review.expired"):
         return Response(status_code=204)
     try:
-        # the proof is delivered once: a delivery that comes twice runs nothing twice
+        # the gateway delivers the proof once, so a repeated webhook does not run the call twice
         result = await gate.resume(json.loads(found[0]), refund, max_wait=0)
     except StillPending:
         return Response(status_code=503)

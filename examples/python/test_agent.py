@@ -1,4 +1,4 @@
-"""An agent is tested before a real gateway: `pytest --countersign-gateway DIRECTORY test_agent.py`."""
+"""Tests an agent with a real gateway: `pytest --countersign-gateway DIRECTORY test_agent.py`."""
 
 from __future__ import annotations
 
