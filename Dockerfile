@@ -9,7 +9,8 @@ RUN npm ci
 COPY build.js bundle.js vite.config.ts tsconfig.json ./
 COPY src ./src
 RUN npm run build
-RUN npm prune --omit=dev
+# The SDK is compiled in. Without the flag its link stays, and points at nothing in the image.
+RUN npm prune --omit=dev --workspaces=false
 
 # Debian, because lmdb's binary wants glibc 2.34 or newer. The same base as above, so that its binary fits.
 FROM node:22.23.2-bookworm-slim

@@ -26,7 +26,7 @@ describe('the Dockerfile', () => {
     const commands = build.instructions
       .filter(({ keyword }) => keyword === 'RUN')
       .map(({ args }) => args.join(' '))
-    expect(commands).toEqual(['npm ci', 'npm run build', 'npm prune --omit=dev'])
+    expect(commands).toEqual(['npm ci', 'npm run build', 'npm prune --omit=dev --workspaces=false'])
   })
 
   it('copies only what exists and what is sent to the builder', () => {
