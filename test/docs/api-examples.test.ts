@@ -1,7 +1,9 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { checkDocumented } from '../documented.ts'
-import { inDirectory, withGateway } from '../fault/gateway.ts'
+import { inDirectory, STARTER_POLICIES, withGateway } from '../fault/gateway.ts'
 import { API_EXAMPLES, commandOf } from './api-examples.ts'
 import { operations } from './api-page.ts'
 import { runBlocks } from './shell.ts'
@@ -10,7 +12,8 @@ const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 
 it('runs each example of docs/reference/api.md, and keeps its answer', async () => {
   await inDirectory(async (directory) => {
-    await withGateway({ directory }, async (gateway) => {
+    const policies = await checkOut(join(directory, 'checkout'))
+    await withGateway({ directory, policies }, async (gateway) => {
       const env = {
         COUNTERSIGN_URL: gateway.url,
         ADMIN_KEY,
@@ -45,6 +48,15 @@ it('runs each example of docs/reference/api.md, and keeps its answer', async () 
     })
   })
 })
+
+/** The starter policies in a git work tree of their own, so that the answers name a commit wherever the test runs. */
+async function checkOut(directory: string): Promise<string> {
+  const policies = join(directory, 'policies')
+  await cp(STARTER_POLICIES, policies, { recursive: true })
+  await mkdir(join(directory, '.git'))
+  await writeFile(join(directory, '.git', 'HEAD'), `${'0123456789'.repeat(4)}\n`)
+  return policies
+}
 
 /** An answer without what differs in each run: ids, times, keys, digests. Of a list the first entry. */
 function steady(value: unknown, name = ''): unknown {
