@@ -37,7 +37,6 @@ import type { BundleChild } from './policy/bundle/start.ts'
 import type { LoadResult } from './policy/bundle/load.ts'
 import { createPayloadChecks } from './policy/schema/payload.ts'
 import type { Store } from './store/store.ts'
-import { behindNotes } from './telemetry/log/clock-lag.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/metrics-listener.ts'
 import { logEvidence } from './telemetry/log/log.ts'
 import type { Metrics, MetricSources } from './telemetry/count/metrics.ts'
@@ -217,7 +216,6 @@ interface DepsParts extends Adapters {
 function depsOf(config: Config, parts: DepsParts): Deps {
   const { store, policies, random, nextCommitId, commitments, metrics, webhooks, checkpoints, log } = parts
   const { site, reports } = parts
-  const noteBehind = behindNotes(log)
   return {
     store,
     policies,
@@ -242,10 +240,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
-      if (observation.kind === 'commit') {
-        noteBehind(observation)
-        reports().noted(observation)
-      }
+      if (observation.kind === 'commit') reports().noted(observation)
       if (observation.kind !== 'evidence') return
       const { record, origin } = observation
       checkpoints.noted(record)

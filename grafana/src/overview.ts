@@ -284,12 +284,9 @@ export const OVERVIEW: Board = {
         {
           title: 'Clock of the store against Prometheus',
           description:
-            'Deadlines and tokens go by the clock of the store. Beyond a few seconds one of the two is wrong. Where it is behind what a tenant has seen, commits of that tenant are refused.',
+            'Deadlines and tokens go by the clock of the store. Beyond a few seconds one of the two is wrong.',
           unit: 's',
-          queries: [
-            [`timestamp(${gauge('clock')}) - ${gauge('clock')}`, '{{instance}}'],
-            [gauge('storeBehind'), '{{instance}}: behind what a tenant has seen'],
-          ],
+          queries: [[`timestamp(${gauge('clock')}) - ${gauge('clock')}`, '{{instance}}']],
         },
         {
           title: 'Observations without a series of their own',

@@ -10,13 +10,11 @@ export function healthOf(
   let closing = false
   const health: Health = {
     ready: async () => {
-      const { ready, reason, behindMs } = await deps.store.health()
+      const { ready, reason } = await deps.store.health()
       const unwritten = ready ? writes()?.refusal() : undefined
       const policies =
         deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
-      const store = ready
-        ? (unwritten ?? readyText(behindMs, deps.store.shortOfRoom()))
-        : (reason ?? 'not ready')
+      const store = ready ? (unwritten ?? readyText(deps.store.shortOfRoom())) : (reason ?? 'not ready')
       const takesWrites = ready && unwritten === undefined
       return { ready: takesWrites && !closing && deps.policies.current() !== undefined, store, policies }
     },
@@ -24,12 +22,10 @@ export function healthOf(
   return { health, close: () => (closing = true) }
 }
 
-/** A caller need not know which tenants there are. */
-function readyText(behindMs: number | undefined, short: string | undefined): string {
-  if (short !== undefined) return 'ready, but nearly full: new calls are refused, and held calls continue'
-  if (behindMs === undefined) return 'ready'
-  const seconds = (behindMs / 1_000).toFixed(1)
-  return `ready, but its clock is ${seconds} s behind the last write of a tenant: commits of that tenant are refused until it has caught up`
+function readyText(short: string | undefined): string {
+  return short === undefined
+    ? 'ready'
+    : 'ready, but nearly full: new calls are refused, and held calls continue'
 }
 
 function staleness(deps: Deps): string {

@@ -189,13 +189,6 @@ export const STORE_METRICS = {
     help: 'Bytes that can be written until the store refuses writes: of the disk above COUNTERSIGN_STORE_MIN_FREE, of maxmemory of the fullest Redis server. Absent where Redis has no maxmemory.',
     labels: {},
   },
-  storeBehind: {
-    kind: 'gauge',
-    name: 'countersign_store_behind_seconds',
-    unit: 'seconds',
-    help: "How far the store's clock is behind the last write of some tenant, whose commits this instance refuses until it has caught up; 0 when it is not.",
-    labels: {},
-  },
   evidenceRecords: {
     kind: 'counter',
     name: 'countersign_evidence_records_total',

@@ -198,8 +198,8 @@ export type CommitResult =
   | { readonly ok: true; readonly numbers: readonly number[] }
   /** `failed` are positions in `guards`, ascending (S03). */
   | { readonly ok: false; readonly reason: 'guard'; readonly failed: readonly number[] }
-  /** With `behindMs`, the commit is late only because the store's clock is this far behind the partition. */
-  | { readonly ok: false; readonly reason: 'late'; readonly behindMs?: number }
+  /** The deadline had passed, or the store's clock is behind the last write of the partition (S08). */
+  | { readonly ok: false; readonly reason: 'late' }
 
 export interface Claim {
   readonly now: number
@@ -211,11 +211,6 @@ export interface StoreHealth {
   readonly ready: boolean
   /** One sentence for the operator when not ready. */
   readonly reason?: string
-  /**
-   * How far the store's clock is behind the latest time of some partition, ms. Commits to that partition are late until
-   * the clock catches up. Absent when no partition is ahead.
-   */
-  readonly behindMs?: number
   /** Bytes that can still be written before the store refuses writes for want of room. Absent when unknown. */
   readonly roomBytes?: number
 }
@@ -228,9 +223,4 @@ export class StoreUnavailable extends Error {
 /** The commit may or may not have been executed: the caller must answer "unknown", never success. */
 export class StoreIndeterminate extends Error {
   override readonly name = 'StoreIndeterminate'
-}
-
-/** Explains a late commit to the operator. */
-export function behindText(partition: string, behindMs: number): string {
-  return `the store's clock is ${(behindMs / 1_000).toFixed(1)} s behind the last write of \`${partition}\`, whose commits come too late until it has caught up`
 }

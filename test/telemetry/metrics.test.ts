@@ -27,7 +27,7 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
     knowsTool: (name) => name !== 'made.up',
     now: () => 1_700_000_000_000,
     durability: () => 'fsync',
-    storeHealth: () => Promise.resolve({ roomBytes: 1_000_000, behindMs: 1_500 }),
+    storeHealth: () => Promise.resolve({ roomBytes: 1_000_000 }),
     traffic: () => ({
       requests: 4,
       connections: 3,
@@ -253,7 +253,6 @@ describe('the metrics', () => {
       'countersign_store_info{durability="fsync"} 1',
       'countersign_checkpoint_lag_seconds 1.5',
       'countersign_store_room_bytes 1000000',
-      'countersign_store_behind_seconds 1.5',
     ])
       expect(text).toContain(`${line}\n`)
   })

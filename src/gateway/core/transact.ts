@@ -7,7 +7,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../../store/store.ts'
-import { behindText, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
+import { StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
 import { refuseOverBudget, withBytes } from './budgets.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
@@ -222,6 +222,10 @@ async function land<T>(
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
+/** A commit that is late before its deadline: the clock of the store was set back. */
+const CLOCK_BEHIND =
+  "the store's clock is behind the last write of this tenant, whose commits fail until it has caught up: run `countersign doctor`"
+
 /** The failed guards, when a new attempt makes sense; throws otherwise. */
 async function failedGuards(
   deps: Deps,
@@ -230,9 +234,7 @@ async function failedGuards(
   result: CommitResult & { readonly ok: false },
 ): Promise<readonly Guard[]> {
   if (result.reason === 'late') {
-    const { behindMs } = result
-    if (deps.store.now() < before)
-      throw storeUnavailable(behindMs && new StoreUnavailable(behindText(tenant, behindMs)))
+    if (deps.store.now() < before) throw storeUnavailable(new StoreUnavailable(CLOCK_BEHIND))
     return []
   }
   const positions = new Set(result.failed)

@@ -42,14 +42,9 @@ export function commitArguments(partition: string, commit: Commit, options: Comm
   return { keys: keys.all, args }
 }
 
-/** `now` is the caller's time. */
-export function readCommitReply(reply: unknown, { deadline, events }: Commit, now: number): CommitReply {
-  const [status, time, ...rest] = reply as [string, number, ...unknown[]]
-  if (status === 'late') {
-    const clock = Number(rest[0])
-    const behindMs = clock > deadline ? 0 : time - Math.max(clock, now)
-    return { ok: false, reason: 'late', ...(behindMs > 0 ? { behindMs } : {}) }
-  }
+export function readCommitReply(reply: unknown, { events }: Pick<Commit, 'events'>): CommitReply {
+  const [status, ...rest] = reply as [string, ...unknown[]]
+  if (status === 'late') return { ok: false, reason: 'late' }
   if (status === 'guard') return { ok: false, reason: 'guard', failed: rest.map(Number) }
   const first = Number(rest[0])
   return {

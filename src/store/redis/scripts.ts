@@ -51,9 +51,9 @@ end
  *
  * Returns one of these; positions start at 0:
  *
- *     {'late', time, the time by the clock alone}
- *     {'guard', time, position...}
- *     {'ok', time, first number or 0, epoch or ''}
+ *     {'late'}
+ *     {'guard', position...}
+ *     {'ok', first number or 0, epoch or ''}
  *
  * The code repeats the ring of src/domain/limit-window.ts; test/store/redis/window.test.ts compares the two.
  */
@@ -66,9 +66,8 @@ if now == nil then
   local t = call('TIME')
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
-local clock = now
 now = math.max(now, num(seen[1] or '0'))
-if now > num(ARGV[1]) then return {'late', now, clock} end
+if now > num(ARGV[1]) then return {'late'} end
 local cid = ARGV[2]
 
 local revisions = {}
@@ -173,7 +172,6 @@ for g = 1, num(ARGV[6]) do
 end
 if #failed > 0 then
   table.insert(failed, 1, 'guard')
-  table.insert(failed, 2, now)
   return failed
 end
 
@@ -221,7 +219,7 @@ end
 if limits then limits.write() end
 if last > 0 then call('HSET', head, 'n', int(last), 't', int(now)) else call('HSET', head, 't', int(now)) end
 redis.pcall('SPUBLISH', ARGV[5], '')
-return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}
+return {'ok', first, ARGV[4] == '1' and epoch(head) or ''}
 `
 
 /**
@@ -270,14 +268,14 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
  *
  * - KEYS: 1 index, 2 head.
  * - ARGV: 1 now, 2 end of the lease, 3 limit, 4 the latest time that the partition may have seen.
- * - Returns {entries} | {false, time}.
+ * - Returns the entries, or nil when it claims nothing.
  */
 const CLAIM = `${WRITES}
 local seen = tonumber(redis.call('HGET', KEYS[2], 't') or '0')
-if seen > tonumber(ARGV[4]) then return {false, seen} end
+if seen > tonumber(ARGV[4]) then return nil end
 local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3], 'WITHSCORES')
 for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], 'XX', ARGV[2], due[i]) end
-return {due}
+return due
 `
 
 /** The partition's epoch (S19). KEYS: 1 head. */

@@ -1,5 +1,4 @@
 import { amountIn } from '../../domain/limit-window.ts'
-import { type Behind, createBehind } from '../clock-lag.ts'
 import {
   checkClaim,
   checkCommit,
@@ -156,7 +155,6 @@ class RedisStore implements Store {
   readonly #clock: Clock
   readonly #callMs: number
   readonly #ownTime: boolean
-  readonly #behind: Behind
   #closed = false
   /** Commits; each ends by its deadline. */
   #underWay = 0
@@ -174,7 +172,6 @@ class RedisStore implements Store {
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
     this.#ownTime = clock !== undefined
     this.#clock = createServerClock(topology, clock)
-    this.#behind = createBehind(this.#clock)
     this.#waking = createWaking({
       topology,
       version: (partition, record) => this.#version(partition, record),
@@ -293,8 +290,7 @@ class RedisStore implements Store {
       ms: end - performance.now(),
       reads: false,
     })
-    const result = readCommitReply(answer.reply, commit, this.now())
-    this.#behind.committed(partition, result)
+    const result = readCommitReply(answer.reply, commit)
     if (!result.ok) return result
     await this.#confirm(answer, keys[0] as string, result.epoch, end)
     this.#waking.landed(partition, writtenRecords(commit))
@@ -308,8 +304,9 @@ class RedisStore implements Store {
     const keys = keysOf(partition)
     const args = [now, now + lease, limit, this.now() + Math.max(lease, LAG_MS)].map(String)
     const reply = await this.#script(SCRIPTS.claim, [keys.index(index), keys.head], args, false)
-    const [entries, seen] = reply as [unknown, number?]
-    return seen === undefined ? readEntries(entries) : this.#behind.refuse(partition, seen)
+    if (reply === null)
+      throw new StoreUnavailable("the store's clock is behind the last write of the partition")
+    return readEntries(reply)
   }
 
   /** A full Redis refuses every write at once: there is no room that is kept for some. */
@@ -322,7 +319,7 @@ class RedisStore implements Store {
     const peers = this.#topology.peers()
     // where one node of a cluster is away, the tenants on the others must not be
     if (peers.some((peer) => peer.reason() === undefined))
-      return { ready: true, ...roomOf(peers.map((peer) => peer.facts())), ...this.#behind.health() }
+      return { ready: true, ...roomOf(peers.map((peer) => peer.facts())) }
     return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
   }
 

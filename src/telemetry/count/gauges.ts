@@ -15,8 +15,8 @@ export interface Readings {
   /** Since when a record waits for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
-  /** Bytes of room in the store, undefined when unknown; and how far its clock is behind the latest time it saw, ms. */
-  storeHealth(): Promise<{ readonly roomBytes?: number; readonly behindMs?: number }>
+  /** Bytes of room in the store, undefined when unknown. */
+  storeHealth(): Promise<{ readonly roomBytes?: number }>
   census(): Promise<Census>
 }
 
@@ -81,8 +81,7 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   const asked = readings.storeHealth().catch(() => undefined)
   const isReady = await inTime(readings.isReady().catch(() => false))
   instruments.set('ready', {}, isReady === true ? 1 : 0)
-  const { roomBytes, behindMs = 0 } = (await inTime(asked)) ?? {}
-  instruments.set('storeBehind', {}, behindMs / 1000)
+  const { roomBytes } = (await inTime(asked)) ?? {}
   instruments.setAll('storeRoom', roomBytes === undefined ? [] : [[{}, roomBytes]])
 }
 
