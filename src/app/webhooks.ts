@@ -27,7 +27,7 @@ export interface Webhooks {
   enqueued(tenant: string): void
   start(
     deps: Deps,
-    told: { readonly metrics: Metrics; readonly log: Logger; readonly tracing: Tracing },
+    parts: { readonly metrics: Metrics; readonly log: Logger; readonly tracing: Tracing },
   ): Worker
 }
 

@@ -39,10 +39,7 @@ export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
  */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 const STOPPED: Sent = { kind: 'failed', code: 'stopped' }
-/**
- * Time after a deadline until a silent thread counts as stuck and is ended, ms. It begins when the gateway notices the
- * deadline: after a pause of the whole process, timers run before the thread's messages arrive.
- */
+/** Time after a deadline until a silent thread counts as stuck and is ended, ms. */
 const STUCK_MS = 2_000
 const DIED: Sent = { kind: 'failed', code: 'connection' }
 
@@ -97,9 +94,7 @@ class DeliveryThread {
         this.#settle(id, STOPPED)
       }
       signal?.addEventListener('abort', stop, { once: true })
-      let stuck = setTimeout(() => {
-        stuck = setTimeout(() => this.#end(worker), STUCK_MS)
-      }, sending.deadlineMs)
+      const stuck = setTimeout(() => this.#end(worker), sending.deadlineMs + STUCK_MS)
       this.#underWay.set(id, (sent) => {
         clearTimeout(stuck)
         signal?.removeEventListener('abort', stop)

@@ -14,8 +14,6 @@ import { makeAuthority } from '../webhooks/certificates.ts'
 
 const THREAD = new URL('../../dist/outbound/delivery-thread.js', import.meta.url)
 const DEADLINE_MS = 5_000
-/** What the thread is given after a deadline, and more. */
-const LONGER_THAN_STUCK_MS = 2_500
 
 let authority: ReturnType<typeof makeAuthority>
 const read = (name: string): string => readFileSync(join(authority.directory, name), 'utf8')
@@ -165,25 +163,6 @@ describe('the way out, in a thread', () => {
     expect(errors).toEqual([new Error('it did not answer')])
     writeFileSync(url, `await import(${JSON.stringify(THREAD.href)})`)
     expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({ kind: 'answered', status: 200 })
-  })
-
-  it('takes a process that stood still for no thread that is stuck: what was answered meanwhile is heard', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'countersign-still-'))
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const url = new URL(`file://${directory}/prompt.mjs`)
-    const answer = `parentPort.postMessage({ id, sent: { kind: 'answered', status: 200 } })`
-    const listen = `parentPort.on('message', ({ id }) => ${answer})`
-    writeFileSync(url, `import { parentPort } from 'node:worker_threads'\n${listen}\n`)
-    const errors: unknown[] = []
-    const outbound = threadFor(443, { url, onError: (error) => errors.push(error) })
-    const sending = { headers: {}, body: '{}', deadlineMs: 1 }
-    expect(await outbound.post('https://127.0.0.1/', sending)).toEqual({ kind: 'answered', status: 200 })
-    // not in the midst of messages: the next one would be heard before the timers
-    await new Promise((resolve) => setImmediate(resolve))
-    const posted = outbound.post('https://127.0.0.1/', sending)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LONGER_THAN_STUCK_MS)
-    expect(await posted).toEqual({ kind: 'answered', status: 200 })
-    expect(errors).toEqual([])
   })
 
   it('lets no receiver end it for everybody: one that resets late and then hangs has its deadline, and no more', async () => {

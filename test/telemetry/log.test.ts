@@ -97,13 +97,13 @@ describe('the log', () => {
     let text = ''
     const reader = createReadStream(pipe, { encoding: 'utf8' })
     onTestFinished(() => void reader.destroy())
-    const told = new Promise<void>((resolve) => {
+    const logged = new Promise<void>((resolve) => {
       reader.on('data', (chunk) => {
         text += String(chunk)
         if (text.includes('lines are missing here') && text.endsWith('\n')) resolve()
       })
     })
-    await told
+    await logged
     // a reader of a pipe that somebody may still write to waits for ever, and this process for it
     const closed = once(reader, 'close')
     closeSync(fd)

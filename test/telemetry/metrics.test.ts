@@ -346,7 +346,7 @@ describe('series', () => {
     expect(await series(metrics, METRICS.ruleMatches)).toEqual([])
   })
 
-  it('fold into one where there is no room, and the log is told once', async () => {
+  it('fold into one where there is no room, and the log is logged once', async () => {
     const metrics = open()
     const { atMost, name } = METRICS.ruleMatches
     load(metrics, bundle(1, atMost * 2))

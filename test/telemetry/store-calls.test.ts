@@ -37,7 +37,7 @@ describe('an observed store', () => {
     ['unavailable', new StoreUnavailable('x')],
     ['indeterminate', new StoreIndeterminate('x')],
     ['other', new TypeError('x')],
-  ])('a failure is told as %s, and is the caller’s as it was', async (error, failure) => {
+  ])('a failure is logged as %s, and is the caller’s as it was', async (error, failure) => {
     const { store, calls } = observed({ range: () => Promise.reject(failure) })
     await expect(store.range('acme', 'threads', { limit: 1 })).rejects.toBe(failure)
     expect(calls()).toEqual([{ operation: 'range', error }])

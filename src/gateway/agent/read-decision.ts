@@ -16,7 +16,7 @@ import type { Caller } from '../core/caller.ts'
 import { keyGuard, keyInForce, standingOf } from '../auth/identify.ts'
 import { traceOf } from '../core/trace-context.ts'
 import type { Wait } from '../core/wait.ts'
-import { overtaken } from '../review/settle-thread.ts'
+import { settleThread } from '../review/settle-thread.ts'
 import { purgeAt } from '../core/expiry-index.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import { filledNow } from '../review/approval-effects.ts'
@@ -84,7 +84,7 @@ async function look(
     ownThread(deps, caller, thread_id),
     freezesNow(deps, caller.tenant),
   ])
-  const become = await overtaken(deps, thread, freezes)
+  const become = await settleThread(deps, thread, freezes)
   if (become?.answer.status === 'approved') return { ...become, answer: 'just approved' }
   if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
   if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined)

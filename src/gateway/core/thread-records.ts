@@ -170,13 +170,13 @@ export function writeThread(
 ): WrittenThread {
   const due = nextDue(after)
   const { status, due_at: _, ...rest } = after
-  const told = before?.sequence ?? 0
+  const last = before?.sequence ?? 0
   const events = evidence.flatMap((record) => webhookOf(record) ?? [])
   const thread: Thread = {
     status,
     ...rest,
     ...(due === undefined ? {} : { due_at: due }),
-    ...(events.length === 0 ? {} : { sequence: told + events.length }),
+    ...(events.length === 0 ? {} : { sequence: last + events.length }),
   }
   return {
     thread,
@@ -190,7 +190,7 @@ export function writeThread(
     ],
     evidence,
     notices: events.map((type, i) =>
-      threadNotice(type, thread, { at, sequence: told + i + 1, ...(payload && { payload }) }),
+      threadNotice(type, thread, { at, sequence: last + i + 1, ...(payload && { payload }) }),
     ),
   }
 }

@@ -184,8 +184,8 @@ async function apply<T>(
   begun: number,
 ): Promise<Committed<T> | Outdated> {
   if (isIdle(plan)) return atOnce(plan)
-  const told = enqueue(deps, tenant, plan.notices ?? [])
-  const outbox = told instanceof Promise ? await told : told
+  const enqueued = enqueue(deps, tenant, plan.notices ?? [])
+  const outbox = enqueued instanceof Promise ? await enqueued : enqueued
   const landing = land(deps, tenant, { plan, outbox, begun })
   return outbox.leave === undefined ? landing : landing.finally(outbox.leave)
 }

@@ -11,14 +11,14 @@ import { fault, type PartCheck } from './part.ts'
 export function checkStory(): PartCheck {
   const replay = new Replay()
   const seen = new Set<string>()
-  let told = 0
+  let last = 0
   let isWhole = true
   return {
     event({ number, body }) {
-      const record = number === told + 1 ? parse(body) : undefined
+      const record = number === last + 1 ? parse(body) : undefined
       if (record === undefined) isWhole = false
       if (record === undefined || !isWhole) return []
-      told = number
+      last = number
       const broken = replay.take(record)
       return broken === undefined ? [] : [fault('G14', `evidence ${number} cannot have happened: ${broken}`)]
     },
@@ -49,11 +49,15 @@ function parse(body: string): JsonValue | undefined {
 }
 
 /** Compares a thread with its records. Records that broke a law are reported already. */
-function compare(id: string, { status, revision, approval }: Thread, told: ThreadStory | undefined): Fault[] {
-  if (told === undefined) return [fault('G15', `no evidence tells of thread \`${id}\``)]
-  if (told.broken) return []
+function compare(
+  id: string,
+  { status, revision, approval }: Thread,
+  story: ThreadStory | undefined,
+): Fault[] {
+  if (story === undefined) return [fault('G15', `no evidence tells of thread \`${id}\``)]
+  if (story.broken) return []
   const is = wordsFor({ status, revision, redeemed: approval?.redeemed_at !== undefined })
-  const should = wordsFor(told)
+  const should = wordsFor(story)
   return is === should
     ? []
     : [fault('G15', `thread \`${id}\` is ${is}, and evidence tells that it is ${should}`)]

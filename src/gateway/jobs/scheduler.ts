@@ -9,7 +9,7 @@ import type { Deps } from '../core/deps.ts'
 import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 import { freezesNow } from '../admin/freezes.ts'
 import { forgetWindow, release, withoutCharges } from '../agent/limits.ts'
-import { overtaken } from '../review/settle-thread.ts'
+import { settleThread } from '../review/settle-thread.ts'
 import { olderWaits } from '../core/equal-calls.ts'
 import { asRepeat } from '../webhooks/notice.ts'
 import { neverPurge, purgeAt, purged, type Purged, readPurged } from '../core/expiry-index.ts'
@@ -100,7 +100,7 @@ const DUE: readonly Due[] = [
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const thread = await read(deps.store, tenant, 'thread', member)
   const freezes = await freezesNow(deps, tenant)
-  const plan = thread && ((await overtaken(deps, thread, freezes)) ?? (await announce(deps, thread)))
+  const plan = thread && ((await settleThread(deps, thread, freezes)) ?? (await announce(deps, thread)))
   if (plan) return { ...plan, answer: undefined }
   const due = thread?.value.due_at
   const entry: Write = { op: 'index', index: INDEX.due, member, ...(due === undefined ? {} : { to: due }) }

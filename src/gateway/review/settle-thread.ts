@@ -11,7 +11,7 @@ import type { Plan } from '../core/transact.ts'
  * The plan for a change of a thread without an act: it expired, a freeze ended it, or its seats are filled. The first
  * to notice commits it: the timer, a poll or a reviewer's request.
  */
-export async function overtaken(
+export async function settleThread(
   deps: Deps,
   read: Versioned<Thread>,
   freezes: KnownFreezes,

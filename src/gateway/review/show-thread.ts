@@ -12,7 +12,7 @@ import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
 import { freezesNow, freezesOf } from '../admin/freezes.ts'
 import { reviewerEntry } from '../auth/identify.ts'
-import { overtaken } from './settle-thread.ts'
+import { settleThread } from './settle-thread.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from '../core/records.ts'
 import { shownHeading } from './heading.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
@@ -34,7 +34,7 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
   const { answer: thread } = await transact(deps, caller.tenant, async () => {
     const found = await findThread(deps, caller.tenant, thread_id)
     const freezes = await freezesNow(deps, caller.tenant)
-    return (await overtaken(deps, found, freezes)) ?? { answer: found.value }
+    return (await settleThread(deps, found, freezes)) ?? { answer: found.value }
   })
   noteShown(deps, caller, thread)
   return storeCall(() => viewOf(deps, caller, thread))

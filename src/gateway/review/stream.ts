@@ -82,19 +82,19 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
     async *follow(caller, after, signal) {
       const { tail, inbox } = await storeCall(() => join(caller.tenant, signal))
       try {
-        for (let told = yield* catchUp(deps, caller, { after, upTo: tail.last() }); ;) {
+        for (let sent = yield* catchUp(deps, caller, { after, upTo: tail.last() }); ;) {
           const changes = await inbox.next()
           if (changes === undefined) return
           if (changes === 'lost') {
             // it may be an earlier one
             const place = tail.last()
-            told = place.number
+            sent = place.number
             yield { kind: 'reset', place }
             continue
           }
           await keyInForce(deps, caller)
-          for (const change of changes.filter(({ place }) => place.number > told)) {
-            told = change.place.number
+          for (const change of changes.filter(({ place }) => place.number > sent)) {
+            sent = change.place.number
             yield messageOf(deps, caller, change)
           }
         }

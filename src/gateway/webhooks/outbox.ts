@@ -59,12 +59,17 @@ export function enqueue(
 async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
   const known = await destinationsOf(deps, tenant)
   const shown = notices.map((notice) => asShown(deps, notice))
-  const told = await Promise.all(shown.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
-  const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
-  if (size <= LARGE) return { guards: guardsOf(known), writes: await written(deps, tenant, told) }
+  const addressed = await Promise.all(
+    shown.map((notice) => address(deps, tenant, { notice, list: known.list })),
+  )
+  const size = addressed.reduce(
+    (sum, { destinations, texts }) => sum + destinations.length * texts.full.length,
+    0,
+  )
+  if (size <= LARGE) return { guards: guardsOf(known), writes: await written(deps, tenant, addressed) }
   const leave = await deps.outboxRoom.acquire(size)
   try {
-    return { guards: guardsOf(known), leave, writes: await written(deps, tenant, told, nextTurn) }
+    return { guards: guardsOf(known), leave, writes: await written(deps, tenant, addressed, nextTurn) }
   } catch (error) {
     leave()
     throw error
@@ -83,11 +88,11 @@ function asShown(deps: Deps, notice: Notice): Notice {
 async function written(
   deps: Deps,
   tenant: string,
-  told: readonly Told[],
+  addressed: readonly Addressed[],
   between?: () => Promise<void>,
 ): Promise<readonly Write[]> {
   const writes: Write[] = []
-  for (const { notice, destinations, texts } of told)
+  for (const { notice, destinations, texts } of addressed)
     for (const destination of destinations) {
       writes.push(...deliveryWrites(deliveryOf(deps, tenant, { notice, destination, texts })))
       if (between !== undefined) await between()
@@ -120,17 +125,17 @@ interface Texts {
   readonly full: string
 }
 
-interface Told {
+interface Addressed {
   readonly notice: Notice
   readonly destinations: readonly Destination[]
   readonly texts: Texts
 }
 
-async function toldOf(
+async function address(
   deps: Deps,
   tenant: string,
   { notice, list }: { readonly notice: Notice; readonly list: readonly Destination[] },
-): Promise<Told> {
+): Promise<Addressed> {
   const isFor = ({ format }: Destination): boolean => notice.repeat === undefined || !isChat(format)
   const destinations = list.filter((one) => subscribesTo(one, notice.body.type) && isFor(one))
   return { notice, destinations, texts: await textsOf(deps, tenant, { notice, destinations }) }
@@ -139,7 +144,7 @@ async function toldOf(
 async function textsOf(
   deps: Deps,
   tenant: string,
-  { notice, destinations }: Omit<Told, 'texts'>,
+  { notice, destinations }: Omit<Addressed, 'texts'>,
 ): Promise<Texts> {
   const { heading, ...body } = notice.body
   const common = { timestamp: isoTime(notice.at), ...body }
@@ -154,7 +159,7 @@ const getsPayload = ({ format, payload }: Destination): boolean => !isChat(forma
 function deliveryOf(
   deps: Deps,
   tenant: string,
-  { notice, destination, texts }: Omit<Told, 'destinations'> & { readonly destination: Destination },
+  { notice, destination, texts }: Omit<Addressed, 'destinations'> & { readonly destination: Destination },
 ): NewDelivery {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { body, trace } = notice

@@ -2,14 +2,14 @@ import { amountIn, charged, type LimitWindow, spanOf } from '../../domain/limit-
 import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from '../store.ts'
 
 /**
- * A flight is a group of commits that one disk transaction makes durable. It is planned in memory: the state on disk,
- * overlaid with the changes of earlier passengers. So commits run one after the other (S04), and all guards of each are
+ * A batch is a group of commits that one disk transaction makes durable. It is planned in memory: the state on disk,
+ * overlaid with the changes of earlier callers. So commits run one after the other (S04), and all guards of each are
  * checked before it changes anything (S03). Only the outcome reaches the disk, written once per key.
  *
- * Planning on a snapshot is safe. One flight is in the air at a time, and the disk transaction checks that no other
- * process wrote in between (lmdb.ts, `writeFlight`).
+ * Planning on a snapshot is safe. One batch is written at a time, and the disk transaction checks that no other
+ * process wrote in between (lmdb.ts, `writeBatch`).
  */
-export interface Flight {
+export interface Batch {
   readonly before: StateBefore
   /** ms since 1970: commits with an earlier deadline are late (S08). */
   readonly time: number
@@ -25,9 +25,9 @@ export interface Flight {
   readonly partitions: Set<string>
 }
 
-/** The state on disk before the flight. */
+/** The state on disk before the batch. */
 export interface StateBefore {
-  /** Makes later reads see every landed flight. */
+  /** Makes later reads see every batch written so far. */
   refresh(): void
   /** The store's id: a restore creates another store (S19). */
   readonly epoch: string
@@ -62,7 +62,7 @@ export interface MemberState {
   readonly partition: string
   readonly index: string
   readonly member: string
-  /** Scores before and after the flight; undefined when not in the index. */
+  /** Scores before and after the batch; undefined when not in the index. */
   readonly before: number | undefined
   after: number | undefined
 }
@@ -100,7 +100,7 @@ export function encodeCommit(partition: string, commit: Commit, length: number):
   return { partition, commit, bodies, events, length }
 }
 
-export function createFlight(before: StateBefore, time: number): Flight {
+export function createBatch(before: StateBefore, time: number): Batch {
   return {
     before,
     time,
@@ -114,49 +114,49 @@ export function createFlight(before: StateBefore, time: number): Flight {
   }
 }
 
-export function planCommit(flight: Flight, task: CommitTask): CommitResult {
+export function planCommit(batch: Batch, task: CommitTask): CommitResult {
   const { partition, commit } = task
-  if (flight.time > commit.deadline) return { ok: false, reason: 'late' }
-  const failed = failedGuards(flight, partition, commit.guards)
+  if (batch.time > commit.deadline) return { ok: false, reason: 'late' }
+  const failed = failedGuards(batch, partition, commit.guards)
   if (failed.length > 0) return { ok: false, reason: 'guard', failed }
-  const numbers = appendEvents(flight, task)
-  applyWrites(flight, task, numbers[0])
-  if (commit.writes.length + commit.events.length > 0) flight.partitions.add(partition)
+  const numbers = appendEvents(batch, task)
+  applyWrites(batch, task, numbers[0])
+  if (commit.writes.length + commit.events.length > 0) batch.partitions.add(partition)
   return { ok: true, numbers }
 }
 
-/** Undefined when this flight changed the index; the claim must then take the next flight. */
+/** Undefined when this batch changed the index; the claim must then take the next batch. */
 export function planClaim(
-  flight: Flight,
+  batch: Batch,
   partition: string,
   index: string,
   claim: Claim,
 ): IndexEntry[] | undefined {
-  if (flight.indexes.has(indexName(partition, index))) return undefined
-  const due = flight.before.due(partition, index, claim)
-  for (const { member } of due) moveMember(flight, [partition, index, member], claim.now + claim.lease)
-  if (due.length > 0) flight.partitions.add(partition)
+  if (batch.indexes.has(indexName(partition, index))) return undefined
+  const due = batch.before.due(partition, index, claim)
+  for (const { member } of due) moveMember(batch, [partition, index, member], claim.now + claim.lease)
+  if (due.length > 0) batch.partitions.add(partition)
   return due
 }
 
-function failedGuards(flight: Flight, partition: string, guards: readonly Guard[]): number[] {
+function failedGuards(batch: Batch, partition: string, guards: readonly Guard[]): number[] {
   const failed: number[] = []
   for (const [position, guard] of guards.entries()) {
-    if (!holds(flight, partition, guard)) failed.push(position)
+    if (!holds(batch, partition, guard)) failed.push(position)
   }
   return failed
 }
 
-function holds(flight: Flight, partition: string, guard: Guard): boolean {
-  if ('epoch' in guard) return guard.epoch === flight.before.epoch
-  if ('limit' in guard) return hasRoom(flight, partition, guard)
-  const { revision, commitId } = recordState(flight, partition, guard.type, guard.id)
+function holds(batch: Batch, partition: string, guard: Guard): boolean {
+  if ('epoch' in guard) return guard.epoch === batch.before.epoch
+  if ('limit' in guard) return hasRoom(batch, partition, guard)
+  const { revision, commitId } = recordState(batch, partition, guard.type, guard.id)
   return revision === guard.revision && (guard.commitId ?? commitId) === commitId
 }
 
-function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean {
-  const { window } = windowState(flight, partition, guard.limit)
-  return amountIn(window, guard.windowMs, flight.time) <= guard.atMost - guard.amount
+function hasRoom(batch: Batch, partition: string, guard: LimitGuard): boolean {
+  const { window } = windowState(batch, partition, guard.limit)
+  return amountIn(window, guard.windowMs, batch.time) <= guard.atMost - guard.amount
 }
 
 /**
@@ -164,20 +164,20 @@ function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean 
  * is written (S17).
  */
 function applyWrites(
-  flight: Flight,
+  batch: Batch,
   { partition, commit, bodies }: CommitTask,
   first: number | undefined,
 ): void {
   let puts = 0
   for (const write of commit.writes) {
-    if (write.op === 'index') moveMember(flight, [partition, write.index, write.member], write.to)
+    if (write.op === 'index') moveMember(batch, [partition, write.index, write.member], write.to)
     else if (write.op === 'mark') {
-      if (first !== undefined) moveMember(flight, [partition, write.index, commit.commitId], first)
+      if (first !== undefined) moveMember(batch, [partition, write.index, commit.commitId], first)
     } else if (write.op === 'charge') {
-      charge(flight, partition, asCharged(flight, partition, { commit, write }))
+      charge(batch, partition, asCharged(batch, partition, { commit, write }))
     } else {
       const body = write.op === 'put' ? bodies[puts++] : undefined
-      changeRecord(recordState(flight, partition, write.type, write.id), body, commit.commitId)
+      changeRecord(recordState(batch, partition, write.type, write.id), body, commit.commitId)
     }
   }
 }
@@ -189,7 +189,7 @@ type Charge = Write & { readonly op: 'charge' }
  * than the policy in force (an approval that ends, an old thread). So they never shorten a window.
  */
 function asCharged(
-  flight: Flight,
+  batch: Batch,
   partition: string,
   { commit, write }: { readonly commit: CommitTask['commit']; readonly write: Charge },
 ): Charge {
@@ -197,13 +197,13 @@ function asCharged(
     (guard) => 'limit' in guard && guard.limit === write.limit && guard.windowMs === write.windowMs,
   )
   if (guards) return write
-  const span = spanOf(windowState(flight, partition, write.limit).window)
+  const span = spanOf(windowState(batch, partition, write.limit).window)
   return { ...write, windowMs: Math.max(write.windowMs, span) }
 }
 
-function charge(flight: Flight, partition: string, write: Charge): void {
-  const state = windowState(flight, partition, write.limit)
-  state.window = charged(state.window, write, flight.time)
+function charge(batch: Batch, partition: string, write: Charge): void {
+  const state = windowState(batch, partition, write.limit)
+  state.window = charged(state.window, write, batch.time)
   state.changed = true
 }
 
@@ -214,52 +214,52 @@ function changeRecord(record: RecordState, value: Buffer | undefined, commitId: 
   record.changed = true
 }
 
-function appendEvents(flight: Flight, task: CommitTask): number[] {
+function appendEvents(batch: Batch, task: CommitTask): number[] {
   if (task.events.length === 0) return []
   const { partition } = task
-  let last = flight.numbers.get(partition) ?? flight.before.lastNumber(partition)
+  let last = batch.numbers.get(partition) ?? batch.before.lastNumber(partition)
   const numbers = task.events.map((value) => {
     last += 1
-    flight.events.push({ partition, number: last, value })
+    batch.events.push({ partition, number: last, value })
     return last
   })
-  flight.numbers.set(partition, last)
+  batch.numbers.set(partition, last)
   return numbers
 }
 
 function moveMember(
-  flight: Flight,
+  batch: Batch,
   [partition, index, member]: readonly [string, string, string],
   to: number | undefined,
 ): void {
   const name = nameOf(partition, index, member)
   const after = to === 0 ? 0 : to
-  const known = flight.members.get(name)
+  const known = batch.members.get(name)
   if (known === undefined) {
-    const before = flight.before.score(partition, index, member)
-    flight.members.set(name, { partition, index, member, before, after })
+    const before = batch.before.score(partition, index, member)
+    batch.members.set(name, { partition, index, member, before, after })
   } else {
     known.after = after
   }
-  flight.indexes.add(indexName(partition, index))
+  batch.indexes.add(indexName(partition, index))
 }
 
-function recordState(flight: Flight, partition: string, type: string, id: string): RecordState {
+function recordState(batch: Batch, partition: string, type: string, id: string): RecordState {
   const name = nameOf(partition, type, id)
-  const known = flight.records.get(name)
+  const known = batch.records.get(name)
   if (known !== undefined) return known
-  const head = flight.before.head(partition, type, id)
+  const head = batch.before.head(partition, type, id)
   const record: RecordState = { partition, type, id, ...head, value: undefined, changed: false }
-  flight.records.set(name, record)
+  batch.records.set(name, record)
   return record
 }
 
-function windowState(flight: Flight, partition: string, limit: string): WindowState {
+function windowState(batch: Batch, partition: string, limit: string): WindowState {
   const name = indexName(partition, limit)
-  const known = flight.windows.get(name)
+  const known = batch.windows.get(name)
   if (known !== undefined) return known
-  const state = { partition, limit, window: flight.before.window(partition, limit), changed: false }
-  flight.windows.set(name, state)
+  const state = { partition, limit, window: batch.before.window(partition, limit), changed: false }
+  batch.windows.set(name, state)
   return state
 }
 

@@ -28,7 +28,7 @@ const FORMAT = 1
 
 const META_BYTES = 160
 /** Offsets in an LMDB page that holds a meta record; the second such page follows the first. */
-const META = { magic: 24, pageSize: 48, lastPage: 144, flights: 152 } as const
+const META = { magic: 24, pageSize: 48, lastPage: 144, batches: 152 } as const
 const MAGIC = 0xbeefc0de
 
 export interface Marker {
@@ -164,7 +164,7 @@ function usedBytes(file: string): number {
   const first = readMeta(file, 0)
   const pageSize = first.readUInt32LE(META.pageSize)
   const second = readMeta(file, pageSize)
-  const newest = second.readBigUInt64LE(META.flights) > first.readBigUInt64LE(META.flights) ? second : first
+  const newest = second.readBigUInt64LE(META.batches) > first.readBigUInt64LE(META.batches) ? second : first
   return (Number(newest.readBigUInt64LE(META.lastPage)) + 1) * pageSize
 }
 

@@ -1,15 +1,15 @@
 import { constants } from 'node:os'
 import { afterSilence } from '../patience.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
-import { createFlight, planClaim, planCommit } from './batch.ts'
-import type { CommitTask, Flight, StateBefore } from './batch.ts'
+import { createBatch, planClaim, planCommit } from './batch.ts'
+import type { Batch, CommitTask, StateBefore } from './batch.ts'
 import type { Clock } from '../clock.ts'
 import type { DiskGuard } from './disk.ts'
 import type { Claim, CommitResult, IndexEntry } from '../store.ts'
 
 /*
- * The group commit. Calls queue up while a flight is in the air; when it has landed, they become the next one. So one
- * disk transaction serves all waiting callers, and a single caller has no delay.
+ * The group commit. Calls queue up while a batch is being written, and become the next batch. So one disk transaction
+ * serves all waiting callers, and a single caller has no delay.
  */
 
 export interface ClaimTask {
@@ -18,36 +18,35 @@ export interface ClaimTask {
   readonly claim: Claim
 }
 
-export interface Runway {
+export interface GroupCommit {
   commit(task: CommitTask): Promise<CommitResult>
   claim(task: ClaimTask): Promise<IndexEntry[]>
   /** The reason that writes fail now, or undefined. */
   refusal(): string | undefined
-  /** Refuses the queued calls, and resolves when the last flight has ended (S13). */
+  /** Refuses the queued calls, and resolves when the last batch has ended (S13). */
   close(): Promise<void>
 }
 
-export interface RunwayPorts {
+export interface GroupCommitPorts {
   readonly clock: Clock
   readonly disk: DiskGuard
   readonly before: StateBefore
   /**
-   * Resolves when the flight is durable; `false` when another process wrote to the directory and so nothing was
+   * Resolves when the batch is durable; `false` when another process wrote to the directory and so nothing was
    * written.
    */
-  write(flight: Flight): Promise<boolean>
-  /** True when a failed flight has provably left nothing behind. */
+  write(batch: Batch): Promise<boolean>
+  /** True when a failed batch has provably left nothing behind. */
   leftNothing(): boolean
-  landed(flight: Flight): void
+  landed(batch: Batch): void
 }
 
-/** The most calls of a flight, so that planning does not block the event loop for long. */
-const MAX_PASSENGERS = 512
-const MAX_FLIGHT_CHARACTERS = 8 * 1024 * 1024
+/** The most calls of a batch, so that planning does not block the event loop for long. */
+const MAX_BATCH_CALLS = 512
+const MAX_BATCH_CHARACTERS = 8 * 1024 * 1024
 const MAX_WAITING = 100_000
-/** Time of a flight after which the store is unready. */
+/** Time of a batch after which the store is unready. */
 const STUCK_MS = 5_000
-const HEARING_MS = 100
 /** The longest delay until deadlines are checked after the wall clock has jumped. */
 const LONGEST_TIMER_MS = 1_000
 
@@ -57,7 +56,7 @@ const { ENOSPC, EDQUOT, EIO } = constants.errno
 type Task = { readonly commit: CommitTask } | { readonly claim: ClaimTask }
 
 /** A caller that waits for its answer. */
-interface Passenger {
+interface Caller {
   readonly task: Task
   readonly deadline: number
   readonly length: number
@@ -67,23 +66,20 @@ interface Passenger {
   answered: boolean
 }
 
-interface Air {
-  readonly passengers: readonly Passenger[]
+interface UnderWay {
+  readonly callers: readonly Caller[]
   readonly since: number
   readonly ended: Promise<void>
-  /** The timer of a slow flight; `stuck` when it was still in the air after a further moment of listening. */
-  overdue?: NodeJS.Timeout
-  stuck?: boolean
 }
 
-export function createRunway(ports: RunwayPorts): Runway {
-  return new GroupCommit(ports)
+export function createGroupCommit(ports: GroupCommitPorts): GroupCommit {
+  return new Committer(ports)
 }
 
-class GroupCommit implements Runway {
-  readonly #ports: RunwayPorts
-  #waiting: Passenger[] = []
-  #air: Air | undefined
+class Committer implements GroupCommit {
+  readonly #ports: GroupCommitPorts
+  #waiting: Caller[] = []
+  #underWay: UnderWay | undefined
   #scheduled = false
   #closed = false
   /** Set once: a disk that failed to sync may have lost anything, so only a restart helps. */
@@ -91,7 +87,7 @@ class GroupCommit implements Runway {
   #timer: NodeJS.Timeout | undefined
   #timerAt = Infinity
 
-  constructor(ports: RunwayPorts) {
+  constructor(ports: GroupCommitPorts) {
     this.#ports = ports
   }
 
@@ -106,22 +102,15 @@ class GroupCommit implements Runway {
   refusal(): string | undefined {
     if (this.#closed) return 'the store is closed'
     if (this.#failure !== undefined) return this.#failure
-    if (this.#isStuck()) return `the disk has not confirmed a write for ${STUCK_MS} ms`
+    if (performance.now() - (this.#underWay?.since ?? Infinity) > STUCK_MS)
+      return `the disk has not confirmed a write for ${STUCK_MS} ms`
     return this.#ports.disk.refusal()
-  }
-
-  /** True for a stuck flight. After a pause of this process, a confirmation may be queued, so it is read first. */
-  #isStuck(): boolean {
-    const air = this.#air
-    if (air === undefined || performance.now() - air.since <= STUCK_MS) return false
-    air.overdue ??= setTimeout(() => (air.stuck = true), HEARING_MS).unref()
-    return air.stuck === true
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#refuseWaiting('the store is closed')
-    await this.#air?.ended
+    await this.#underWay?.ended
     clearTimeout(this.#timer)
   }
 
@@ -135,85 +124,85 @@ class GroupCommit implements Runway {
     })
   }
 
-  /** Schedules a flight after the callers of the last one had their turn, so that they can board it. */
+  /** Schedules a batch after the callers of the last one had their turn, so that they can join it. */
   #schedule(): void {
-    if (this.#scheduled || this.#air !== undefined || this.#waiting.length === 0) return
+    if (this.#scheduled || this.#underWay !== undefined || this.#waiting.length === 0) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      this.#takeOff()
+      this.#startBatch()
     })
   }
 
-  #takeOff(): void {
+  #startBatch(): void {
     const reason = this.refusal()
     if (reason !== undefined) {
       this.#refuseWaiting(reason)
       return
     }
-    const flight = createFlight(this.#ports.before, this.#ports.clock.now())
-    let passengers: Passenger[]
+    const batch = createBatch(this.#ports.before, this.#ports.clock.now())
+    let callers: Caller[]
     try {
       this.#ports.before.refresh()
-      passengers = this.#board(flight)
+      callers = this.#fill(batch)
     } catch (error) {
       this.#fail(`reading the data file failed: ${String(error)}`)
       return
     }
-    if (flight.partitions.size === 0) this.#answer(passengers)
-    else this.#fly(flight, passengers)
+    if (batch.partitions.size === 0) this.#answer(callers)
+    else this.#write(batch, callers)
     this.#schedule()
   }
 
-  /** Runs the queued calls in order until the flight is full. Writes nothing yet. */
-  #board(flight: Flight): Passenger[] {
-    let boarded = 0
+  /** Runs the queued calls in order until the batch is full. Writes nothing yet. */
+  #fill(batch: Batch): Caller[] {
+    let taken = 0
     let length = 0
-    for (const passenger of this.#waiting) {
-      if (boarded === MAX_PASSENGERS || length > MAX_FLIGHT_CHARACTERS) break
-      if (!passenger.answered) passenger.outcome = plan(flight, passenger)
-      if (!passenger.answered && passenger.outcome === undefined) break
-      length += passenger.length
-      boarded += 1
+    for (const caller of this.#waiting) {
+      if (taken === MAX_BATCH_CALLS || length > MAX_BATCH_CHARACTERS) break
+      if (!caller.answered) caller.outcome = plan(batch, caller)
+      if (!caller.answered && caller.outcome === undefined) break
+      length += caller.length
+      taken += 1
     }
-    return this.#waiting.splice(0, boarded)
+    return this.#waiting.splice(0, taken)
   }
 
-  #fly(flight: Flight, passengers: Passenger[]): void {
-    const ended = this.#ports.write(flight).then(
-      (written) => this.#land(flight, passengers, written),
-      (error: unknown) => this.#crash(passengers, error),
+  #write(batch: Batch, callers: Caller[]): void {
+    const ended = this.#ports.write(batch).then(
+      (written) => this.#written(batch, callers, written),
+      (error: unknown) => this.#failed(callers, error),
     )
-    this.#air = { passengers, since: performance.now(), ended }
+    this.#underWay = { callers, since: performance.now(), ended }
   }
 
-  #land(flight: Flight, passengers: readonly Passenger[], written: boolean): void {
-    this.#air = undefined
+  #written(batch: Batch, callers: readonly Caller[], written: boolean): void {
+    this.#underWay = undefined
     if (!written) {
-      this.#refuse(passengers, 'another process wrote to the data directory')
+      this.#refuse(callers, 'another process wrote to the data directory')
       this.#fail('another process wrote to the data directory')
       return
     }
-    this.#ports.landed(flight)
-    this.#answer(passengers)
+    this.#ports.landed(batch)
+    this.#answer(callers)
     this.#schedule()
   }
 
   /**
-   * Handles a failed flight. After a failed sync the kernel may have dropped unwritten pages, so no later sync can be
+   * Handles a failed batch. After a failed sync the kernel may have dropped unwritten pages, so no later sync can be
    * believed (fsync-gate). A full disk is the exception: LMDB drops the transaction before its root is written, and the
    * next one writes its pages anew.
    */
-  async #crash(passengers: readonly Passenger[], error: unknown): Promise<void> {
+  async #failed(callers: readonly Caller[], error: unknown): Promise<void> {
     const cause = await failureCause(error)
     const nothing = this.#isDiskFull(cause) && this.#ports.leftNothing()
-    this.#air = undefined
+    this.#underWay = undefined
     if (nothing) {
       this.#ports.disk.reportFull()
-      this.#refuse(passengers, 'the disk is full')
+      this.#refuse(callers, 'the disk is full')
     } else {
       const unknown = new StoreIndeterminate(`writing failed: ${cause.message}`, { cause })
-      for (const passenger of passengers) settle(passenger, () => passenger.reject(unknown))
+      for (const caller of callers) settle(caller, () => caller.reject(unknown))
       this.#fail(`writing failed, a restart is needed: ${cause.message}`)
     }
     this.#schedule()
@@ -229,17 +218,16 @@ class GroupCommit implements Runway {
     this.#refuseWaiting(reason)
   }
 
-  #answer(passengers: readonly Passenger[]): void {
-    for (const passenger of passengers) settle(passenger, () => passenger.resolve(passenger.outcome as never))
+  #answer(callers: readonly Caller[]): void {
+    for (const caller of callers) settle(caller, () => caller.resolve(caller.outcome as never))
   }
 
   #refuseWaiting(reason: string): void {
     this.#refuse(this.#waiting.splice(0), reason)
   }
 
-  #refuse(passengers: readonly Passenger[], reason: string): void {
-    for (const passenger of passengers)
-      settle(passenger, () => passenger.reject(new StoreUnavailable(reason)))
+  #refuse(callers: readonly Caller[], reason: string): void {
+    for (const caller of callers) settle(caller, () => caller.reject(new StoreUnavailable(reason)))
   }
 
   /** One timer for all deadlines, set to the earliest. */
@@ -252,48 +240,48 @@ class GroupCommit implements Runway {
     this.#timer.unref()
   }
 
-  /** Expires calls. A queued call past its deadline was not executed; a call in the air may be (S08, S09). */
+  /** Expires calls. A queued call past its deadline was not executed; a call being written may be (S08, S09). */
   #expire(): void {
     this.#timerAt = Infinity
     const now = this.#ports.clock.now()
-    const flying = this.#air?.passengers ?? []
-    for (const passenger of this.#waiting) if (now > passenger.deadline) expireWaiting(passenger)
-    for (const passenger of flying) if (now > passenger.deadline) expireFlying(passenger)
+    const writing = this.#underWay?.callers ?? []
+    for (const caller of this.#waiting) if (now > caller.deadline) expireWaiting(caller)
+    for (const caller of writing) if (now > caller.deadline) expireUnderWay(caller)
     let next = Infinity
-    for (const passenger of [...this.#waiting, ...flying])
-      if (!passenger.answered) next = Math.min(next, passenger.deadline)
+    for (const caller of [...this.#waiting, ...writing])
+      if (!caller.answered) next = Math.min(next, caller.deadline)
     this.#expectBy(next)
   }
 }
 
-/** Plans one call. Undefined: it must wait for the next flight. */
-function plan(flight: Flight, { task }: Passenger): CommitResult | IndexEntry[] | undefined {
-  if ('commit' in task) return planCommit(flight, task.commit)
-  return planClaim(flight, task.claim.partition, task.claim.index, task.claim.claim)
+/** Plans one call. Undefined: it must wait for the next batch. */
+function plan(batch: Batch, { task }: Caller): CommitResult | IndexEntry[] | undefined {
+  if ('commit' in task) return planCommit(batch, task.commit)
+  return planClaim(batch, task.claim.partition, task.claim.index, task.claim.claim)
 }
 
-function expireWaiting(passenger: Passenger): void {
-  settle(passenger, () => {
-    if ('commit' in passenger.task) passenger.resolve({ ok: false, reason: 'late' } as never)
-    else passenger.reject(new StoreUnavailable('the call waited too long for the disk'))
+function expireWaiting(caller: Caller): void {
+  settle(caller, () => {
+    if ('commit' in caller.task) caller.resolve({ ok: false, reason: 'late' } as never)
+    else caller.reject(new StoreUnavailable('the call waited too long for the disk'))
   })
 }
 
-function expireFlying(passenger: Passenger): void {
-  settle(passenger, () => {
-    if (changedNothing(passenger.outcome)) passenger.resolve({ ok: false, reason: 'late' } as never)
-    else passenger.reject(new StoreIndeterminate('the disk did not confirm the write before the deadline'))
+function expireUnderWay(caller: Caller): void {
+  settle(caller, () => {
+    if (changedNothing(caller.outcome)) caller.resolve({ ok: false, reason: 'late' } as never)
+    else caller.reject(new StoreIndeterminate('the disk did not confirm the write before the deadline'))
   })
 }
 
-/** True for a refused commit, whose answer depends on earlier commits of the flight. */
-function changedNothing(outcome: Passenger['outcome']): boolean {
+/** True for a refused commit, whose answer depends on earlier commits of the batch. */
+function changedNothing(outcome: Caller['outcome']): boolean {
   return outcome !== undefined && 'ok' in outcome && !outcome.ok
 }
 
-function settle(passenger: Passenger, answer: () => void): void {
-  if (passenger.answered) return
-  passenger.answered = true
+function settle(caller: Caller, answer: () => void): void {
+  if (caller.answered) return
+  caller.answered = true
   answer()
 }
 
@@ -307,7 +295,7 @@ export async function failureCause(error: unknown): Promise<Error & { code?: unk
   return cause.catch((reason: Error) => reason)
 }
 
-/** Awaits a write outside of flights: a first stamp, a restore. @throws Error of one sentence, with the cause */
+/** Awaits a write outside of batches: a first stamp, a restore. @throws Error of one sentence, with the cause */
 export async function orFailureCause<T>(write: Promise<T>): Promise<T> {
   try {
     return await write

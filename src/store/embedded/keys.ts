@@ -9,7 +9,7 @@ import { STORE_LIMITS } from '../store.ts'
  *   'm' partition index member         the score of a member (S15)
  *   'n' partition                      the number of the last event
  *   'r' partition type id              a record
- *   'z'                                the stamp: last time, store id, count of flights
+ *   'z'                                the stamp: last time, store id, count of batches
  *
  * Text is one to three bytes per UTF-16 code unit and ends with 0, so its order is code unit order for every string
  * (S05). UTF-8 would sort astral characters after U+E000..U+FFFF. Code units 0 and 1 are escaped. Scores are doubles

@@ -24,7 +24,7 @@ import {
 } from './keys.ts'
 import { decodeWindow, encodeWindow, type LimitWindow } from '../../domain/limit-window.ts'
 import type { StoredEntry } from '../archive.ts'
-import type { Flight, RecordHead } from './batch.ts'
+import type { Batch, RecordHead } from './batch.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
 
 /*
@@ -32,11 +32,11 @@ import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../stor
  * - the revision of a record
  * - the score of a member
  * - the last number of a partition
- * - the count of flights of the stamp
+ * - the count of batches of the stamp
  *
  * Values of records and events are `<commit id>\n<body>` in UTF-8.
  *
- * Reads are synchronous, see the state of the last flight, and drain their iterator before they return.
+ * Reads are synchronous, see the state of the last batch, and drain their iterator before they return.
  */
 export type Database = RootDatabase<string, Buffer>
 
@@ -45,7 +45,7 @@ const NO_LIMIT = 9e15
 
 /**
  * `overlappingSync: false`: the file is synced before a commit is visible or acknowledged, and a failed commit leaves
- * nothing behind. `eventTurnBatching: false`: each flight is one explicit batch with one promise, so a failure is
+ * nothing behind. `eventTurnBatching: false`: each batch of ours is one explicit batch of LMDB with one promise, so a failure is
  * reported exactly once.
  */
 export function openDatabase(file: string): Database {
@@ -65,9 +65,9 @@ export function openDatabase(file: string): Database {
 }
 
 export interface Stamp {
-  /** Number of flights so far. */
-  readonly flights: number
-  /** Time of the last flight, ms since 1970. */
+  /** Number of batches so far. */
+  readonly batches: number
+  /** Time of the last batch, ms since 1970. */
   readonly time: number
   readonly storeId: string
 }
@@ -76,7 +76,7 @@ export function readStamp(db: Database): Stamp | undefined {
   const entry = db.getEntry(stampKey())
   if (entry === undefined) return undefined
   const [time, storeId] = split(entry.value)
-  return { flights: entry.version ?? 0, time: Number(time), storeId }
+  return { batches: entry.version ?? 0, time: Number(time), storeId }
 }
 
 export function readRecord(
@@ -165,18 +165,18 @@ export function readPartitions(db: Database): string[] {
 }
 
 /**
- * Writes a planned flight in one LMDB transaction on LMDB's own thread, if its stamp is still the current one. Resolves
+ * Writes a planned batch in one LMDB transaction on LMDB's own thread, if its stamp is still the current one. Resolves
  * when it is on disk; `false` when another process wrote in between, and nothing was written. Rejects when it failed.
  */
-export async function writeFlight(db: Database, flight: Flight, stamp: Stamp): Promise<boolean> {
-  const flights = stamp.flights + 1
-  return db.ifVersion(keep(stampKey()), stamp.flights, () => {
-    writeRecords(db, flight)
-    writeMembers(db, flight)
-    writeWindows(db, flight)
-    for (const event of flight.events) put(db, eventKey(event.partition, event.number), event.value, 0)
-    for (const [partition, number] of flight.numbers) put(db, numberKey(partition), EMPTY, number)
-    put(db, stampKey(), stampValue(flight.time, stamp.storeId), flights)
+export async function writeBatch(db: Database, batch: Batch, stamp: Stamp): Promise<boolean> {
+  const batches = stamp.batches + 1
+  return db.ifVersion(keep(stampKey()), stamp.batches, () => {
+    writeRecords(db, batch)
+    writeMembers(db, batch)
+    writeWindows(db, batch)
+    for (const event of batch.events) put(db, eventKey(event.partition, event.number), event.value, 0)
+    for (const [partition, number] of batch.numbers) put(db, numberKey(partition), EMPTY, number)
+    put(db, stampKey(), stampValue(batch.time, stamp.storeId), batches)
   })
 }
 
@@ -211,8 +211,8 @@ export function writeLastNumber(db: Database, partition: string, last: number): 
   put(db, numberKey(partition), EMPTY, last)
 }
 
-function writeRecords(db: Database, flight: Flight): void {
-  for (const record of flight.records.values()) {
+function writeRecords(db: Database, batch: Batch): void {
+  for (const record of batch.records.values()) {
     if (!record.changed) continue
     const key = recordKey(record.partition, record.type, record.id)
     if (record.value === undefined) void db.remove(key)
@@ -220,8 +220,8 @@ function writeRecords(db: Database, flight: Flight): void {
   }
 }
 
-function writeMembers(db: Database, flight: Flight): void {
-  for (const { partition, index, member, before, after } of flight.members.values()) {
+function writeMembers(db: Database, batch: Batch): void {
+  for (const { partition, index, member, before, after } of batch.members.values()) {
     if (before === after) continue
     if (before !== undefined) void db.remove(entryKey(partition, index, before, member))
     if (after === undefined) {
@@ -233,8 +233,8 @@ function writeMembers(db: Database, flight: Flight): void {
   }
 }
 
-function writeWindows(db: Database, flight: Flight): void {
-  for (const { partition, limit, window, changed } of flight.windows.values()) {
+function writeWindows(db: Database, batch: Batch): void {
+  for (const { partition, limit, window, changed } of batch.windows.values()) {
     if (!changed) continue
     if (window === undefined) void db.remove(limitKey(partition, limit))
     else put(db, limitKey(partition, limit), Buffer.from(encodeWindow(window)), 0)

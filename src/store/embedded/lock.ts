@@ -14,7 +14,7 @@ import { handOver } from './files.ts'
  * case other owners have since come and left, and removes the lower ones. So no process ever moves or removes a living
  * owner's socket.
  *
- * The lock gives a clear message at start; the stamp that every flight checks (lmdb.ts) protects the data.
+ * The lock gives a clear message at start; the stamp that every batch checks (lmdb.ts) protects the data.
  */
 
 /** sockaddr_un has 108 bytes on Linux and 104 elsewhere, with a 0 at the end. */

@@ -24,9 +24,9 @@ import {
   watchDataFile,
   writeMarker,
 } from './files.ts'
-import { createFlight, encodeCommit } from './batch.ts'
+import { createBatch, encodeCommit } from './batch.ts'
 import { lockDirectory } from './lock.ts'
-import { createRunway, failureCause, orFailureCause } from './group-commit.ts'
+import { createGroupCommit, failureCause, orFailureCause } from './group-commit.ts'
 import {
   countRange,
   openDatabase,
@@ -40,7 +40,7 @@ import {
   readStamp,
   readWindow,
   writeFirstStamp,
-  writeFlight,
+  writeBatch,
 } from './lmdb.ts'
 import { checkEnds, checkEverything, countEvents } from './verify.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -50,7 +50,7 @@ import type { Statfs } from './disk.ts'
 import type { StateBefore } from './batch.ts'
 import type { DirectoryLock } from './lock.ts'
 import type { Database, Stamp } from './lmdb.ts'
-import type { Runway, RunwayPorts } from './group-commit.ts'
+import type { GroupCommit, GroupCommitPorts } from './group-commit.ts'
 import type {
   Claim,
   Commit,
@@ -156,9 +156,9 @@ interface Parts {
 class Embedded implements EmbeddedStore {
   readonly durability = 'fsync'
   readonly #parts: Parts
-  readonly #runway: Runway
+  readonly #groupCommit: GroupCommit
   readonly #watchers = createWatchers()
-  /** Last numbers, cached between flights: no other process writes, and `writeFlight` checks that. */
+  /** Last numbers, cached between batches: no other process writes, and `writeBatch` checks that. */
   readonly #lastNumbers = new Map<string, number>()
   #stamp: Stamp
   #closing: Promise<void> | undefined
@@ -166,7 +166,7 @@ class Embedded implements EmbeddedStore {
   constructor(parts: Parts) {
     this.#parts = parts
     this.#stamp = parts.stamp
-    this.#runway = createRunway(this.#ports(parts))
+    this.#groupCommit = createGroupCommit(this.#ports(parts))
   }
 
   now(): number {
@@ -232,7 +232,7 @@ class Embedded implements EmbeddedStore {
   /** Commits. Not an async function: this is the hot path, and each layer of promises costs a microsecond. */
   commit(partition: string, commit: Commit): Promise<CommitResult> {
     try {
-      return this.#runway.commit(encodeCommit(partition, commit, checkCommit(partition, commit)))
+      return this.#groupCommit.commit(encodeCommit(partition, commit, checkCommit(partition, commit)))
     } catch (error) {
       return Promise.reject(error as Error)
     }
@@ -241,7 +241,7 @@ class Embedded implements EmbeddedStore {
   async claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]> {
     checkPartition(partition)
     checkClaim(index, claim)
-    return this.#runway.claim({ partition, index, claim })
+    return this.#groupCommit.claim({ partition, index, claim })
   }
 
   shortOfRoom(): string | undefined {
@@ -249,7 +249,7 @@ class Embedded implements EmbeddedStore {
   }
 
   async health(): Promise<StoreHealth> {
-    const reason = this.#runway.refusal()
+    const reason = this.#groupCommit.refusal()
     const roomBytes = this.#parts.disk.roomBytes()
     return {
       ...(reason === undefined ? { ready: true } : { ready: false, reason }),
@@ -277,19 +277,19 @@ class Embedded implements EmbeddedStore {
   }
 
   async #shutDown(): Promise<void> {
-    const writable = this.#runway.refusal() === undefined
-    await this.#runway.close()
+    const writable = this.#groupCommit.refusal() === undefined
+    await this.#groupCommit.close()
     if (writable) await this.#persistTime()
     this.#watchers.wakeAll()
     await this.#parts.db.close()
     await this.#parts.lock.release()
   }
 
-  /** Writes an empty flight, so that the next process starts no earlier than `now` has returned (S12). */
+  /** Writes an empty batch, so that the next process starts no earlier than `now` has returned (S12). */
   async #persistTime(): Promise<void> {
     const { db, clock } = this.#parts
     try {
-      await writeFlight(db, createFlight(this.#before(), clock.now()), this.#stamp)
+      await writeBatch(db, createBatch(this.#before(), clock.now()), this.#stamp)
     } catch (error) {
       await failureCause(error) // nothing was lost: the store is closing, and every commit has been answered
     }
@@ -299,7 +299,7 @@ class Embedded implements EmbeddedStore {
   #stampIsUnchanged(): boolean {
     try {
       this.#parts.db.resetReadTxn()
-      return readStamp(this.#parts.db)?.flights === this.#stamp.flights
+      return readStamp(this.#parts.db)?.batches === this.#stamp.batches
     } catch {
       return false
     }
@@ -309,18 +309,18 @@ class Embedded implements EmbeddedStore {
     return stateBefore(this.#parts.db, this.#lastNumbers, this.#parts.stamp.storeId)
   }
 
-  #ports({ db, clock, disk }: Parts): RunwayPorts {
+  #ports({ db, clock, disk }: Parts): GroupCommitPorts {
     return {
       clock,
       disk,
       before: this.#before(),
-      write: (flight) => writeFlight(db, flight, this.#stamp),
+      write: (batch) => writeBatch(db, batch, this.#stamp),
       leftNothing: () => this.#stampIsUnchanged(),
-      landed: (flight) => {
-        this.#stamp = { ...this.#stamp, flights: this.#stamp.flights + 1, time: flight.time }
-        for (const [partition, number] of flight.numbers) this.#lastNumbers.set(partition, number)
-        for (const partition of flight.partitions) this.#watchers.wake(partition)
-        for (const record of flight.records.values())
+      landed: (batch) => {
+        this.#stamp = { ...this.#stamp, batches: this.#stamp.batches + 1, time: batch.time }
+        for (const [partition, number] of batch.numbers) this.#lastNumbers.set(partition, number)
+        for (const partition of batch.partitions) this.#watchers.wake(partition)
+        for (const record of batch.records.values())
           if (record.changed) this.#watchers.wake(record.partition, record)
       },
     }

@@ -15,7 +15,7 @@ export interface Confirmations {
   confirmed(peer: Peer, headKey: string, epoch: string): Promise<boolean>
 }
 
-interface Passenger {
+interface Waiter {
   readonly headKey: string
   readonly epoch: string
   readonly settle: (confirmed: boolean) => void
@@ -29,7 +29,7 @@ interface Confirmed {
 }
 
 interface Line {
-  waiting: Passenger[]
+  waiting: Waiter[]
   busy: boolean
 }
 

@@ -230,7 +230,7 @@ return {'ok', first, ARGV[4] == '1' and epoch(head) or ''}
  * - ARGV: 1 min, 2 max, 3 score and 4 member of the entry, 5 '1' for reverse, 6 limit.
  * - Returns member, score, member, score, ... in ascending order, also in reverse: the caller reverses them.
  */
-const BEHIND = `${READS}
+const RANGE_AFTER = `${READS}
 local call, num, key = redis.call, tonumber, KEYS[1]
 local function less(a, b)
   for i = 1, math.min(#a, #b) do
@@ -315,7 +315,7 @@ return missing
 
 export const SCRIPTS = {
   commit: script(COMMIT),
-  behind: script(BEHIND),
+  rangeAfter: script(RANGE_AFTER),
   claim: script(CLAIM),
   epoch: script(EPOCH),
   barrier: script(BARRIER),

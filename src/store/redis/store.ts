@@ -202,7 +202,7 @@ class RedisStore implements Store {
     const { reverse = false, after, limit } = bounds
     const [min, max] = [edge(bounds.min, '-inf'), edge(bounds.max, '+inf')]
     if (after !== undefined) {
-      const behind = [
+      const args = [
         min,
         max,
         edge(after.score, ''),
@@ -210,7 +210,7 @@ class RedisStore implements Store {
         reverse ? '1' : '0',
         String(limit),
       ]
-      const entries = readEntries(await this.#script(SCRIPTS.behind, [key], behind, true))
+      const entries = readEntries(await this.#script(SCRIPTS.rangeAfter, [key], args, true))
       return reverse ? entries.reverse() : entries
     }
     const ends = reverse ? [max, min, 'BYSCORE', 'REV'] : [min, max, 'BYSCORE']

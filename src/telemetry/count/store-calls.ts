@@ -13,7 +13,7 @@ export interface StoreCall {
  * for each decision would cost most. The duration of `watch` has no meaning.
  */
 export function observeStore(store: Store, observe: (call: StoreCall) => void): Store {
-  const told = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {
+  const observed = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {
     const start = performance.now()
     const seconds = (): number => (performance.now() - start) / 1000
     call.then(
@@ -26,15 +26,15 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
   return {
     durability: store.durability,
     now: () => store.now(),
-    get: (...asked) => told('get', store.get(...asked)),
-    range: (...asked) => told('range', store.range(...asked)),
-    count: (...asked) => told('count', store.count(...asked)),
-    charged: (...asked) => told('charged', store.charged(...asked)),
-    events: (...asked) => told('events', store.events(...asked)),
-    epoch: (...asked) => told('epoch', store.epoch(...asked)),
+    get: (...asked) => observed('get', store.get(...asked)),
+    range: (...asked) => observed('range', store.range(...asked)),
+    count: (...asked) => observed('count', store.count(...asked)),
+    charged: (...asked) => observed('charged', store.charged(...asked)),
+    events: (...asked) => observed('events', store.events(...asked)),
+    epoch: (...asked) => observed('epoch', store.epoch(...asked)),
     watch: (...asked) => store.watch(...asked),
     commit: (...asked) => store.commit(...asked),
-    claimDue: (...asked) => told('claim_due', store.claimDue(...asked)),
+    claimDue: (...asked) => observed('claim_due', store.claimDue(...asked)),
     health: () => store.health(),
     shortOfRoom: () => store.shortOfRoom(),
     close: () => store.close(),

@@ -1,26 +1,26 @@
 /** The same failure is logged once in this time, ms. */
 const AGAIN_MS = 60_000
 /** Most failures that are distinguished. */
-const MOST_WAYS = 100
+const MOST_FAILURES = 100
 
 /**
  * For work that is tried again within a second, and may fail for days. `say` gets each failure at most once a minute,
  * with the number of times that it was left out since. Metrics count every failure.
  */
-export function seldom(
-  say: (error: unknown, untold: number) => void,
+export function throttled(
+  say: (error: unknown, suppressed: number) => void,
   now: () => number = () => performance.now(),
 ): (error: unknown) => void {
-  const told = new Map<string, { at: number; untold: number }>()
+  const logged = new Map<string, { at: number; suppressed: number }>()
   return (error) => {
-    const way = String(error)
-    const before = told.get(way)
+    const failure = String(error)
+    const before = logged.get(failure)
     if (before !== undefined && now() - before.at < AGAIN_MS) {
-      before.untold += 1
+      before.suppressed += 1
       return
     }
-    if (before === undefined && told.size === MOST_WAYS) told.clear()
-    told.set(way, { at: now(), untold: 0 })
-    say(error, before?.untold ?? 0)
+    if (before === undefined && logged.size === MOST_FAILURES) logged.clear()
+    logged.set(failure, { at: now(), suppressed: 0 })
+    say(error, before?.suppressed ?? 0)
   }
 }

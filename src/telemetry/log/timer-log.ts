@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { GatewayError } from '../../contract/errors.ts'
-import { seldom } from './throttle.ts'
+import { throttled } from './throttle.ts'
 
 /** Logs rounds of the timer. */
 export interface TimerNotes {
@@ -14,8 +14,8 @@ export interface TimerNotes {
  */
 export function timerNotes(log: Pick<Logger, 'info' | 'error'>, observe: (ok: boolean) => void): TimerNotes {
   let away = false
-  const sayFailed = seldom((error, untold) =>
-    log.error({ err: error, untold }, 'a round of the timer failed; the next one tries again'),
+  const sayFailed = throttled((error, suppressed) =>
+    log.error({ err: error, suppressed }, 'a round of the timer failed; the next one tries again'),
   )
   return {
     onError: (error) => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { seldom } from '../../src/telemetry/log/throttle.ts'
+import { throttled } from '../../src/telemetry/log/throttle.ts'
 
 describe('what fails again and again', () => {
   let now = 0
@@ -9,8 +9,8 @@ describe('what fails again and again', () => {
   beforeEach(() => {
     now = 0
     said = []
-    tell = seldom(
-      (error, untold) => void said.push([(error as Error).message, untold]),
+    tell = throttled(
+      (error, suppressed) => void said.push([(error as Error).message, suppressed]),
       () => now,
     )
   })
@@ -25,7 +25,7 @@ describe('what fails again and again', () => {
     expect(said.at(-1)).toEqual(['x', 119])
   })
 
-  it('is said at once when it fails in another way', () => {
+  it('is said at once when it fails in another failure', () => {
     for (const message of ['x', 'y', 'x', 'y']) tell(new Error(message))
     expect(said).toEqual([
       ['x', 0],

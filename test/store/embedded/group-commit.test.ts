@@ -1,23 +1,23 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { encodeCommit } from '../../../src/store/embedded/batch.ts'
-import { createRunway } from '../../../src/store/embedded/group-commit.ts'
+import { createGroupCommit } from '../../../src/store/embedded/group-commit.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
-import type { Flight } from '../../../src/store/embedded/batch.ts'
+import type { Batch } from '../../../src/store/embedded/batch.ts'
 import type { CommitResult } from '../../../src/store/store.ts'
 import { standStill } from '../../stand-still.ts'
 
 /*
- * The group commit over a disk that is played by the test: each flight stays in the air until the test lands it.
+ * The group commit over a disk that is played by the test: each batch waits until the test writes it or lets it fail.
  */
 const ENOSPC = 28
 const EIO = 5
 
-function airport({ leftNothing = true, nearlyFull = false } = {}) {
+function openGroupCommit({ leftNothing = true, nearlyFull = false } = {}) {
   let time = 1_000
   let full: string | undefined
-  const flights: { flight: Flight; land: (written: boolean) => void; crash: (code: number) => void }[] = []
-  const runway = createRunway({
+  const batches: { batch: Batch; land: (written: boolean) => void; crash: (code: number) => void }[] = []
+  const groupCommit = createGroupCommit({
     clock: { now: () => time },
     disk: {
       refusal: () => full,
@@ -35,20 +35,20 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
       lastNumber: () => 0,
       due: () => [],
     },
-    write: (flight) =>
+    write: (batch) =>
       new Promise((land, reject) => {
-        flights.push({ flight, land, crash: (code) => reject(lmdbFailure(code)) })
+        batches.push({ batch, land, crash: (code) => reject(lmdbFailure(code)) })
       }),
     leftNothing: () => leftNothing,
     landed: () => {},
   })
   return {
-    runway,
-    flights,
+    groupCommit,
+    batches,
     advance: (ms: number) => (time += ms),
     heal: () => (full = undefined),
     commit: (deadline = time + 1_000, events = ['e']): Promise<CommitResult> =>
-      runway.commit(
+      groupCommit.commit(
         encodeCommit(
           't',
           { commitId: 'c', deadline, guards: [], writes: [], events },
@@ -76,30 +76,30 @@ afterEach(async () => {
 })
 
 describe('the group commit', () => {
-  it('takes all who wait on one flight and answers when it has landed', async () => {
-    const { commit, flights } = airport()
+  it('writes all queued calls in one batch, and answers when it is durable', async () => {
+    const { commit, batches } = openGroupCommit()
     const calls = [commit(), commit(), commit()]
     await turn()
     const late = commit()
     await turn()
-    expect(flights).toHaveLength(1)
-    expect(flights[0]?.flight.events).toHaveLength(3)
-    flights[0]?.land(true)
+    expect(batches).toHaveLength(1)
+    expect(batches[0]?.batch.events).toHaveLength(3)
+    batches[0]?.land(true)
     expect(await Promise.all(calls)).toEqual([1, 2, 3].map((number) => ({ ok: true, numbers: [number] })))
     await turn()
-    flights[1]?.land(true)
+    batches[1]?.land(true)
     expect(await late).toMatchObject({ ok: true })
   })
 
-  it('takes no more than 512 on a flight, in their order', async () => {
-    const { commit, flights } = airport()
+  it('writes at most 512 calls in a batch, in their order', async () => {
+    const { commit, batches } = openGroupCommit()
     const calls = Array.from({ length: 1_100 }, () => commit())
     const sizes: number[] = []
     while (sizes.length < 3) {
       await turn()
-      const latest = flights[sizes.length]
+      const latest = batches[sizes.length]
       if (latest === undefined) continue
-      sizes.push(latest.flight.events.length)
+      sizes.push(latest.batch.events.length)
       latest.land(true)
     }
     await Promise.all(calls)
@@ -107,122 +107,119 @@ describe('the group commit', () => {
   })
 
   it('S08 a commit whose deadline passes on the ground is late', async () => {
-    const { commit, flights, advance } = airport()
+    const { commit, batches, advance } = openGroupCommit()
     const first = commit()
     await turn()
     const second = commit(1_020)
     advance(30)
     expect(await second).toEqual({ ok: false, reason: 'late' })
-    flights[0]?.land(true)
+    batches[0]?.land(true)
     expect(await first).toMatchObject({ ok: true })
     await turn()
-    expect(flights).toHaveLength(1)
+    expect(batches).toHaveLength(1)
   })
 
-  it('S08 a refused commit whose deadline passes in the air has changed nothing: it is late', async () => {
-    const { runway, commit, flights, advance } = airport()
+  it('S08 a refused commit whose deadline passes during the write has changed nothing: it is late', async () => {
+    const { groupCommit, commit, batches, advance } = openGroupCommit()
     const other = commit()
     const guards = [{ type: 'a', id: 'a', revision: 1 }]
-    const refused = runway.commit(
+    const refused = groupCommit.commit(
       encodeCommit('t', { commitId: 'c', deadline: 1_010, guards, writes: [], events: [] }, 0),
     )
     await turn()
     advance(20)
     expect(await refused).toEqual({ ok: false, reason: 'late' })
-    flights[0]?.land(true)
+    batches[0]?.land(true)
     expect(await other).toMatchObject({ ok: true })
   })
 
-  it('S09 a commit whose deadline passes in the air is indeterminate, and the flight goes on', async () => {
-    const { commit, flights, advance } = airport()
+  it('S09 a commit whose deadline passes during the write is indeterminate, and the batch goes on', async () => {
+    const { commit, batches, advance } = openGroupCommit()
     const patient = commit(60_000)
     const hurried = commit(1_010)
     await turn()
     advance(20)
     await expect(hurried).rejects.toBeInstanceOf(StoreIndeterminate)
-    flights[0]?.land(true)
+    batches[0]?.land(true)
     expect(await patient).toEqual({ ok: true, numbers: [1] })
   })
 
   it('after a failed sync nobody is told success, and nothing is written until a restart', async () => {
-    const { commit, flights, runway } = airport()
-    const inTheAir = [commit(), commit()]
+    const { commit, batches, groupCommit } = openGroupCommit()
+    const underWay = [commit(), commit()]
     await turn()
-    const onTheGround = commit()
-    flights[0]?.crash(EIO)
-    for (const call of inTheAir) await expect(call).rejects.toBeInstanceOf(StoreIndeterminate)
-    await expect(onTheGround).rejects.toBeInstanceOf(StoreUnavailable)
+    const queued = commit()
+    batches[0]?.crash(EIO)
+    for (const call of underWay) await expect(call).rejects.toBeInstanceOf(StoreIndeterminate)
+    await expect(queued).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(commit()).rejects.toThrow(/restart is needed: errno 5/)
-    expect(runway.refusal()).toMatch(/errno 5/)
-    expect(flights).toHaveLength(1)
+    expect(groupCommit.refusal()).toMatch(/errno 5/)
+    expect(batches).toHaveLength(1)
   })
 
-  it('a full disk refuses what was in the air, provably not executed, and heals', async () => {
-    const { commit, flights, heal } = airport()
-    const inTheAir = commit()
+  it('a full disk refuses the calls of the batch, provably not executed, and heals', async () => {
+    const { commit, batches, heal } = openGroupCommit()
+    const underWay = commit()
     await turn()
-    flights[0]?.crash(ENOSPC)
-    await expect(inTheAir).rejects.toBeInstanceOf(StoreUnavailable)
+    batches[0]?.crash(ENOSPC)
+    await expect(underWay).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(commit()).rejects.toThrow(/full/)
     heal()
     const again = commit()
     await turn()
-    flights[1]?.land(true)
+    batches[1]?.land(true)
     expect(await again).toMatchObject({ ok: true })
   })
 
   it('a write that was cut short by a full disk counts as a full disk', async () => {
-    const { commit, flights } = airport({ nearlyFull: true })
-    const inTheAir = commit()
+    const { commit, batches } = openGroupCommit({ nearlyFull: true })
+    const underWay = commit()
     await turn()
-    flights[0]?.crash(EIO)
-    await expect(inTheAir).rejects.toThrow('the disk is full')
+    batches[0]?.crash(EIO)
+    await expect(underWay).rejects.toThrow('the disk is full')
   })
 
   it('a full disk that may have left something is a failed sync', async () => {
-    const { commit, flights, heal } = airport({ leftNothing: false })
-    const inTheAir = commit()
+    const { commit, batches, heal } = openGroupCommit({ leftNothing: false })
+    const underWay = commit()
     await turn()
-    flights[0]?.crash(ENOSPC)
-    await expect(inTheAir).rejects.toBeInstanceOf(StoreIndeterminate)
+    batches[0]?.crash(ENOSPC)
+    await expect(underWay).rejects.toBeInstanceOf(StoreIndeterminate)
     heal()
     await expect(commit()).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('a foreign write refuses the flight and everything after it', async () => {
-    const { commit, flights } = airport()
-    const inTheAir = commit()
+  it('a foreign write refuses the batch and everything after it', async () => {
+    const { commit, batches } = openGroupCommit()
+    const underWay = commit()
     await turn()
-    flights[0]?.land(false)
-    await expect(inTheAir).rejects.toBeInstanceOf(StoreUnavailable)
+    batches[0]?.land(false)
+    await expect(underWay).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(commit()).rejects.toThrow(/another process/)
   })
 
   it('refuses while the disk has not confirmed a write for five seconds, and goes on when it has', async () => {
-    const { commit, flights, runway } = airport()
+    const { commit, batches, groupCommit } = openGroupCommit()
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
-    const inTheAir = commit()
+    const underWay = commit()
     await turn()
     vi.advanceTimersByTime(5_000)
-    expect(runway.refusal()).toBeUndefined()
+    expect(groupCommit.refusal()).toBeUndefined()
     vi.advanceTimersByTime(1)
-    // it may have confirmed while this process stood still
-    expect(runway.refusal()).toBeUndefined()
-    vi.advanceTimersByTime(100)
-    expect(runway.refusal()).toBe('the disk has not confirmed a write for 5000 ms')
+    expect(groupCommit.refusal()).toBe('the disk has not confirmed a write for 5000 ms')
     await expect(commit()).rejects.toBeInstanceOf(StoreUnavailable)
-    flights[0]?.land(true)
-    expect(await inTheAir).toMatchObject({ ok: true })
-    expect(runway.refusal()).toBeUndefined()
+    batches[0]?.land(true)
+    expect(await underWay).toMatchObject({ ok: true })
+    expect(groupCommit.refusal()).toBeUndefined()
   })
 
-  it('S09 hears what has landed while this process stood still, before it calls a commit indeterminate', async () => {
-    const { commit, flights, advance } = airport()
+  it('S09 reads a confirmation that came during a pause of the process before it calls a commit indeterminate', async () => {
+    const { commit, batches, advance } = openGroupCommit()
     const call = commit(1_010)
     await turn()
     // the disk's answer is there, behind the timer, when we go on
     const { port1, port2 } = new MessageChannel()
-    port1.once('message', () => flights[0]?.land(true))
+    port1.once('message', () => batches[0]?.land(true))
     port2.postMessage('landed')
     advance(20)
     standStill(50)
@@ -230,15 +227,15 @@ describe('the group commit', () => {
     port1.close()
   })
 
-  it('S13 close refuses what waits and lets what is in the air arrive', async () => {
-    const { commit, flights, runway } = airport()
-    const inTheAir = commit()
+  it('S13 close refuses queued calls and waits for the batch that is being written', async () => {
+    const { commit, batches, groupCommit } = openGroupCommit()
+    const underWay = commit()
     await turn()
-    const onTheGround = commit()
-    const closing = runway.close()
-    await expect(onTheGround).rejects.toBeInstanceOf(StoreUnavailable)
-    flights[0]?.land(true)
-    expect(await inTheAir).toMatchObject({ ok: true })
+    const queued = commit()
+    const closing = groupCommit.close()
+    await expect(queued).rejects.toBeInstanceOf(StoreUnavailable)
+    batches[0]?.land(true)
+    expect(await underWay).toMatchObject({ ok: true })
     await closing
     await expect(commit()).rejects.toThrow(/closed/)
   })
