@@ -9,8 +9,8 @@ import {
   type Risk,
   type Verdict,
 } from '../../src/domain/decision.ts'
-import { applyFunction, SEVERAL_UNREADABLE, type FunctionName } from '../../src/policy/language/functions.ts'
-import { MISSING, UNREADABLE } from '../../src/policy/language/reading.ts'
+import { applyFunction, type FunctionName } from '../../src/policy/language/functions.ts'
+import { MISSING, UNREADABLE, SEVERAL_UNREADABLE } from '../../src/policy/language/reading.ts'
 import type { PortableBundle, PortableTool } from './portable.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import type { PreparedBundle } from '../../policy/bundle/load.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { EXIT } from '../terminal/failure.ts'
 
 export type SoundBundle = Extract<PreparedBundle, { ok: true }>

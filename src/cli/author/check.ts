@@ -7,9 +7,8 @@ import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import type { PreparedBundle } from '../../policy/bundle/load.ts'
 import { packageVersion } from '../../system/package.ts'
 import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { untilInterrupted, type View, watchPrepared } from './watch.ts'
-
-export const DEFAULT_POLICIES = './policies'
 
 export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif] [--watch]
 

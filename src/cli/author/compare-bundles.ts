@@ -3,7 +3,7 @@ import { type Diagnostic, printDiagnostics } from '../../policy/report/diagnosti
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import { prepareRevision, type GitProblem } from '../../policy/bundle/git.ts'
 import type { PreparedBundle } from '../../policy/bundle/load.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
 
 type Sound = Extract<PreparedBundle, { ok: true }>

@@ -11,7 +11,7 @@ import {
   usedOf,
 } from '../../policy/evaluate/explain-request.ts'
 import { callUnder } from '../../policy/language/limits.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { readRequest } from './explain-request.ts'
 import { EXIT, oneOf, refuseMore, usage } from '../terminal/failure.ts'
 import { sayBeside } from './compare-bundles.ts'

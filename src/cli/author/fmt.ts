@@ -6,7 +6,7 @@ import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { formatFile } from '../../policy/yaml/format.ts'
 import { LOCK_FILE } from '../../policy/bundle/lock.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { cannotWrite, EXIT, refuseMore } from '../terminal/failure.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 

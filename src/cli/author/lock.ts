@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { LOCK_FILE, printLock } from '../../policy/bundle/lock.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { EXIT, refuseMore } from '../terminal/failure.ts'
 import { replaceFile } from './fmt.ts'
 

@@ -5,7 +5,7 @@ import { makeDirectory } from '../../system/make-directory.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { editorSchemas, type EditorResult } from '../../policy/editor/editor.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { cannotWrite, EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 

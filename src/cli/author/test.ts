@@ -9,7 +9,7 @@ import {
   untestedRules,
   type SuiteReport,
 } from '../../policy/tests/report.ts'
-import { DEFAULT_POLICIES } from './check.ts'
+import { DEFAULT_POLICIES } from './default-policies.ts'
 import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from '../terminal/failure.ts'
 import { untilInterrupted, type Watching, watchPrepared } from './watch.ts'
 

@@ -3,7 +3,8 @@ import { LIMITS } from '../../contract/limits.ts'
 import type { ToolContract } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
-import { keyInForce, standingOf } from '../auth/identify.ts'
+import { keyInForce } from '../auth/identify.ts'
+import { standingOf } from '../auth/standing.ts'
 
 /**
  * The contracts of the tools that an agent may use (docs/agent-api.md, POST tools/resolve); all for an empty list. A

@@ -4,7 +4,8 @@ import type { Guard } from '../../store/store.ts'
 import type { Actor } from '../../domain/evidence.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { keyGuard, reviewerEntry } from './identify.ts'
+import { keyGuard } from './identify.ts'
+import { reviewerEntry } from './standing.ts'
 
 /** The actor of an administrator's work. */
 export interface Administrator {

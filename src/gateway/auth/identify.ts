@@ -1,18 +1,15 @@
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
-import { entryDigest } from '../../domain/session.ts'
-import type { ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
-import { type Caller, proofOf, type Standing } from '../core/caller.ts'
+import { type Caller, proofOf, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { requireDirectory } from '../core/readiness.ts'
 import { holderId, read } from '../core/records.ts'
 import { sessionInForce } from './sessions.ts'
-import { type ProofGuard, storeCall, unauthenticated } from '../core/transact.ts'
+import { type ProofGuard, storeCall } from '../core/transact.ts'
 
 const REMEMBERED_KEYS = 10_000
 
 /**
  * Resolves a bearer credential (docs/agent-api.md). A missing, malformed, unknown or revoked key gets the same refusal.
- * `standingOf` and `reviewerEntry` check that the directory still knows the holder, and refuse alike.
+ * `standingOf` and `reviewerEntry` (standing.ts) check that the directory still knows the holder, and refuse alike.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`
  */
@@ -64,35 +61,6 @@ export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
   if (caller.session !== undefined) return sessionInForce(deps, caller)
   const key = await storeCall(() => deps.store.get(caller.tenant, 'key', caller.keyHash))
   if (key?.revision !== caller.keyRevision) throw unauthenticated()
-}
-
-/**
- * The bundle in force with the agent's entry. It is looked up when the request is admitted, and again after a new
- * bundle. Without a bundle there is no directory, and policy refuses every call.
- *
- * @throws GatewayError `unauthenticated` when the directory does not know the agent
- */
-export function standingOf({ policies }: Pick<Deps, 'policies'>, { tenant, id, standing }: Caller): Standing {
-  const snapshot = policies.current()
-  if (standing !== undefined && standing.snapshot === snapshot) return standing
-  const entry = snapshot?.agentOf(tenant, id)
-  if (snapshot !== undefined && entry === undefined) throw unauthenticated()
-  return { snapshot, entry }
-}
-
-/**
- * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
- *
- * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or changed the entry after
- * sign-in; `not_ready` without a directory, so that a broken bundle ends no session
- */
-export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
-  const entry = requireDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)
-  if (entry === undefined) throw unauthenticated()
-  const { session } = caller
-  if (session === undefined) return entry
-  if (entryDigest(entry) !== session.entry) throw unauthenticated()
-  return session.groups === undefined ? entry : { ...entry, groups: session.groups }
 }
 
 function remember(deps: Deps, credential: string, caller: Caller): void {

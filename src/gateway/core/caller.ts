@@ -1,3 +1,4 @@
+import { GatewayError } from '../../contract/errors.ts'
 import type { AgentEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
 
 /** The caller, as proved by a key or a session, and by nothing else. */
@@ -36,3 +37,7 @@ export interface CallerSession {
 
 /** The type of the record that proves the caller. */
 export const proofOf = ({ via }: Caller): 'key' | 'session' => (via === 'key' ? 'key' : 'session')
+
+export function unauthenticated(): GatewayError {
+  return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
+}

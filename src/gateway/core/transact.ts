@@ -9,6 +9,7 @@ import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
 import { refuseOverBudget, withBytes } from './budgets.ts'
+import { unauthenticated } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
@@ -262,10 +263,6 @@ async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard
 
 export function forgetKey(deps: Deps, keyHash: string): void {
   for (const [credential, caller] of deps.keys) if (caller.keyHash === keyHash) deps.keys.delete(credential)
-}
-
-export function unauthenticated(): GatewayError {
-  return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
 }
 
 /** Runs reads outside of `transact`. @throws GatewayError as `transact` does */

@@ -1,7 +1,7 @@
 import type { ThreadCounts } from '../../contract/reviewer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { reviewerEntry } from '../auth/identify.ts'
+import { reviewerEntry } from '../auth/standing.ts'
 import { INDEX } from '../core/records.ts'
 import { storeCall } from '../core/transact.ts'
 

@@ -2,7 +2,7 @@ import type { Me } from '../../contract/session.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
 import { isoTime } from '../core/event-record.ts'
-import { reviewerEntry } from '../auth/identify.ts'
+import { reviewerEntry } from '../auth/standing.ts'
 
 /** The caller's identity, what the caller may decide, and whose threads the caller must leave to others. */
 export function me(deps: Deps, caller: Caller): Me {

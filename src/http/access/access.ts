@@ -7,7 +7,7 @@ import type {
 import { GatewayError } from '../../contract/errors.ts'
 import type { Access, Operation } from '../../contract/operation.ts'
 import { adminEntry } from '../../gateway/auth/administrator.ts'
-import { reviewerEntry } from '../../gateway/auth/identify.ts'
+import { reviewerEntry } from '../../gateway/auth/standing.ts'
 import type { HttpDeps } from '../deps.ts'
 import type { ErrorHandler } from '../problem.ts'
 import { rightOf } from './admin-right.ts'

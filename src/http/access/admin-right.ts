@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { parseCredential } from '../../domain/credential.ts'
-import type { reviewerEntry } from '../../gateway/auth/identify.ts'
+import type { reviewerEntry } from '../../gateway/auth/standing.ts'
 import type { HttpDeps } from '../deps.ts'
 import { bearerOf, isAttended, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import type { Administrator } from '../../gateway/auth/administrator.ts'

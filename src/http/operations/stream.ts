@@ -3,7 +3,8 @@ import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import type { REVIEW } from '../../contract/operations/review.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
-import { keyInForce, reviewerEntry } from '../../gateway/auth/identify.ts'
+import { keyInForce } from '../../gateway/auth/identify.ts'
+import { reviewerEntry } from '../../gateway/auth/standing.ts'
 import {
   createThreadFeed,
   type FeedMessage,

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { applyFunction, type Applied } from '../language/functions.ts'
+import { applyFunction } from '../language/functions.ts'
+import type { Applied } from '../language/reading.ts'
 import { compileTest } from '../language/operators.ts'
 import type { Place, PlaceTest } from './place.ts'
 

@@ -1,7 +1,6 @@
 import { defined } from '../../contract/defined.ts'
 import { fieldText } from '../language/fields.ts'
-import { MISSING } from '../language/reading.ts'
-import type { Applied, AppliedElement } from '../language/functions.ts'
+import { MISSING, type Applied, type AppliedElement } from '../language/reading.ts'
 import type { Truth } from '../language/truth.ts'
 import { isOver } from './plan.ts'
 import type { Program } from './program.ts'

@@ -1,4 +1,4 @@
-import type { Applied } from '../language/functions.ts'
+import type { Applied } from '../language/reading.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { ConditionNode, LeafNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'

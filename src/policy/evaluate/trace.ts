@@ -2,7 +2,7 @@ import { NOTHING, truthOfValue, valueOfLeaf, type ConditionNode, type LeafNode }
 import { describeTest, describeUnknown } from '../language/words.ts'
 import { fieldText } from '../language/fields.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
-import type { Applied } from '../language/functions.ts'
+import type { Applied } from '../language/reading.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import type { LeafTrace, Trace } from './run.ts'

@@ -1,6 +1,5 @@
 import { toNfc } from '../../domain/normal-form.ts'
-import { SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './functions.ts'
-import { UNREADABLE } from './reading.ts'
+import { UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './reading.ts'
 import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 export type Scalar = string | number | boolean

@@ -1,7 +1,14 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { isComparable } from '../../domain/normal-form.ts'
 import { mailDomain, normalPath, urlHost, urlOrigin } from './addresses.ts'
-import { MISSING, UNREADABLE, type Reading } from './reading.ts'
+import {
+  type Applied,
+  type AppliedElement,
+  MISSING,
+  type Reading,
+  SEVERAL_UNREADABLE,
+  UNREADABLE,
+} from './reading.ts'
 import { readSql } from './sql/read.ts'
 
 /** Functions that make a list of one text. */
@@ -9,14 +16,6 @@ export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
 export type ListFunction = (typeof LIST_FUNCTIONS)[number]
 export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
-
-/** Stands in a list for what was made of an unreadable element, however many elements that would have been. */
-export const SEVERAL_UNREADABLE = Symbol('several unreadable')
-
-export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNREADABLE
-
-/** A value read through a function: elements that it could not read stay in their place, marked. */
-export type Applied = Reading | readonly AppliedElement[]
 
 /**
  * Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception.

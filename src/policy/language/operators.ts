@@ -13,11 +13,10 @@ import {
   type PrepareText,
   type Scalar,
 } from './compiled-test.ts'
-import { SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './functions.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob.ts'
 import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
-import { MISSING, UNREADABLE } from './reading.ts'
+import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './reading.ts'
 import { compileGlob } from './text.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 

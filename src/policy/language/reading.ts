@@ -6,6 +6,14 @@ export const MISSING = Symbol('missing')
 export const UNREADABLE = Symbol('unreadable')
 export type Reading = JsonValue | typeof MISSING | typeof UNREADABLE
 
+/** Stands in a list for what was made of an unreadable element, however many elements that would have been. */
+export const SEVERAL_UNREADABLE = Symbol('several unreadable')
+
+export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNREADABLE
+
+/** A value read through a function: elements that it could not read stay in their place, marked. */
+export type Applied = Reading | readonly AppliedElement[]
+
 /** `default`s of the contract by depth of the path: what a missing step stands for. */
 export type Defaults = readonly (JsonValue | undefined)[]
 

@@ -1,6 +1,5 @@
 import { isComparable } from '../../domain/normal-form.ts'
-import { MISSING, UNREADABLE } from './reading.ts'
-import type { Applied } from './functions.ts'
+import { MISSING, UNREADABLE, type Applied } from './reading.ts'
 import type { Scalar } from './compiled-test.ts'
 import { OPERATORS, type Test } from './operators.ts'
 

@@ -1,8 +1,7 @@
 import type { CompiledTest } from '../language/compiled-test.ts'
 import { compileTest, cutsOf, OPERATORS, type Test } from '../language/operators.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import { UNREADABLE } from '../language/reading.ts'
-import type { Applied } from '../language/functions.ts'
+import { UNREADABLE, type Applied } from '../language/reading.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { TextAtom } from './text.ts'
 

@@ -1,6 +1,5 @@
 import { unconstrained, type FieldValues } from '../language/possible-fields.ts'
-import { MISSING } from '../language/reading.ts'
-import type { Applied } from '../language/functions.ts'
+import { MISSING, type Applied } from '../language/reading.ts'
 import type { Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { UNKNOWN, type Truth } from '../language/truth.ts'

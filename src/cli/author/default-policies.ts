@@ -1,0 +1,2 @@
+/** The folder of the bundle when the command names none. */
+export const DEFAULT_POLICIES = './policies'
