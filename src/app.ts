@@ -21,6 +21,7 @@ import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/admin/policy-load-queue.ts'
 import { createByteSemaphore } from './gateway/webhooks/byte-semaphore.ts'
+import { enqueue } from './gateway/webhooks/outbox.ts'
 import { ownSecrets } from './gateway/core/own-secrets.ts'
 import { startTimer, type Timer } from './gateway/core/rounds.ts'
 import type { WebhookPorts } from './http/deps.ts'
@@ -233,6 +234,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     sweeps: new Map(),
     outboxRoom: createByteSemaphore(),
     epochs: new Map(),
+    enqueue,
     enqueued: (tenant) => webhooks.enqueued(tenant),
     threadUrl: (thread) => threadUrl(site(), thread),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { INDEX } from '../src/gateway/core/records.ts'
+import { INDEX } from '../src/gateway/core/indexes.ts'
 import { StoreUnavailable } from '../src/store/store.ts'
 import { openWorld, overriding, until } from './gateway-fixture.ts'
 

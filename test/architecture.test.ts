@@ -117,9 +117,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const MOST_LOOSE = { src: 2, gateway: 0 }
 /**
  * The longest import chains: of what runs, and of everything. A change that lengthens one has code in the wrong place: move that. A change that shortens one
- * lowers the number. The aim is 16.
+ * lowers the number.
  */
-const LONGEST = { values: 21, all: 33 }
+const LONGEST = { values: 16, all: 31 }
 const MAX_LINES = 400
 
 const root = fileURLToPath(new URL('../src/', import.meta.url))

@@ -10,7 +10,7 @@ import { type AttemptResult, deliveryToMake, recordAttempt } from '../gateway/we
 import type { Deps } from '../gateway/core/deps.ts'
 import { destinations } from '../gateway/webhooks/destinations.ts'
 import type { Span } from '../gateway/core/trace-context.ts'
-import { INDEX } from '../gateway/core/records.ts'
+import { INDEX } from '../gateway/core/indexes.ts'
 import { webhookTenants } from '../gateway/core/tenants.ts'
 import { isNothing, readConfirmed } from '../gateway/core/transact.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { census } from '../../src/gateway/jobs/backlog.ts'
-import { INDEX, SYSTEM, TENANTS_INDEX } from '../../src/gateway/core/records.ts'
+import { SYSTEM } from '../../src/gateway/core/records.ts'
+import { INDEX, TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
 import type { Write } from '../../src/store/store.ts'
 import { held, openWorld, overriding, type World } from '../gateway-fixture.ts'
 import { countTurns } from '../turns.ts'

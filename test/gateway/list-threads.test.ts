@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import type { Write } from '../../src/store/store.ts'
 import { held, openWorld, overriding, type World } from '../gateway-fixture.ts'
 import { countTurns } from '../turns.ts'

@@ -6,7 +6,7 @@ import { hashCredential } from '../../src/domain/credential.ts'
 import { deliveryToMake, recordAttempt } from '../../src/gateway/webhooks/delivery-attempts.ts'
 import type { Deps } from '../../src/gateway/core/deps.ts'
 import { freeze } from '../../src/gateway/admin/freeze.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import {
   type Agent,
   approved,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { runDue } from '../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { census } from '../../src/gateway/jobs/backlog.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { runDue } from '../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {

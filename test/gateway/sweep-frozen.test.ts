@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freeze } from '../../src/gateway/admin/freeze.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { runDue } from '../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../gateway-fixture.ts'

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { INDEX, SYSTEM, TENANTS_INDEX } from '../../src/gateway/core/records.ts'
+import { SYSTEM } from '../../src/gateway/core/records.ts'
+import { INDEX, TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
 import { listTenants, webhookTenants } from '../../src/gateway/core/tenants.ts'
 import { openWorld } from '../gateway-fixture.ts'
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { DeliveryList, DeliveryView, WebhookList, WebhookView } from '../../src/contract/webhook.ts'
-import { INDEX, read } from '../../src/gateway/core/records.ts'
+import { read } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { type EvidenceLine, until, type World } from '../gateway-fixture.ts'
 import { type Dice, diceOf } from '../random.ts'
 import type { Receiver } from '../webhooks/receiver.ts'

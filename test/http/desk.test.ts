@@ -9,7 +9,7 @@ import type {
   ThreadView,
 } from '../../src/contract/reviewer.ts'
 import { digestOf } from '../../src/domain/digest.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BUNDLE } from '../bundle.ts'
 import {

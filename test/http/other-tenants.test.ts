@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { composeCredential } from '../../src/domain/credential.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { encodeCursor } from '../../src/gateway/core/page-cursor.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Answer, approved, held, openWorld, overriding, type World } from '../gateway-fixture.ts'

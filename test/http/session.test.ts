@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { SignedIn as SignedInBody, SignInOptions } from '../../src/contract/session.ts'
 import { composeCredential, hashCredential } from '../../src/domain/credential.ts'
-import { INDEX } from '../../src/gateway/core/records.ts'
+import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BUNDLE } from '../bundle.ts'
 import {

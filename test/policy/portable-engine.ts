@@ -9,7 +9,8 @@ import {
   type Risk,
   type Verdict,
 } from '../../src/domain/decision.ts'
-import { applyFunction, type FunctionName } from '../../src/policy/language/functions.ts'
+import { applyFunction } from '../../src/policy/language/functions.ts'
+import type { FunctionName } from '../../src/policy/language/function-names.ts'
 import { MISSING, UNREADABLE, SEVERAL_UNREADABLE } from '../../src/policy/language/reading.ts'
 import type { PortableBundle, PortableTool } from './portable.ts'
 

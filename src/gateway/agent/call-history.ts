@@ -3,7 +3,7 @@ import type { Guard, Write } from '../../store/store.ts'
 import type { Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Noted } from '../core/caches.ts'
-import { INDEX } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 
 /** The agent, task and tool of an allowed call. */
 export interface Doer {

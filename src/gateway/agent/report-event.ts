@@ -3,12 +3,11 @@ import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import type { Caller } from '../core/caller.ts'
-import { keyGuard } from '../auth/identify.ts'
+import { type Caller, keyGuard } from '../core/caller.ts'
 import { standingOf } from '../auth/standing.ts'
 import { type Committed, transact, storeCall } from '../core/transact.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
-import { INDEX } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 
 /**
  * Stores an agent's report about its own work (docs/agent-api.md), whole, as one evidence record.

@@ -2,9 +2,8 @@ import { GatewayError } from '../../contract/errors.ts'
 import type { ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
 import type { Actor } from '../../domain/evidence.ts'
-import type { Caller } from '../core/caller.ts'
+import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { keyGuard } from './identify.ts'
 import { reviewerEntry } from './standing.ts'
 
 /** The actor of an administrator's work. */

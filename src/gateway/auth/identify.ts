@@ -1,9 +1,9 @@
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
-import { type Caller, proofOf, unauthenticated } from '../core/caller.ts'
+import { type Caller, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { holderId, read } from '../core/records.ts'
 import { sessionInForce } from './sessions.ts'
-import { type ProofGuard, storeCall } from '../core/transact.ts'
+import { storeCall } from '../core/transact.ts'
 
 const REMEMBERED_KEYS = 10_000
 
@@ -35,7 +35,7 @@ export async function identify(
 }
 
 /**
- * A known agent, by its cached key, without a read. Every act guards the key's record in its commit (`keyGuard`) or
+ * A known agent, by its cached key, without a read. Every act guards the key's record in its commit (`keyGuard` of caller.ts) or
  * reads it (`keyInForce`). So a revoked key is refused at once, on every instance. An old key whose overlap began later
  * ends with its record, which the timer removes within a second.
  */
@@ -43,13 +43,6 @@ export function recognise(deps: Deps, credential: string | undefined): Caller | 
   const caller = credential === undefined ? undefined : deps.keys.get(credential)
   const isOver = caller?.keyUntil !== undefined && deps.store.now() >= caller.keyUntil
   return isOver ? undefined : caller
-}
-
-/**
- * The guard that makes a revocation instant: a commit under a deleted key or session changes nothing and is refused.
- */
-export function keyGuard(caller: Caller): ProofGuard {
-  return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Freezes } from '../../domain/freeze.ts'
 import type { Destination } from '../../domain/webhook.ts'
 import type { IndexEntry } from '../../store/store.ts'
-import type { INDEX, Version, Versioned } from './records.ts'
+import type { Version, Versioned } from './records.ts'
+import type { INDEX } from './indexes.ts'
 
 /* A tenant's data in the memory of an instance. It may be stale: every commit that depends on it guards it. */
 

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../contract/errors.ts'
 import type { AgentEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { RecordGuard } from '../../store/store.ts'
 
 /** The caller, as proved by a key or a session, and by nothing else. */
 export interface Caller {
@@ -37,6 +38,21 @@ export interface CallerSession {
 
 /** The type of the record that proves the caller. */
 export const proofOf = ({ via }: Caller): 'key' | 'session' => (via === 'key' ? 'key' : 'session')
+
+/**
+ * A guard of the caller's credential record, which never changes until it is deleted. When it fails, the caller is
+ * unauthenticated.
+ */
+export interface ProofGuard extends RecordGuard {
+  readonly proof: true
+}
+
+/**
+ * The guard that makes a revocation instant: a commit under a deleted key or session changes nothing and is refused.
+ */
+export function keyGuard(caller: Caller): ProofGuard {
+  return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
+}
 
 export function unauthenticated(): GatewayError {
   return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')

@@ -3,12 +3,13 @@ import type { SessionTimes } from '../../domain/session.ts'
 import type { SignInProblem } from '../../contract/sign-in-problems.ts'
 import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import type { Diagnostic } from '../../policy/report/diagnostics.ts'
-import type { CommitResult, Store } from '../../store/store.ts'
+import type { CommitResult, Guard, Store, Write } from '../../store/store.ts'
 import type { EvidenceRecord } from './event-record.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
 import type { Budget, Budgets } from '../../domain/budget.ts'
 import type { Caller } from './caller.ts'
 import type { ByteSemaphore } from '../webhooks/byte-semaphore.ts'
+import type { Notice } from '../webhooks/notice.ts'
 import type { Origin } from './trace-context.ts'
 
 /** Dependencies of all verbs. No verb obtains a clock, a random source or a policy by itself. */
@@ -42,6 +43,10 @@ export interface Deps {
   readonly sweeps: Map<string, Sweep>
   /** Epochs of the store by tenant. A stale entry is harmless: every commit that depends on one guards it. */
   readonly epochs: Map<string, string>
+  /**
+   * The part of a commit that writes the deliveries of its notices. Returns no promise where there is nothing to read.
+   */
+  enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Enqueued | Promise<Enqueued>
   /** Called when deliveries of a tenant are durable. The call may be lost, because the worker also polls. */
   enqueued(tenant: string): void
   /** Bounds the memory of large deliveries until they are written. */
@@ -57,6 +62,14 @@ export interface Deps {
    * the record is not.
    */
   observe(observation: Observation): void
+}
+
+/** What deliveries add to a commit. */
+export interface Enqueued {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  /** Gives back the room of a large commit, when the commit has ended. */
+  readonly leave?: () => void
 }
 
 /** The snapshot in force, and the result of the last load. */

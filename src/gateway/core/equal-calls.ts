@@ -3,7 +3,8 @@ import { digestOf } from '../../domain/digest.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from './deps.ts'
-import { INDEX, put, read, remove, unchanged } from './records.ts'
+import { put, read, remove, unchanged } from './records.ts'
+import { INDEX } from './indexes.ts'
 
 /**
  * Equal calls of one agent, task and tool that wait at the same time. Each has its own thread, but reviewers are

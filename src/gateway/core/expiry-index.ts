@@ -1,5 +1,5 @@
 import type { Write } from '../../store/store.ts'
-import { INDEX } from './records.ts'
+import { INDEX } from './indexes.ts'
 
 /** Records that the timer ends or deletes when they are due (src/gateway/jobs/scheduler.ts). */
 export type Purged =

@@ -237,41 +237,8 @@ export function unchanged(type: RecordType, id: string, read: Version | undefine
   return { type, id, revision: read.revision, commitId: read.commitId }
 }
 
-/** Index names of a tenant's partition. Scores are ms since 1970 unless stated otherwise. */
-export const INDEX = {
-  threads: 'threads',
-  /** Threads, by the time of the timer's next check; leased. */
-  due: 'due',
-  /** Other records that the timer ends or deletes, by their time; leased. Members: src/gateway/core/expiry-index.ts. */
-  purge: 'purge',
-  status: (status: string): string => `status/${status}`,
-  /** Waiting threads of one assessed risk. */
-  pending: (risk: string): string => `pending/${risk}`,
-  task: (agent: string, task: string): string => `task/${agent}/${task}`,
-  /** Tools and labels of allowed or approved calls, scored by their last time. */
-  taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,
-  /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */
-  rejected: (agent: string, task: string): string => `rejected/${agent}/${task}`,
-  agentHistory: (agent: string): string => `history/agent/${agent}`,
-  /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`; scored by their expiry. */
-  signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
-  /** Deliveries to attempt, leased; scored by their time. */
-  outbox: (destination: string): string => `outbox/${destination}`,
-  /** In the system partition: gateways, scored by their last report. */
-  instances: 'instances',
-  /** In the system partition: tenants that ever had a webhook. */
-  webhookTenants: 'webhooks',
-  /** Stored checkpoints; scored by their size. */
-  checkpoints: 'checkpoints',
-  /** All stored deliveries. */
-  deliveries: (destination: string): string => `deliveries/${destination}`,
-  /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
-  evidence: (thread: string): string => `evidence/${thread}`,
-} as const
-
 /** Partition of the gateway itself: policy loads, acts of administrators, and the index of tenants. */
 export { SYSTEM } from '../../domain/evidence.ts'
-export const TENANTS_INDEX = 'tenants'
 
 export const revisionId = (thread: string, number: number): string => `${thread}/${number}`
 /** The id of a stored answer. The key is the agent's own text, so it is hashed. */

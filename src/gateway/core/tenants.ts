@@ -1,6 +1,7 @@
 import type { IndexEntry } from '../../store/store.ts'
 import type { Deps } from './deps.ts'
-import { INDEX, SYSTEM, TENANTS_INDEX } from './records.ts'
+import { SYSTEM } from './records.ts'
+import { INDEX, TENANTS_INDEX } from './indexes.ts'
 import { storeCall, transact } from './transact.ts'
 
 /**

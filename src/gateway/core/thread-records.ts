@@ -19,7 +19,8 @@ import type { Deps } from './deps.ts'
 import type { EvidenceRecord } from './event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
 import { type Notice, threadNotice } from '../webhooks/notice.ts'
-import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
+import { type Claims, put, read, type RevisionRecord, unlessBroken } from './records.ts'
+import { INDEX } from './indexes.ts'
 
 /** Turns threads into records and index entries, for every verb that writes one. */
 

@@ -6,15 +6,14 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
-import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../../store/store.ts'
+import type { Commit, CommitResult, Guard, Write } from '../../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
 import { refuseOverBudget, withBytes } from './budgets.ts'
-import { unauthenticated } from './caller.ts'
-import type { Deps } from './deps.ts'
+import { type ProofGuard, unauthenticated } from './caller.ts'
+import type { Deps, Enqueued } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
 import type { Notice } from '../webhooks/notice.ts'
-import { enqueue, type Enqueued } from '../webhooks/outbox.ts'
 
 /** The effects of one attempt of a verb, applied as a whole or not at all. */
 export interface Plan<T> {
@@ -40,14 +39,6 @@ export interface Plan<T> {
   readonly before?: number
   /** Called when the commit is durable, or at once when there is nothing to commit. */
   readonly landed?: () => void
-}
-
-/**
- * A guard of the caller's credential record, which never changes until it is deleted. When it fails, the caller is
- * unauthenticated.
- */
-export interface ProofGuard extends RecordGuard {
-  readonly proof: true
 }
 
 export interface Committed<T> {
@@ -185,7 +176,7 @@ async function apply<T>(
   begun: number,
 ): Promise<Committed<T> | Outdated> {
   if (isIdle(plan)) return atOnce(plan)
-  const enqueued = enqueue(deps, tenant, plan.notices ?? [])
+  const enqueued = deps.enqueue(deps, tenant, plan.notices ?? [])
   const outbox = enqueued instanceof Promise ? await enqueued : enqueued
   const landing = land(deps, tenant, { plan, outbox, begun })
   return outbox.leave === undefined ? landing : landing.finally(outbox.leave)

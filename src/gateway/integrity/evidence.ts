@@ -1,7 +1,7 @@
 import type { EventEntry, MemberEntry } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
-import { INDEX } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 
 /** The tolerated lead of a record's time: a gateway wrote it by its own estimate of the store's clock. */
 export const CLOCK_TOLERANCE_MS = 1_000

@@ -2,7 +2,7 @@ import type { Link, Session } from '../../domain/session.ts'
 import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 import { purged, readPurged } from '../core/expiry-index.ts'
-import { INDEX } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 
 /** Checks sessions and links, and their index entries (G11): by reviewer, to end them all, and by the timer. */
 export function checkSignIns(): PartCheck {

@@ -9,7 +9,8 @@ import { checkSignIns } from './sign-ins.ts'
 import { checkStory } from './story.ts'
 import { checkThreads } from './threads.ts'
 import { checkTree } from './tree.ts'
-import { SYSTEM, TENANTS_INDEX } from '../core/records.ts'
+import { SYSTEM } from '../core/records.ts'
+import { TENANTS_INDEX } from '../core/indexes.ts'
 
 export interface Finding extends Fault {
   readonly partition: string

@@ -2,7 +2,8 @@ import type { Thread } from '../../domain/thread.ts'
 import type { Fault, MemberEntry } from '../../store/archive.ts'
 import type { Write } from '../../store/store.ts'
 import { fault, type PartCheck } from './part.ts'
-import { INDEX, type RevisionRecord } from '../core/records.ts'
+import type { RevisionRecord } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { listThread, writeThread } from '../core/thread-records.ts'
 
 /*

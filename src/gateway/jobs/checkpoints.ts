@@ -8,7 +8,8 @@ import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
-import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from '../core/records.ts'
+import { type CheckpointRecord, put, read, remove, unchanged } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { type Plan, readConfirmed, transact } from '../core/transact.ts'
 
 /**

@@ -3,7 +3,8 @@ import { defined } from '../../contract/defined.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { INDEX, put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
+import { put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { storeCall, transact } from '../core/transact.ts'
 
 /** One of the instances that share the store. */

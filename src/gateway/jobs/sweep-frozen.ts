@@ -2,10 +2,11 @@ import { defined } from '../../contract/defined.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { freezeGuard, freezesNow } from '../admin/freezes.ts'
-import { frozenEnd } from '../review/end-frozen.ts'
+import { frozenEnd } from '../review/settle-thread.ts'
 import type { KnownFreezes, Sweep } from '../core/caches.ts'
 import { ALL_FREEZES, neverPurge, purgeAt, readPurged } from '../core/expiry-index.ts'
-import { INDEX, read, unlessBroken } from '../core/records.ts'
+import { read, unlessBroken } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
 /** Entries of one round, because other tenants wait for it. */

@@ -2,7 +2,7 @@ import type { ThreadCounts } from '../../contract/reviewer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { reviewerEntry } from '../auth/standing.ts'
-import { INDEX } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { storeCall } from '../core/transact.ts'
 
 /** The number of the tenant's waiting threads by assessed risk, counted in the indexes. */

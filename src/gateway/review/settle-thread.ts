@@ -1,11 +1,12 @@
-import type { Thread } from '../../domain/thread.ts'
-import type { Deps } from '../core/deps.ts'
-import { expiry } from './expire.ts'
+import { canEnd, isExpired, type Thread } from '../../domain/thread.ts'
+import { frozenMessage } from '../admin/freezes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
-import { frozenEnd } from './end-frozen.ts'
+import { closingMessage } from '../core/closing-codes.ts'
+import type { Deps } from '../core/deps.ts'
 import type { Versioned } from '../core/records.ts'
-import { completion } from './approval-effects.ts'
 import type { Plan } from '../core/transact.ts'
+import { completion } from './approval-effects.ts'
+import { endOfReview } from './close-thread.ts'
 
 /**
  * The plan for a change of a thread without an act: it expired, a freeze ended it, or its seats are filled. The first
@@ -17,4 +18,35 @@ export async function settleThread(
   freezes: KnownFreezes,
 ): Promise<Plan<Thread> | undefined> {
   return expiry(deps, read) ?? frozenEnd(deps, read, freezes) ?? (await completion(deps, read, freezes))
+}
+
+/**
+ * The plan that rejects an expired thread, for the first to notice: the timer, a poll, a vote or a revision. Expiry
+ * always rejects.
+ */
+export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefined {
+  const { value: thread } = read
+  const at = deps.store.now()
+  if (!isExpired(thread, at)) return undefined
+  const sentence =
+    thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
+  const message = closingMessage('expired', sentence)
+  const actor = { kind: 'gateway', id: 'timer' } as const
+  return endOfReview(read, { trigger: 'expire', message, at, event: { type: 'review.expired' }, actor })
+}
+
+/**
+ * The plan that ends a frozen thread. Undefined for a thread that no freeze hit, or that has ended, as by redemption.
+ */
+export function frozenEnd(
+  deps: Deps,
+  read: Versioned<Thread>,
+  known: KnownFreezes,
+): Plan<Thread> | undefined {
+  const { value: thread } = read
+  const message = frozenMessage(known, thread)
+  if (message === undefined || !canEnd(thread)) return undefined
+  const at = deps.store.now()
+  const actor = { kind: 'gateway', id: 'freeze' } as const
+  return endOfReview(read, { trigger: 'freeze', message, at, event: { type: 'review.frozen' }, actor })
 }

@@ -10,7 +10,8 @@ import { type Acting, destination } from './destinations.ts'
 import { isoTime } from '../core/event-record.ts'
 import { decodeCursor, encodeCursor, instant } from '../core/page-cursor.ts'
 import { neverPurge } from '../core/expiry-index.ts'
-import { type DeliveryRecord, INDEX, put, read, unchanged, unlessBroken } from '../core/records.ts'
+import { type DeliveryRecord, put, read, unchanged, unlessBroken } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 const PAGE = 25

@@ -6,7 +6,8 @@ import { replaceDestinations } from './destinations.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { DESTINATIONS } from './outbox.ts'
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
-import { type DeliveryRecord, INDEX, put, read, unchanged } from '../core/records.ts'
+import { type DeliveryRecord, put, read, unchanged } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
 /** How one attempt of a delivery ended. */

@@ -5,11 +5,12 @@ import type { JsonObject } from '../../contract/json.ts'
 import { type CardMessage, chatCard, chatText } from '../../events/chat.ts'
 import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../domain/webhook.ts'
 import type { Guard, Write } from '../../store/store.ts'
-import type { Deps } from '../core/deps.ts'
+import type { Deps, Enqueued } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { hideSensitive } from '../review/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
-import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from '../core/records.ts'
+import { type DeliveryRecord, put, read, revisionId, unchanged } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 import { shownHeading } from '../review/heading.ts'
 import type { Notice } from './notice.ts'
 
@@ -30,13 +31,6 @@ async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinat
   const fresh = { list: record?.value.destinations ?? [], record }
   deps.destinations.set(tenant, fresh)
   return fresh
-}
-
-export interface Enqueued {
-  readonly guards: readonly Guard[]
-  readonly writes: readonly Write[]
-  /** Gives back the room of a large commit, when the commit has ended. */
-  readonly leave?: () => void
 }
 
 const NOTHING: Enqueued = { guards: [], writes: [] }

@@ -1,9 +1,7 @@
 import { riskAbove, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
-import { MAX_REASON_CHARACTERS } from '../language/bounds.ts'
 import { checkMatch, type MatchContext } from './match.ts'
 import { checkReviewers, type GroupUse } from './routing.ts'
-import type { FieldValues } from '../language/possible-fields.ts'
-import type { Scalar } from '../language/compiled-test.ts'
+import { checkId, checkReason, type RuleContext, type World } from './rule-context.ts'
 import type { RuleIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
@@ -11,42 +9,13 @@ import {
   given,
   readKeys,
   readMap,
-  readName,
   readOneOf,
   readRisk,
   readText,
-  RULE_ID,
   type Reader,
 } from '../yaml/shape.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
 import { lineOf } from '../yaml/source.ts'
 import { endOfDate, parseDate } from '../language/time.ts'
-
-/** The names that rule files refer to. */
-export interface World {
-  readonly tools: ReadonlyMap<string, ToolContract>
-  /** Tools whose contract has errors. Those errors are reported, not the rules that name the tool. */
-  readonly refused: ReadonlySet<string>
-  readonly lists: ReadonlyMap<string, readonly Scalar[]>
-  /** True when routing.yaml has errors or is missing, so that its lists are unknown. */
-  readonly listsUnknown: boolean
-  readonly timezone: string
-  readonly allowUpTo: Risk
-  /** Rule ids so far, with the place of the first. */
-  readonly ids: Map<string, string>
-  readonly fieldValues: FieldValues
-  /** The time of loading, ms since 1970; undefined when unknown. */
-  readonly now: number | undefined
-}
-
-export interface RuleContext {
-  readonly world: World
-  /** True when the whole file is in shadow mode. */
-  readonly shadow: boolean
-  readonly groups: GroupUse[]
-  /** The place of each rule, by id, for findings that need all rules. */
-  readonly places: Map<string, Doc>
-}
 
 const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
 type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
@@ -96,30 +65,6 @@ function checkVerdict(
   }
   const reason = verdict && given(keys[verdict], (at) => checkReason(reader, at))
   return verdict && reason !== undefined ? { verdict, reason } : undefined
-}
-
-/** Ids of decisions that no rule made. */
-const RESERVED_IDS = ['unmatched']
-
-export function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
-  const id = readName(reader, doc, '`id`', RULE_ID)
-  if (id === undefined) return undefined
-  const first = world.ids.get(id)
-  if (RESERVED_IDS.includes(id)) reader.report('bad-value', doc, `\`${id}\` is a reserved id`)
-  else if (first !== undefined)
-    reader.report('duplicate-id', doc, `rule id \`${id}\` is also used at ${first}`)
-  else world.ids.set(id, `${reader.source.path}:${lineOf(reader.source, doc.mark.start)}`)
-  return id
-}
-
-export function checkReason(reader: Reader, doc: Doc): string | undefined {
-  const reason = readText(reader, doc, 'a reason')?.trim()
-  if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return reason
-  return reader.report(
-    'bad-value',
-    doc,
-    `a reason is at most ${MAX_REASON_CHARACTERS} characters long`,
-  ) as undefined
 }
 
 function checkRisk(

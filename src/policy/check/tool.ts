@@ -21,8 +21,7 @@ import {
   type Reader,
 } from '../yaml/shape.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
-
-export const REVERSIBILITIES = ['read_only', 'reversible', 'external', 'irreversible'] as const
+import { REVERSIBILITIES } from '../language/reversibility.ts'
 
 /** A contract with its document, for checks that need positions. */
 export interface CheckedTool {

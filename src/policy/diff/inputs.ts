@@ -1,4 +1,4 @@
-import type { FunctionName } from '../language/functions.ts'
+import type { FunctionName } from '../language/function-names.ts'
 
 /** Shapes of a function's results. Wider than the truth is safe: the function itself reads every example. */
 export const LANGUAGES: Readonly<Record<FunctionName, string>> = {

@@ -1,4 +1,4 @@
-import { givesList, type FunctionName } from '../language/functions.ts'
+import { type FunctionName, givesList } from '../language/function-names.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Glob } from '../language/glob.ts'

@@ -1,4 +1,4 @@
-import type { ListFunction } from '../language/functions.ts'
+import type { ListFunction } from '../language/function-names.ts'
 import { CHANGING, readSql } from '../language/sql/read.ts'
 import { answersOf } from './lists.ts'
 import type { Place } from './place.ts'

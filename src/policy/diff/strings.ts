@@ -1,4 +1,4 @@
-import { givesList, type FunctionName, type ListFunction } from '../language/functions.ts'
+import { type ListFunction, type FunctionName, givesList } from '../language/function-names.ts'
 import { inputsOf, LANGUAGES } from './inputs.ts'
 import { globMachine, lengthMachine, type Machine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { LIST_FUNCTIONS } from '../language/functions.ts'
+import { LIST_FUNCTIONS } from '../language/function-names.ts'
 import { answersOf, listsFor, type Found } from './lists.ts'
 import { numbersAround } from './numbers.ts'
 import { createPlace, type Looks, type Place } from './place.ts'

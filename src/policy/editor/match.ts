@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import { ANY_INDEX, ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
 import { FIELD_ROOTS } from '../language/fields.ts'
-import { givesList, FUNCTION_NAMES } from '../language/functions.ts'
+import { FUNCTION_NAMES, givesList } from '../language/function-names.ts'
 
 interface FieldSchemas {
   readonly properties: Record<string, JsonObject>

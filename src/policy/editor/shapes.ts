@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { payloadName } from '../language/fields.ts'
-import { REVERSIBILITIES } from '../check/tool.ts'
+import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
 /** The possible values of a field, as far as a contract defines them. */

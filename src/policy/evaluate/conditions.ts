@@ -1,6 +1,7 @@
 import { fieldText } from '../language/fields.ts'
 import { MISSING, walk, type Defaults, type Reading, type Applied } from '../language/reading.ts'
-import { applyFunction, type FunctionName } from '../language/functions.ts'
+import { applyFunction } from '../language/functions.ts'
+import type { FunctionName } from '../language/function-names.ts'
 import type { FieldIr, MissingMeans, NodeIr } from '../language/rule.ts'
 import { FALSE, type Truth } from '../language/truth.ts'
 import { compileRead, type Read } from '../language/field-reader.ts'

@@ -1,4 +1,4 @@
-import { FUNCTION_NAMES } from './functions.ts'
+import { FUNCTION_NAMES } from './function-names.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import { didYouMean, nearest } from './nearest.ts'
 import { payloadPath } from './payload-path.ts'

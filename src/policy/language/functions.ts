@@ -9,13 +9,8 @@ import {
   SEVERAL_UNREADABLE,
   UNREADABLE,
 } from './reading.ts'
+import { type FunctionName, givesList } from './function-names.ts'
 import { readSql } from './sql/read.ts'
-
-/** Functions that make a list of one text. */
-export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
-export type ListFunction = (typeof LIST_FUNCTIONS)[number]
-export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const
-export type FunctionName = (typeof FUNCTION_NAMES)[number]
 
 /**
  * Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception.
@@ -27,11 +22,6 @@ export function applyFunction(name: FunctionName, value: Reading): Applied {
   return (value as readonly JsonValue[]).flatMap<AppliedElement>(
     (item) => applyToText(name, item) ?? unreadable,
   )
-}
-
-/** True for a function that makes a list of one text. */
-export function givesList(name: FunctionName | undefined): name is ListFunction {
-  return LIST_FUNCTIONS.some((one) => one === name)
 }
 
 function applyToText(name: FunctionName, value: JsonValue): string | readonly string[] | undefined {

@@ -1,5 +1,6 @@
 import { fieldText } from './fields.ts'
-import { applyFunction, givesList, type FunctionName, type ListFunction } from './functions.ts'
+import { applyFunction } from './functions.ts'
+import { type ListFunction, type FunctionName, givesList } from './function-names.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import { literalValues, schemaValues } from '../schema/values.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'

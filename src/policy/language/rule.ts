@@ -3,7 +3,7 @@ import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from '../evaluate/snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
-import type { FunctionName } from './functions.ts'
+import type { FunctionName } from './function-names.ts'
 import type { Test } from './operators.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { applyFunction, type FunctionName } from '../language/functions.ts'
+import { applyFunction } from '../language/functions.ts'
+import type { FunctionName } from '../language/function-names.ts'
 import type { Values } from '../language/possible.ts'
 import { formatMoney } from './money.ts'
 import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'

@@ -1,6 +1,7 @@
 import { openStore, timesInRedis } from '../../../app/store.ts'
 import type { Config } from '../../../settings/config.ts'
-import { SYSTEM, TENANTS_INDEX } from '../../../gateway/core/records.ts'
+import { SYSTEM } from '../../../gateway/core/records.ts'
+import { TENANTS_INDEX } from '../../../gateway/core/indexes.ts'
 import { error, type Finding } from './finding.ts'
 
 /** Records to check: more are not needed to detect a wrong clock. */

@@ -1,0 +1,1 @@
+export const REVERSIBILITIES = ['read_only', 'reversible', 'external', 'irreversible'] as const
