@@ -4,23 +4,21 @@ import { mailDomain, normalPath, urlHost, urlOrigin } from './addresses.ts'
 import { MISSING, UNREADABLE, type Reading } from './reading.ts'
 import { readSql } from './sql/read.ts'
 
-/** Functions that make a list of one text. */
+/** Functions that turn one text into a list. */
 export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
 export type ListFunction = (typeof LIST_FUNCTIONS)[number]
 export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
 
-/** Stands in a list for what was made of an unreadable element, however many elements that would have been. */
+/** Marks an unreadable element of a list, for an unknown number of results. */
 export const SEVERAL_UNREADABLE = Symbol('several unreadable')
 
 export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNREADABLE
 
-/** A value read through a function: elements that it could not read stay in their place, marked. */
+/** The result of a function. Unreadable elements of a list keep their place, marked. */
 export type Applied = Reading | readonly AppliedElement[]
 
-/**
- * Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception.
- */
+/** Applies a function, to a list element by element. An unreadable value gives UNREADABLE, never an exception. */
 export function applyFunction(name: FunctionName, value: Reading): Applied {
   if (value === MISSING || value === UNREADABLE) return value
   if (!Array.isArray(value)) return applyToText(name, value) ?? UNREADABLE
@@ -30,7 +28,6 @@ export function applyFunction(name: FunctionName, value: Reading): Applied {
   )
 }
 
-/** True for a function that makes a list of one text. */
 export function givesList(name: FunctionName | undefined): name is ListFunction {
   return LIST_FUNCTIONS.some((one) => one === name)
 }
