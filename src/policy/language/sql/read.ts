@@ -22,9 +22,9 @@ const ALSO_CHANGING: ReadonlySet<string> = new Set(['into', 'replace'])
 /** The results of the SQL functions for one text; undefined where the text is not understood. */
 export interface SqlReading {
   /**
-   * `select` for exactly one query of the subset. Any other text with a word that changes data gives all such words, and
-   * the first words of statements and sub-statements. All are in lower case and in order. Undefined for the rest, which
-   * may do anything.
+   * `select` for exactly one query of the subset. Any other text with a word that changes data gives all such words,
+   * and the first words of statements and sub-statements. All are in lower case and in order. Undefined for the rest,
+   * which may do anything.
    */
   readonly verbs: readonly string[] | undefined
   /** The functions that exactly one query of the subset calls, in lower case and in order. */
