@@ -132,7 +132,7 @@ function checkSense(reader: Reader, schema: DocMap): void {
 
 const SHORT: readonly (KeywordKind | undefined)[] = ['count', 'number', 'texts', 'type', 'pattern', 'format']
 
-/** What contradictions are looked for in: of schemas inside this one only what they are called, and whether they refuse everything. */
+/** Returns the keywords that may contradict each other. An inner schema becomes true, false or `{}`. */
 function keywordsOf(schema: DocMap): JsonObject {
   const hasDefault = schema.entries.some((entry) => entry.key === 'default')
   return Object.fromEntries(
