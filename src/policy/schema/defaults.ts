@@ -12,7 +12,7 @@ export function schemaDefaults(schema: JsonObject, path: readonly (string | numb
   return defaults.some((value) => value !== undefined) ? defaults : undefined
 }
 
-/** Returns the schema at a path, with local references followed; undefined where `properties` or `items` lack a step. */
+/** Returns the schema at a path, with local references followed; undefined where `properties` or `items` lack it. */
 export function schemaAt(schema: JsonObject, path: readonly (string | number)[]): JsonValue | undefined {
   let current: JsonValue | undefined = schema
   for (const step of path) current = childSchema(schema, current, step)
