@@ -43,7 +43,7 @@ export interface Untold {
 }
 
 export interface Backtest {
-  /** Revisions of the two bundles. */
+  /** The two bundle revisions. */
   readonly before: string
   readonly after: string
   readonly calls: number

@@ -26,7 +26,7 @@ export interface Unclear {
   readonly statesOf: (limit: CompiledLimit) => readonly LimitState[]
 }
 
-/** Most combinations to try; beyond it, every outcome is possible. */
+/** Most combinations to try; beyond that, every outcome counts as possible. */
 const MOST_COMBINATIONS = 4_096
 const ALL_TRUTHS: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
 

@@ -15,7 +15,7 @@ import { fileDiagnostic } from '../yaml/source.ts'
 const READ_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 5
 /**
- * Rest of a file before it is read, longer than one tick of the file system's clock. Two changes within one tick have
+ * Least age of a file when it is read: more than one tick of the file system's clock. Two changes within one tick have
  * the same time, so the second would be invisible.
  */
 const REST_MS = 20

@@ -11,7 +11,7 @@ export interface WatchClock {
 }
 
 export interface WatchOptions {
-  /** Loads the whole bundle: `(signal) => loadBundleInChild(dir, { signal })`. The signal drops its result. */
+  /** Loads the whole bundle: `(signal) => loadBundleInChild(dir, { signal })`. The watch ignores an aborted result. */
   readonly load: (signal: AbortSignal) => Promise<LoadResult>
   /** Receives a snapshot to put in force: its revision differs from the last one, or the last load failed. */
   readonly onLoaded: (snapshot: CompiledSnapshot) => void

@@ -43,7 +43,7 @@ function faulty({ call, tool }: Run, fault: 'engine_error' | 'engine_mismatch'):
   return { ...refuse(call, { by: fault, message, baseline: tool.risk }), fault }
 }
 
-/** Returns a reject that no rule made. */
+/** Returns an outcome of `reject` that no rule made. */
 export function refuse(
   call: Call,
   { by, message, baseline }: { readonly by: string; readonly message: string; readonly baseline: Risk },

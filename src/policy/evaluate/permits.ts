@@ -8,7 +8,7 @@ export interface Permits {
   mayUse(agent: AgentEntry, tool: string): boolean
   /** True when some agent of the tenant may use the tool. */
   knows(tenant: string, tool: string): boolean
-  /** Returns the outcome for an agent that is not in the directory or may not use the tool; otherwise undefined. */
+  /** Returns the outcome for an agent that is not in the directory or may not use a known tool; otherwise undefined. */
   refusalOf(call: Call): Outcome | undefined
 }
 

@@ -109,7 +109,7 @@ function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined |
 
 /**
  * Returns the call with the limits that it exceeds, given the earlier charges by limit id (0 where absent). A call can
- * exceed an unused limit by itself. The outcome is the one with room in all limits.
+ * exceed an unused limit by itself. The outcome assumes room in all limits.
  */
 export function callUnder(
   call: Call,

@@ -133,7 +133,7 @@ function textsOf(form: TextForm): Values {
   return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
 }
 
-/** The form of each function's results. Address functions return a result of theirs unchanged. */
+/** The form of each function's results. Address functions apply themselves again, which changes no result of theirs. */
 const FORMS: Readonly<Record<FunctionName, TextForm>> = {
   domain: {
     name: 'a domain in lower case',

@@ -5,7 +5,7 @@ import type { Reader } from '../yaml/shape.ts'
 
 /** Keywords whose sub-schemas apply to the same value. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
-/** Keywords whose sub-schemas may apply to the same child, besides `properties` or `prefixItems`. */
+/** Keywords whose sub-schemas may apply to the same child in addition to `properties` or `prefixItems`. */
 const EVERY_CHILD = [
   'patternProperties',
   'propertyNames',

@@ -62,7 +62,7 @@ function sortKey(cursor: Cursor): boolean {
   return after(cursor, 'nulls', (at) => take(at, 'first', 'last'))
 }
 
-/** Takes LIMIT, OFFSET and FETCH, in this order. */
+/** Takes LIMIT, OFFSET and FETCH, each optional, in this order. */
 function range(cursor: Cursor): boolean {
   const bounded = after(cursor, 'limit', (at) => count(at) && after(at, ',', count))
   if (!bounded || !after(cursor, 'offset', rows)) return false
