@@ -14,18 +14,18 @@ export interface Flip {
   readonly tool: string
   readonly before: Side
   readonly after: Side
-  /** How many recorded calls. */
+  /** Number of recorded calls. */
   readonly calls: number
-  /** Numbers of the first of their records, with the tenant. */
+  /** Tenants and numbers of their first records. */
   readonly examples: readonly Example[]
 }
 
 export interface Side {
   readonly verdict: string
-  /** `?` when it cannot be told. */
+  /** `?` when the replay cannot determine it. */
   readonly risk: string
   readonly by: readonly string[]
-  /** Who reviews, where people do under both bundles. */
+  /** The required reviewers, when both bundles ask for a review. */
   readonly reviewers?: string
 }
 
@@ -34,7 +34,7 @@ export interface Example {
   readonly number: number
 }
 
-/** Calls of which it cannot be told whether the bundles differ, and why. */
+/** Calls for which the replay cannot determine whether the bundles differ, and why. */
 export interface Untold {
   readonly tool: string
   readonly because: readonly string[]
@@ -43,15 +43,15 @@ export interface Untold {
 }
 
 export interface Backtest {
-  /** Revisions of the two bundles. */
+  /** The two bundle revisions. */
   readonly before: string
   readonly after: string
   readonly calls: number
   readonly unchanged: number
-  /** The loosened first. */
+  /** Loosened calls first. */
   readonly flips: readonly Flip[]
   readonly untold: readonly Untold[]
-  /** Calls that the bundle BEFORE decided itself, and how many of them the replay decides otherwise than the record says. */
+  /** Calls that the bundle BEFORE decided itself, and the number that the replay decides differently. */
   readonly checked: { readonly calls: number; readonly differing: number }
   /** Tenants whose first records are not in the export. */
   readonly incomplete: readonly string[]
@@ -59,7 +59,7 @@ export interface Backtest {
 
 const MOST_EXAMPLES = 5
 
-/** Replays an export under two bundles and compares what they make of every call. */
+/** Replays an export under two bundles, and compares their decisions on every call. */
 export async function backtest(
   { happenings, fromTheStart }: Export,
   before: CompiledSnapshot,
@@ -85,7 +85,7 @@ export async function backtest(
   return { before: before.revision, after: after.revision, ...tally.sums(), incomplete }
 }
 
-/** Both bundles reject whatever a tenant does that they do not know: that they agree says nothing of their rules. */
+/** Returns no verdict for a tenant that neither bundle has. Both reject its calls, whatever their rules. */
 function unjudged({ tenant }: Decided): readonly [Judgement, Judgement] {
   const judgement = { because: [`tenant ${tenant}, which neither bundle has`] }
   return [judgement, judgement]
@@ -151,7 +151,7 @@ function check(checked: { calls: number; differing: number }, decided: Decided, 
 
 type Difference = Direction | 'same' | 'untold'
 
-/** By what `diff` goes by. What is known of a call can be enough where the rest of it is not: a verdict says more than a risk. */
+/** Compares as `diff` does. Known parts of a judgement can be enough: the verdict counts first, the risk last. */
 function directionOf(before: Judgement, after: Judgement): Difference {
   const verdict = along(VERDICTS, before.verdict, after.verdict)
   if (verdict !== 'same') return verdict
@@ -161,14 +161,14 @@ function directionOf(before: Judgement, after: Judgement): Difference {
   return risk === 'same' ? 'untold' : risk
 }
 
-/** Undefined when something that bears on the decision is not known. */
+/** Returns undefined when a part of the decision is unknown. */
 function resultOf({ verdict, risk, requirement, by = [] }: Judgement): Result | undefined {
   if (verdict === undefined || risk === undefined || (verdict === 'review' && requirement === undefined))
     return undefined
   return { kind: 'decided', verdict, risk, by, ...(requirement && { requirement }) }
 }
 
-/** `scale` goes from what is loose to what is strict. */
+/** @param scale from loose to strict */
 function along<T>(scale: readonly T[], before: T | undefined, after: T | undefined): Difference {
   if (before === undefined || after === undefined) return 'untold'
   if (before === after) return 'same'

@@ -2,23 +2,23 @@ import { amountIn, charged, type LimitWindow } from '../../domain/limit-window.t
 import type { History, LimitUse, Snapshot, ToolContract } from '../evaluate/snapshot.ts'
 
 const AGENT_WINDOW_MS = 24 * 3_600_000
-/** A charge of an amount that nobody knows. */
+/** The charge for an unknown amount. */
 const ANY_AMOUNT = Number.MAX_SAFE_INTEGER
 
-/** What surely happened before a moment, and what may have happened, in a replay under one bundle. */
+/** The certain and the possible calls before a moment, in a replay under one bundle. */
 export interface Memory {
   history(
     who: Who,
     at: number,
   ): { readonly history: History; readonly isVague: { task: boolean; agent: boolean } }
-  /** What surely, and what at the most, is charged to a counter. */
+  /** Returns the least and the most that may be charged to a counter. */
   used(
     use: Pick<LimitUse, 'id' | 'limit' | 'windowMs'>,
     at: number,
   ): { readonly least: number; readonly most: number }
   note(who: Who, at: number, sure: boolean): void
   charge(uses: readonly LimitUse[], at: number, sure: boolean): void
-  /** The limit was charged something, to some counter. */
+  /** Charges an unknown amount to an unknown counter of the limit. */
   chargeVaguely(id: string, windowMs: number, at: number): void
   release(uses: readonly LimitUse[], chargedAt: number, at: number): void
 }
@@ -76,7 +76,7 @@ export function createMemory(snapshot: Snapshot): Memory {
   }
 }
 
-/** No counter has such a name. */
+/** Names a counter that no call has, for charges to an unknown counter. */
 const someOf = (id: string): string => `${id} *`
 
 interface Notes {
@@ -84,7 +84,7 @@ interface Notes {
   of(who: Who, at: number): History
 }
 
-/** Which tools were used, by task for ever and by agent for a day; labels are those of the bundle's contracts. */
+/** Notes the used tools, by task without end and by agent for a day. The bundle's contracts give the labels. */
 function createNotes({ tools }: Snapshot): Notes {
   const tasks = new Map<string, Set<string>>()
   const agents = new Map<string, Map<string, number>>()

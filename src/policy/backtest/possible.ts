@@ -8,31 +8,31 @@ import type { Program } from '../evaluate/program.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit } from '../evaluate/run.ts'
 
-/** Everything that a call may have come to, as far as its evidence tells. */
+/** The outcomes that a call may have had, by its evidence. */
 export interface Possible {
   readonly verdicts: ReadonlySet<Verdict>
   readonly risks: ReadonlySet<Risk>
 }
 
-/** How a limit may have stood: with room, without, or not measurable. */
+/** A possible state of a limit. */
 export type LimitState = 'room' | 'full' | 'unmeasured'
 
 export interface Unclear {
   readonly program: Program
   readonly routing: RoutingIr
   readonly facts: Facts
-  /** The value at the time is not known. */
+  /** True when the field's value at the time is unknown. */
   readonly isUntold: (field: FieldIr) => boolean
   readonly statesOf: (limit: CompiledLimit) => readonly LimitState[]
 }
 
-/** More combinations than this are not tried: then everything is possible. */
+/** Most combinations to try; beyond that, every outcome counts as possible. */
 const MOST_COMBINATIONS = 4_096
 const ALL_TRUTHS: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
 
 /**
- * The verdicts and risks that all values of the untold fields could lead to, and perhaps some that none does: rules are taken to be
- * independent. So one verdict is certain when it is the only one. Undefined when there are too many combinations.
+ * Returns the verdicts and risks for all possible values of the untold fields. It may add some that no value gives,
+ * because it treats rules as independent. So a single verdict is certain. Undefined for too many combinations.
  */
 export function possibleOutcomes({
   program,
@@ -58,7 +58,7 @@ export function possibleOutcomes({
   return { verdicts, risks }
 }
 
-/** The ways in which a rule may have spoken; undefined is silence. */
+/** Returns the possible hits of a rule; undefined means that it did not fire. */
 function hitsOfRule(
   rule: CompiledRule,
   facts: Facts,

@@ -5,12 +5,12 @@ import type { FieldIr } from '../language/rule.ts'
 import type { Call } from '../evaluate/snapshot.ts'
 import type { Decided } from './records.ts'
 
-/** A call as far as its evidence tells, and which fields it does not tell. */
+/** A call rebuilt from its evidence, and the fields whose values the evidence lacks. */
 export interface Recalled {
   readonly call: Call
-  /** True for a field whose value at the time is not known. */
+  /** True for a field whose value at the time is unknown. */
   readonly isUntold: (field: FieldIr) => boolean
-  /** True for a field that was missing, of which it is not known whether what it stands in was there: a default inside holds only then. */
+  /** True for a missing field whose parent may have been missing, too: the field's default needs its parent. */
   readonly isLoose: (field: FieldIr) => boolean
 }
 
@@ -19,7 +19,7 @@ export function recall(decided: Decided): Recalled {
   const payload: { [key: string]: JsonValue } = {}
   const facts: { workflow?: string; label?: string; subject?: string } = {}
   const told = new Set<string>()
-  // Parents before what is inside them.
+  // Parents precede their parts.
   for (const read of decided.reads.toSorted((a, b) => a.field.length - b.field.length)) {
     const field = parseField(read.field)
     if (isFieldProblem(field) || read.state === 'hidden') continue
@@ -50,7 +50,7 @@ function isThere(payload: JsonObject, path: readonly (string | number)[]): boole
   return walk(payload, path) !== MISSING
 }
 
-/** They are in every record, or follow from the bundle or from the replay itself. */
+/** Fields that every record has, or that follow from the bundle or the replay. */
 const ALWAYS_TOLD: readonly FieldIr['root'][] = [
   'agent.id',
   'agent.tenant',
@@ -65,7 +65,7 @@ const ALWAYS_TOLD: readonly FieldIr['root'][] = [
   'time.hour',
 ]
 
-/** Recorded itself, or inside something that was recorded. */
+/** True for a field that was recorded, or that is inside a recorded field. */
 function isTold(told: ReadonlySet<string>, { name }: FieldIr): boolean {
   if (told.has(name)) return true
   for (let end = name.length - 1; end > 0; end--)
@@ -79,7 +79,7 @@ function factOf({ root }: FieldIr, value: string): { workflow?: string; label?: 
   return root === 'task.subject' ? { subject: value } : {}
 }
 
-/** What stood there as `null` is recorded as null, and reads the same again. */
+/** Puts a recorded value at its path. A recorded null stays null, and reads the same again. */
 function put(root: { [key: string]: JsonValue }, path: readonly (string | number)[], value: JsonValue): void {
   let here: { [key: string | number]: JsonValue } = root
   for (const [depth, step] of path.entries()) {
@@ -88,7 +88,7 @@ function put(root: { [key: string]: JsonValue }, path: readonly (string | number
       return
     }
     const next = Object.hasOwn(here, step) ? here[step] : undefined
-    // What is no object or list hides what is inside it: nothing is put there.
+    // A parent that is not an object or a list hides its parts, so they are not put there.
     if (next !== undefined && (next === null || typeof next !== 'object')) return
     const inner = (next ?? (typeof path[depth + 1] === 'number' ? [] : {})) as JsonObject
     here[step] = inner

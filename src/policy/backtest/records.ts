@@ -3,10 +3,10 @@ import { RISKS, VERDICTS, type Risk, type Verdict } from '../../domain/decision.
 import { canonicalJson, leafHash } from '../../domain/digest.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 
-/** One thing that happened, as the export of evidence tells it (docs/evidence.md). */
+/** One exported evidence record that a replay follows (docs/evidence.md). */
 export type Happening = Decided | Ended
 
-/** Policy decided on a call: a request, or a revision of one. */
+/** Policy's decision on a call: its first action, or a revision. */
 export interface Decided {
   readonly kind: 'decided'
   readonly number: number
@@ -15,28 +15,28 @@ export interface Decided {
   readonly agent: string
   readonly task: string
   readonly tool: string
-  /** Present when people were asked. */
+  /** Present when the call was held. */
   readonly thread?: string
-  /** A revision of what people were asked already: they decide, even when policy would now allow it. */
+  /** True for a revision of a held call: reviewers decide it, even when policy would now allow it. */
   readonly isRevision: boolean
   readonly verdict: Verdict
   readonly risk: Risk
   readonly claimedRisk?: Risk
-  /** Revision of the bundle that decided. */
+  /** Bundle revision that decided. */
   readonly policy: string
   readonly reads: readonly RecordedRead[]
 }
 
-/** A field as it was recorded: a value, missing, or hidden behind a digest or a commitment. */
+/** A recorded field: a value, missing, or hidden behind a digest or a commitment. */
 export interface RecordedRead {
   readonly field: string
   readonly state: 'value' | 'missing' | 'hidden'
   readonly value?: JsonValue
 }
 
-/** What became of a thread. */
+/** The approval of a thread, or its end. */
 export interface Ended {
-  /** Used: read without a token, and by nothing that follows given back. */
+  /** `used`: the agent read the approval without a proof, so that no later record releases it. */
   readonly kind: 'approved' | 'used' | 'released'
   readonly number: number
   readonly at: number
@@ -47,18 +47,20 @@ export interface Ended {
 export interface Export {
   /** In the order of the records. */
   readonly happenings: Iterable<Happening> | AsyncIterable<Happening>
-  /** Tenants whose records begin with number 1: what came before others is not known. Of each from its first happening on. */
+  /** Tenants whose records begin with number 1, so that no earlier record is absent. Grows while records are read. */
   readonly fromTheStart: ReadonlySet<string>
 }
 
-/** A file that is not what the gateway exported. */
+/** The error for a file that is not an intact export. */
 export class ExportError extends Error {
   override readonly name = 'ExportError'
 }
 
 /**
- * Reads an export (NDJSON), as far as its happenings are asked for: it may be larger than memory. Every leaf hash is computed anew, and
- * the numbers of a tenant must follow one another; what does not ends the happenings with an ExportError that names the line.
+ * Reads an export (NDJSON) record by record, because it may exceed memory. Recomputes every leaf hash, and checks that
+ * the numbers of a tenant have no gap.
+ *
+ * @throws ExportError, during iteration, with the number of the bad line
  */
 export function readExport(lines: AsyncIterable<{ readonly bytes: Buffer }>): Export {
   const fromTheStart = new Set<string>()
@@ -103,7 +105,7 @@ function readLine(line: string, at: number): { readonly number: number; readonly
   return { number: Number(number), record }
 }
 
-/** True for a record of which everything is there that is read below. */
+/** True for a record with all members that the functions below read. */
 function isTold(record: JsonObject): boolean {
   const { actor, details = {} } = record
   if (!isObject(actor) || !isObject(details) || textOf(record, 'tenant') === '') return false
@@ -112,7 +114,7 @@ function isTold(record: JsonObject): boolean {
   return isList && !Number.isNaN(Date.parse(textOf(record, 'at')))
 }
 
-/** Undefined for what has no canonical text, such as half of a character, and so was never hashed. */
+/** Returns undefined for a record without a canonical text, such as one with a lone surrogate: it was never hashed. */
 function hashOf(record: JsonObject): string | undefined {
   try {
     return leafHash(canonicalJson(record))
@@ -140,7 +142,7 @@ function happeningOf(number: number, record: JsonObject): Happening | undefined 
 
 const ENDS = ['review.expired', 'review.frozen', 'review.withdrawn']
 
-/** An approval that time, a freeze or its agent has ended. */
+/** True for an approval that time, a freeze or its agent ended. */
 function endedUnused(record: JsonObject, type: string): boolean {
   return ENDS.includes(type) && detailsOf(record)['was'] === 'approved'
 }

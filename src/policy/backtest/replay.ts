@@ -17,44 +17,44 @@ import { possibleOutcomes, type LimitState } from './possible.ts'
 import { recall } from './recall.ts'
 import type { Decided, Happening } from './records.ts'
 
-/** What one bundle makes of one recorded call. What is absent cannot be told. */
+/** One bundle's decision on one recorded call. Absent members cannot be determined. */
 export interface Judgement {
   readonly verdict?: Verdict
   readonly risk?: Risk
   readonly by?: readonly string[]
   readonly requirement?: ReviewRequirement
-  /** Why something cannot be told: fields that were not recorded, limits and history that depend on what cannot be told. */
+  /** The fields that were not recorded, and the uncertain limits and history, that leave members absent. */
   readonly because: readonly string[]
 }
 
-/** Replays what happened to one tenant under one bundle, in order. */
+/** Replays the records of one tenant under one bundle, in order. */
 export interface Replay {
   decide(decided: Decided): Promise<Judgement>
-  /** An approval, or the end of one. */
+  /** Follows an approval, or the end of one. */
   follow(happening: Exclude<Happening, Decided>): void
 }
 
-/** `isComplete`: the export begins with the tenant's first record, so history and limits are known from the start. */
+/** @param isComplete the export begins with the tenant's first record, so history and limits are known */
 export function createReplay(snapshot: CompiledSnapshot, isComplete: boolean): Replay {
   return new BundleReplay(snapshot, isComplete)
 }
 
-/** A call that people decide on, in this replay. */
+/** A call that reviewers decide on, in this replay. */
 interface Pending {
   readonly who: Who
   readonly uses: readonly LimitUse[]
   readonly vague: readonly CompiledLimit[]
   chargedAt: number | undefined
-  /** Of the latest revision. */
+  /** The judgement of the latest revision. */
   readonly judgement: Judgement
 }
 
-/** What a call may do to the memory. */
+/** The effect of a call on the memory. */
 interface Effect {
   readonly decided: Decided
   readonly who: Who
   readonly uses: readonly LimitUse[]
-  /** Limits of which nobody knows what the call used. */
+  /** Limits whose use by the call is unknown. */
   readonly vague: readonly CompiledLimit[]
 }
 
@@ -95,13 +95,13 @@ class BundleReplay implements Replay {
     return judgement
   }
 
-  /** A revision never lowers the risk of what people were asked, nor asks less of them. */
+  /** Keeps at least the risk and the requirement of the held call: a revision never lowers them. */
   #tightened({ isRevision, thread = '' }: Decided, judgement: Judgement): Judgement {
     const asked = isRevision ? this.#pending.get(thread)?.judgement : undefined
     return asked === undefined ? judgement : tightened(asked, judgement)
   }
 
-  /** What this very bundle decided then is in the record, also where the record does not hold all that it read. */
+  /** Takes absent members from the record when this bundle made the decision. */
   #asRecorded({ policy, verdict, risk }: Decided, judgement: Judgement): Judgement {
     if (policy !== this.#snapshot.revision || judgement.because.length === 0) return judgement
     return { ...judgement, verdict: judgement.verdict ?? verdict, risk: judgement.risk ?? risk }
@@ -135,7 +135,7 @@ class BundleReplay implements Replay {
   ): readonly LimitState[] {
     if (isVagueLimit(limit, isUntold)) return ['room', 'full', 'unmeasured']
     const use = first.limits?.find(({ id }) => id === limit.ir.id)
-    // Without a use it could not be measured, or `missing_means` says that the call uses nothing.
+    // Without a use, the limit cannot be measured, or `missing_means` says that the call uses nothing.
     if (use === undefined) return first.fired.some(({ id }) => id === limit.ir.id) ? ['unmeasured'] : ['room']
     const used = this.#memory.used(use, call.at)
     const { least, most } = this.#isComplete ? used : { least: used.least, most: Number.MAX_SAFE_INTEGER }
@@ -159,7 +159,7 @@ class BundleReplay implements Replay {
     return judgementOf(await this.#snapshot.decide({ ...call, exceeded }))
   }
 
-  /** What is the same whatever the untold fields were, and however the doubtful limits stood. */
+  /** Returns the members that are equal for all values of untold fields and all states of doubtful limits. */
   #judgeVaguely(
     program: Program,
     { call, isUntold, untold, states }: Seen,
@@ -179,14 +179,14 @@ class BundleReplay implements Replay {
     }
   }
 
-  /** What the decision does to later ones. What people would have said of a call that they were not asked about is not known. */
+  /** Notes the decision's effect on later ones. The result of a review that only this replay asks for is unknown. */
   #remember(judgement: Judgement, effect: Effect): void {
     const { verdict } = judgement
     const { decided, who, uses, vague } = effect
     const { thread, at, isRevision } = decided
     const wasPending = thread !== undefined && this.#pending.delete(thread)
     if (verdict === 'reject') return
-    // A revision of what people were not asked here: nobody knows whether the agent would have come with it.
+    // A revision of a call that this replay does not hold: the agent might not have sent it.
     const isStray = isRevision && !wasPending
     if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
     else if (verdict !== undefined && thread !== undefined && !isStray)
@@ -194,7 +194,7 @@ class BundleReplay implements Replay {
     else this.#allow(effect, at + this.#longestReviewMs, false)
   }
 
-  /** What is not sure is noted and charged at the last moment at which it may have been: then it counts from now until after that. */
+  /** Notes and charges a call. An uncertain one gets its last possible time, and so counts from now until after it. */
   #allow({ who, uses, vague }: Pick<Effect, 'who' | 'uses' | 'vague'>, at: number, isSure: boolean): void {
     this.#memory.note(who, at, isSure)
     this.#memory.charge(uses, at, isSure)
@@ -202,7 +202,7 @@ class BundleReplay implements Replay {
   }
 }
 
-/** A call, and how far its evidence tells. */
+/** A call, and the gaps of its evidence. */
 interface Seen {
   readonly call: Call
   /** The decision as if there were room in every limit. */
@@ -220,7 +220,7 @@ function tightened(asked: Judgement, judgement: Judgement): Judgement {
   return { because, ...defined({ verdict, by, risk, requirement: joined(asked, judgement) }) }
 }
 
-/** What policy would now allow is still decided by the people who were asked. */
+/** Joins the requirements. Reviewers who were asked still decide a call that policy would now allow. */
 function joined(asked: Judgement, { verdict, requirement }: Judgement): ReviewRequirement | undefined {
   if (verdict === 'allow') return asked.requirement
   return asked.requirement && requirement && joinRequirements(asked.requirement, requirement)

@@ -4,15 +4,15 @@ import { prepareDirectory } from './directory.ts'
 import { type LoadPart, splitBundle } from './parts.ts'
 import { IN_BACKGROUND } from './start.ts'
 
-/** In which a load takes half a second longer; a fair half of a core a gateway at work would miss. */
+/** Steps of `nice`. A load takes half a second longer, but leaves a busy gateway most of the core. */
 const GIVING_WAY = 12
 
-/** The entry of the child process: reads, checks and tests one bundle, sends it, ends. Started by startBundleChild. */
+/** Reads, checks, tests and sends one bundle, then ends: the entry of the child process of startBundleChild. */
 async function serve(dir: string, inBackground: boolean): Promise<void> {
-  // Whoever stops a gateway may stop all processes that belong to it, and this one ends with the gateway.
+  // A signal that stops a gateway may reach all of its processes. This one ends with the gateway instead.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   process.once('disconnect', () => process.exit())
-  // Until then it stays: what it sent last may be read only after its end was seen.
+  // It stays until then, because the gateway may see its end before it reads the last part.
   process.on('message', () => undefined)
   const asked = once(process, 'message')
   if (inBackground) giveWayAsProcess(GIVING_WAY)

@@ -11,16 +11,16 @@ import { verifyLock } from './lock.ts'
 import type { PayloadChecks } from '../schema/payload.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
 
-/** Tries to read a bundle that does not change meanwhile. */
+/** Attempts at a reading during which no file changes. */
 const READ_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 5
 /**
- * Two changes within one tick of the file system's clock carry the same time. A file is read only when it has been at rest for
- * longer, so that every later change shows.
+ * Least age of a file when it is read: more than one tick of the file system's clock. Two changes within one tick have
+ * the same time, so the second would be invisible.
  */
 const REST_MS = 20
 
-/** Loads a bundle in this thread: for the command line and for tests. A server uses loadBundleInChild. */
+/** Loads a bundle in this thread, for the CLI and for tests. The gateway uses loadBundleInChild. */
 export async function loadBundle(
   dir: string,
   options: { readonly checks?: PayloadChecks } = {},
@@ -29,7 +29,7 @@ export async function loadBundle(
   return prepared.ok ? { ok: true, snapshot: prepared.snapshot } : prepared
 }
 
-/** Like loadBundle, with the checked data and the results of the inline tests. `now`, in ms since 1970, is the clock unless said. */
+/** Like loadBundle, with the checked data and the results of the inline tests. `now` is in ms since 1970. */
 export async function prepareDirectory(
   dir: string,
   { now = Date.now(), ...options }: { readonly checks?: PayloadChecks; readonly now?: number } = {},
@@ -44,11 +44,11 @@ export type ReadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export interface ReadOptions {
-  /** For what writes the files and their manifest itself. */
+  /** For callers that write the files and their manifest. */
   readonly ignoreLock?: boolean
 }
 
-/** The texts of a bundle, all of one moment and as its manifest has them; beyond that they are files and UTF-8 nothing is checked. */
+/** Reads the texts of a bundle, all of one moment and as in its manifest. Checks only that they are UTF-8 files. */
 export async function readBundle(dir: string, options: ReadOptions = {}): Promise<ReadResult> {
   try {
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -62,7 +62,7 @@ export async function readBundle(dir: string, options: ReadOptions = {}): Promis
   return failed('bundle-changing', 'the files keep changing while they are read')
 }
 
-/** One reading; undefined when anything changed between its beginning and its end. */
+/** Reads the bundle once; undefined when anything changed during the reading. */
 async function readOnce(dir: string, { ignoreLock = false }: ReadOptions): Promise<ReadResult | undefined> {
   const before = await listAtRest(dir)
   if (before.problems.length > 0) return { ok: false, diagnostics: before.problems }
@@ -75,7 +75,7 @@ async function readOnce(dir: string, { ignoreLock = false }: ReadOptions): Promi
   return wrong && (wrong.length > 0 ? { ok: false, diagnostics: wrong } : decode(contents, commit))
 }
 
-/** What does not fit the manifest; undefined when something changed while it was read. */
+/** Returns the mismatches with the manifest; undefined when the manifest changed during the reading. */
 function checkLock(
   { path }: ListedFile,
   lock: Content['bytes'],
@@ -93,7 +93,7 @@ function checkLock(
   return digests.length < contents.length ? [] : verifyLock(lock.toString('utf8'), digests)
 }
 
-/** A few files at a time: one after the other, a bundle of thousands would wait for the disk most of the time. */
+/** Files read in parallel: one by one, a bundle of thousands would mostly wait for the disk. */
 const READ_AT_ONCE = 32
 
 async function readAll(files: readonly ListedFile[]): Promise<readonly Content[]> {
@@ -149,7 +149,7 @@ function asProblem(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** The place of the finding is below the directory, so only the sentence can name it. */
+/** Names the directory in the message, because the finding's place is relative to it. */
 function describeBundle(error: unknown, dir: string): string {
   const code = describe(error)
   if (code === 'ENOENT') return `there is no directory \`${dir}\``
@@ -157,14 +157,14 @@ function describeBundle(error: unknown, dir: string): string {
   return `\`${placeOf(error, dir)}\`: ${code}`
 }
 
-/** What could not be read: a directory of the bundle, or the bundle. */
+/** Returns the unreadable path: a directory of the bundle, or the bundle. */
 function placeOf(error: unknown, dir: string): string {
   const { path } = error as { readonly path?: unknown }
   const below = typeof path === 'string' ? relative(dir, path) : ''
   return below === '' || below.startsWith('..') ? dir : join(dir, below)
 }
 
-/** The system's error code; its text would repeat a path of this machine. */
+/** Returns the system's error code, because its message would repeat a path of this machine. */
 function describe(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? code : 'unexpected error'

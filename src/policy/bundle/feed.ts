@@ -3,7 +3,7 @@ import type { Diagnostic } from '../report/diagnostics.ts'
 import { watchBundle } from './watch.ts'
 import type { LoadResult } from './load.ts'
 
-/** How the last load of the bundle went. */
+/** The result of the last load of the bundle. */
 export interface LoadReport {
   readonly ok: boolean
   /** ms since 1970. */
@@ -22,15 +22,15 @@ export interface FeedOptions {
   readonly load: (signal: AbortSignal) => Promise<LoadResult>
   readonly now: () => number
   readonly rescanMs: number
-  /** Told of every load, after the snapshot was swapped. */
+  /** Receives the report of every load, after the snapshot was swapped. */
   readonly onLoad: (report: LoadReport, snapshot: CompiledSnapshot | undefined) => void
 }
 
-/** The bundle in force: one pointer, swapped as a whole; a failed load leaves it where it is. */
+/** The bundle in force: one pointer, swapped as a whole. A failed load does not change it. */
 export interface PolicyFeed {
   current(): CompiledSnapshot | undefined
   status(): FeedStatus
-  /** Resolves when the first load is over, good or bad. */
+  /** Resolves when the first load ends, even if it fails. */
   readonly ready: Promise<void>
   close(): Promise<void>
 }

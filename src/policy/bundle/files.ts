@@ -23,27 +23,27 @@ export interface ListedFile {
 export interface Listing {
   readonly root: string
   readonly files: readonly ListedFile[]
-  /** The manifest, when there is one. */
+  /** The manifest, if the bundle has one. */
   readonly lock?: ListedFile
   readonly problems: readonly Diagnostic[]
 }
 
 const TOP_FILES = ['routing.yaml', 'directory.yaml']
 const FOLDERS = ['tools', 'rules', 'lists']
-/** The two by another ending: JSON elsewhere at the top is none of ours (package.json). */
+/** The top files with another ending. Other JSON at the top (package.json) does not belong to the bundle. */
 const MISNAMED = /^(routing|directory)\.(?:ya?ml|json)$/i
-/** The folders by another name. */
+/** The folders under a similar name. */
 const MISNAMED_FOLDER = /^(tool|rule|list)s?$/i
 const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
 const POLICY_FILE = /\.(?:ya?ml|json)$/
 const LIST_FILE = /^lists\/[^/]+\.txt$/
-/** YAML in the folder of lists was meant to be something, too. */
+/** Includes YAML, because its author expects it to count. */
 const LIKE_LIST_FILE = /\.(?:txt|ya?ml|json)$/i
 const LIKE_POLICY_FILE = /\.(?:ya?ml|json)$/i
 
 /**
- * Lists the files of a bundle: routing.yaml, directory.yaml, tools/ and rules/ with their folders. The root is
- * resolved once (a git-sync link, a ConfigMap's `..data`), and nothing outside it is ever opened.
+ * Lists the files of a bundle: routing.yaml, directory.yaml, lists/, and tools/ and rules/ with their folders. Resolves
+ * the root once (a git-sync link, a ConfigMap's `..data`), and opens no file outside it.
  */
 export async function listBundle(dir: string): Promise<Listing> {
   const root = await resolveRoot(dir)
@@ -54,7 +54,7 @@ export async function listBundle(dir: string): Promise<Listing> {
   return listing
 }
 
-/** One line per file; equal exactly when nothing can have changed between two listings. */
+/** Returns one line per file. Two listings have equal fingerprints only when nothing changed between them. */
 export function fingerprint({ root, files, lock, problems }: Listing): string {
   const lines = [...files, ...(lock ? [lock] : [])].map((file) => `${file.path}\0${file.real}\0${file.stamp}`)
   return [root, ...lines, ...problems.map((problem) => `${problem.file}\0${problem.code}`)].join('\n')
@@ -70,7 +70,7 @@ interface MutableListing {
 
 async function resolveRoot(dir: string): Promise<string> {
   const root = await realpath(dir)
-  // Kubernetes swaps this link; resolved once, all files come from the same version.
+  // Kubernetes swaps this link. Resolving it once takes all files from the same version.
   const data = await realpath(join(root, '..data')).catch(() => root)
   return data.startsWith(root + sep) ? data : root
 }
@@ -92,7 +92,7 @@ async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
   })
 }
 
-/** What a file, or a folder with something in it, was most likely meant to be. */
+/** Suggests the name that a file, or a folder with content, should have. */
 function hintForName(name: string, inner: readonly string[] | undefined): string | undefined {
   const file = MISNAMED.exec(name)?.[1]
   if (file !== undefined) return `name it \`${file.toLowerCase()}.yaml\`, which may hold JSON`
@@ -104,13 +104,14 @@ interface Entry {
   readonly path: string
   readonly real: string
   readonly entry: Dirent
-  /** How far below `tools/` or `rules/`, which are 0 themselves. */
+  /** Levels below the top of the bundle. */
   readonly depth: number
 }
 
 /**
- * README, backups and editor files are ignored; what looks like policy and would be ignored is an error. A link that leads nowhere may have been a
- * folder of rules, whatever its name, and a folder with the name of a file stands where the file was.
+ * Lists a file or a folder. Ignores README, backups and editor files, but reports files that look like policy and would
+ * be ignored. Reports a broken link under any name, because it may have been a folder of rules. Reports a folder with
+ * the name of a file, and a file with the name of a folder.
  */
 async function listEntry(
   listing: MutableListing,
@@ -153,7 +154,7 @@ async function listNamed(
   })
 }
 
-/** As people read it: `pay.yaml` with a blank at its end, or with a dot of another alphabet. */
+/** Returns a name as people read it: without blanks at its end, and with look-alike dots as dots. */
 function visibleName(name: string): string {
   return (normalForm(name, 'NFKC') ?? name).replace(/[\s\p{C}]+$/u, '')
 }
@@ -182,7 +183,7 @@ async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>)
   }
 }
 
-/** Files looked at in parallel. */
+/** Entries listed in parallel. */
 const AT_ONCE = 32
 
 async function listFile(listing: MutableListing, path: string, real: string): Promise<void> {
@@ -190,7 +191,7 @@ async function listFile(listing: MutableListing, path: string, real: string): Pr
   if (file) listing.files.push(file)
 }
 
-/** A manifest that is there and cannot be read is an error: ignored, it would guard nothing. */
+/** Lists the manifest. An unreadable manifest is an error, because it guards the bundle. */
 async function listLock(listing: MutableListing, entry: Dirent): Promise<void> {
   const real = entry.isSymbolicLink() ? await inside(listing, LOCK_FILE) : join(listing.root, LOCK_FILE)
   if (real === undefined) return
@@ -198,7 +199,7 @@ async function listLock(listing: MutableListing, entry: Dirent): Promise<void> {
   if (file) listing.lock = file
 }
 
-/** A regular file of bounded size; undefined, and reported, when it is none. */
+/** Returns a regular file of bounded size. Reports any other entry, and returns undefined. */
 async function statFile(
   listing: MutableListing,
   { path, real, maxBytes }: { readonly path: string; readonly real: string; readonly maxBytes: number },
@@ -216,7 +217,7 @@ async function statFile(
   return undefined
 }
 
-/** The real path of an entry; undefined, and reported, when it is broken or leads out of the bundle. */
+/** Returns the real path of an entry; reports a broken one, or one outside the bundle, and returns undefined. */
 async function inside(listing: MutableListing, path: string): Promise<string | undefined> {
   const written = join(listing.root, path)
   try {
@@ -263,8 +264,8 @@ function problem(
 }
 
 /**
- * The content of a listed file; undefined when it is no longer the regular file that was listed. Never blocks on a FIFO and never
- * follows a link that replaced the file.
+ * Returns the content of a listed file; undefined when it is no longer the listed regular file. Never blocks on a FIFO
+ * and never follows a link that replaced the file.
  */
 export async function readListed(file: ListedFile): Promise<Buffer | undefined> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW

@@ -5,22 +5,22 @@ import { dirname, join, sep } from 'node:path'
 import { prepareDirectory } from './directory.ts'
 import type { PreparedBundle } from './load.ts'
 
-/** Why a revision could not be read. */
+/** The reason that a revision could not be read. */
 export type GitProblem = 'no-git' | 'no-revision' | 'no-directory' | 'has-links' | 'unreadable'
 
 export type GitBundle =
   | { readonly ok: true; readonly commit: string; readonly bundle: PreparedBundle }
   | { readonly ok: false; readonly problem: GitProblem }
 
-/** Bytes of one answer of git: several times what a bundle may have. */
+/** Most bytes of one answer of git: several times the largest bundle. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /**
- * The bundle of a git revision. `dir` is the policy directory: relative to `cwd` when it begins with `./`, to the root of the repository
- * otherwise. The files are laid out in a directory of their own and loaded like any other, so that they are judged alike.
+ * Prepares the bundle of a git revision. The policy directory `dir` is relative to `cwd` when it begins with `./`,
+ * otherwise to the root of the repository. The files are loaded from a directory of their own, like any other bundle.
  */
 export async function prepareRevision(revision: string, dir: string, cwd: string): Promise<GitBundle> {
-  // A revision that looks like an option could be taken for one.
+  // Git could take such a revision for an option.
   if (revision === '' || revision.startsWith('-')) return { ok: false, problem: 'no-revision' }
   const place = await mkdtemp(join(tmpdir(), 'countersign-revision-'))
   try {
@@ -43,7 +43,7 @@ function isMissingProgram(error: unknown): boolean {
   return (error as { readonly code?: unknown } | null)?.code === 'ENOENT'
 }
 
-/** The id of the object, undefined when there is none. */
+/** Returns the id of the object, or undefined when it does not exist. */
 async function nameObject(cwd: string, name: string): Promise<string | undefined> {
   try {
     const id = await git(cwd, ['rev-parse', '--verify', '--quiet', '--end-of-options', name])
@@ -59,7 +59,7 @@ interface TreeFile {
   readonly path: string
 }
 
-/** Undefined when there is a link among the files: where it leads is not in the tree, and without it the bundle would be another. */
+/** Lists the files; undefined for a tree with links, whose targets are outside the tree. */
 async function listTree(cwd: string, tree: string): Promise<readonly TreeFile[] | undefined> {
   const listing = await git(cwd, ['ls-tree', '-r', '-z', '--full-tree', tree, '--'])
   const entries = listing
@@ -95,7 +95,7 @@ function git(cwd: string, args: readonly string[], input?: string): Promise<Buff
   return new Promise((resolve, reject) => {
     const options = { cwd, encoding: 'buffer', maxBuffer: MAX_ANSWER_BYTES } as const
     const child = execFile('git', args, options, (error, out) => (error ? reject(error) : resolve(out)))
-    // Git may end before it has read all: its exit says why.
+    // Git may end before it has read all input; its exit reports why.
     child.stdin?.on('error', () => undefined).end(input ?? '')
   })
 }

@@ -8,13 +8,13 @@ import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
 
 export interface ChildLoadOptions {
-  /** A child process for the same directory that was started already, not in the background. */
+  /** A running child process for the same directory, not in the background. */
   readonly started?: BundleChild | undefined
   /** The built bundle-child.js. Default: beside this module. */
   readonly childUrl?: URL
-  /** Wall time after which a child process is ended. Default 20 s. */
+  /** Wall time of a child process. Default 20 s. */
   readonly timeoutMs?: number
-  /** A child in the background that takes longer gets one beside it that does not give way. Default 1 s. */
+  /** Wall time until a second child starts beside a child in the background. Default 1 s. */
   readonly patienceMs?: number
   /** Compiled schemas, kept from load to load. */
   readonly checks?: PayloadChecks
@@ -23,9 +23,9 @@ export interface ChildLoadOptions {
 }
 
 /**
- * Loads a bundle in a child process of its own: whatever the files hold, this process only receives checked data, in parts. The child gives way
- * to all other work. When that leaves too little for the load, a second child that does not give way starts beside it, and the first answer
- * counts. No child is left when the promise settles. Never rejects.
+ * Loads a bundle in a child process, so that this process receives only checked data, in parts. The child gives way to
+ * all other work. If it is too slow, a second child that does not give way starts beside it, and the first answer
+ * counts. Both children have ended when the promise settles. The promise never rejects.
  */
 export async function loadBundleInChild(dir: string, options: ChildLoadOptions = {}): Promise<LoadResult> {
   const {
@@ -50,7 +50,7 @@ export async function loadBundleInChild(dir: string, options: ChildLoadOptions =
 
 const DEFAULT_PATIENCE_MS = 1_000
 
-/** The first that answers; the other one is ended. */
+/** Returns the first answer, and ends the other child. */
 async function hedged(
   load: (inBackground: boolean, until: AbortSignal) => Promise<LoadResult | undefined>,
   patienceMs: number,
@@ -83,7 +83,7 @@ interface Within {
   readonly signal: AbortSignal | undefined
 }
 
-/** What the child sends; undefined when it takes too long. */
+/** Receives the bundle from a child; undefined when it takes too long. */
 async function received(
   child: BundleChild,
   { timeoutMs, checks, signal }: Within,
@@ -118,7 +118,7 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
       )
     } else {
       assembly.add(part)
-      // After other work of the event loop has had its turn.
+      // Other work of the event loop runs first.
       setImmediate(() => child.next())
     }
   }

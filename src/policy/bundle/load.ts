@@ -21,7 +21,7 @@ export type PreparedBundle =
       readonly ok: false
       readonly diagnostics: readonly Diagnostic[]
       readonly revision: string
-      /** Absent when the files do not check: then no test was run. */
+      /** Absent when the files do not check, because no test ran. */
       readonly results?: readonly CaseResult[]
       readonly rules?: readonly RuleSummary[]
     }
@@ -35,7 +35,7 @@ export async function prepareBundle(
     checks = createPayloadChecks(),
   }: {
     readonly commit?: string | undefined
-    /** When it is loaded, ms since 1970; without it no rule is said to have expired. */
+    /** Time of the load, ms since 1970. Without it, no rule counts as expired. */
     readonly now?: number
     readonly checks?: PayloadChecks
   } = {},

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
 
-/** The optional manifest of a bundle. Its lines are what `sha256sum -c` reads. */
+/** The optional manifest of a bundle, in the format of `sha256sum -c`. */
 export const LOCK_FILE = 'countersign.lock'
 
 /** One file and the SHA-256 (hex) of its bytes. */
@@ -14,7 +14,7 @@ const HEAD =
   '# SHA-256 of every policy file, checked at every load. `countersign lock` writes it; `sha256sum -c` reads it.'
 const LINE = /^([0-9a-f]{64}) {2}([^\0\r]+)$/
 
-/** The manifest of these files, in path order. */
+/** Prints the manifest of these files, in path order. */
 export function printLock(files: readonly Digest[]): string {
   const lines = files
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
@@ -23,8 +23,8 @@ export function printLock(files: readonly Digest[]): string {
 }
 
 /**
- * What does not fit between a manifest and the files that were read: a file that is missing, one too many, or another content. Empty when the
- * bundle is exactly what was locked. A manifest that is cut short names too few files, so it fits nothing either.
+ * Returns the mismatches between a manifest and the files: missing, extra and changed files. Empty when the bundle
+ * equals the locked one. A truncated manifest names too few files, so it is a mismatch, too.
  */
 export function verifyLock(text: string, files: readonly Digest[]): readonly Diagnostic[] {
   const locked = new Map<string, string>()

@@ -3,7 +3,7 @@ import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleHead, BundleIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import type { BundleFile, ToolContract } from '../evaluate/snapshot.ts'
 
-/** What the child process sends; the host answers each part with `next`, so that receiving never blocks its event loop for long. */
+/** A message of the child process. The host requests each part by `next`, so that its event loop never blocks long. */
 export type LoadPart =
   | { readonly kind: 'head'; readonly head: Omit<BundleHead, 'files' | 'diagnostics'> }
   | { readonly kind: 'files'; readonly files: readonly BundleFile[] }
@@ -13,19 +13,19 @@ export type LoadPart =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
 
-/** A tool whose schema, the largest part of it, is JSON text. */
+/** A tool with its schema, the largest part, as JSON text. */
 type PackedTool = Omit<ToolIr, 'contract'> & {
   readonly contract: Omit<ToolContract, 'inputSchema'>
   readonly inputSchema: string
 }
 
-/** A rule file as JSON text: it is unpacked when a tool that it applies to is first asked for. */
+/** A rule file as JSON text, parsed on the first use of a tool that it applies to. */
 type PackedFile = string
 
 /** Rules, contracts, files or findings in one part. */
 const PART_SIZE = 100
 
-/** A checked bundle in parts of bounded size. */
+/** Splits a checked bundle into parts of bounded size. */
 export function* splitBundle(ir: BundleIr): Generator<LoadPart> {
   const { files, diagnostics, ...head } = ir.head
   yield { kind: 'head', head }
@@ -37,7 +37,7 @@ export function* splitBundle(ir: BundleIr): Generator<LoadPart> {
   yield { kind: 'done' }
 }
 
-/** Puts the parts together again. */
+/** Joins the parts of a bundle. */
 export function createAssembly(): { add(part: LoadPart): void; bundle(): BundleIr | undefined } {
   let head: Omit<BundleHead, 'files' | 'diagnostics'> | undefined
   const files: BundleFile[] = []
@@ -75,8 +75,8 @@ function unpackedTool({ contract, inputSchema: text, ...rest }: PackedTool): Too
 }
 
 /**
- * Ten thousand rules as objects would be copied, walked and moved by this thread's garbage collector at every load; as a few texts they are
- * not even looked at.
+ * Parses a rule file on first use. At every load, this thread's garbage collector would copy, walk and move ten
+ * thousand rules as objects. It does not walk texts.
  */
 function unpacked(text: PackedFile): RuleFileIr {
   let file: RuleFileIr | undefined

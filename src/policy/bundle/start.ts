@@ -3,39 +3,39 @@ import { fileURLToPath } from 'node:url'
 import type { LoadPart } from './parts.ts'
 
 /**
- * A child process that reads and checks a bundle (docs/decisions/0020). It can be started before the modules that need its result are even
- * loaded: it sends nothing until the first `next`, and its end is remembered.
+ * A child process that reads and checks a bundle (docs/decisions/0020). It can start before the modules that need its
+ * result are loaded: it sends nothing until the first `next`, and `ended` remembers its end.
  */
 export interface BundleChild {
-  /** Undefined when there was no room for it. */
+  /** Undefined when the machine had no room for the process. */
   readonly pid: number | undefined
   onPart(listener: (part: LoadPart) => void): void
-  /** Asks for a part. */
+  /** Requests a part. */
   next(): void
-  /** Resolves with how it ended, such as `exit code 1`. */
+  /** Resolves with the manner of the child's end, such as `exit code 1`. */
   readonly ended: Promise<string>
-  /** Ends it, whatever it does. Resolves when it is gone. */
+  /** Kills the child. Resolves when it has ended. */
   end(): Promise<void>
 }
 
-/** Its second argument. */
+/** The second argument of a child in the background. */
 export const IN_BACKGROUND = 'in-background'
 
 const MEMORY = [
-  // More than this for one load means that a bundle defeats the checks.
+  // A load that needs more means that a bundle defeats the checks.
   '--max-old-space-size=256',
-  // Reading YAML makes much that is thrown away at once: with the usual 16 MB a tenth of the time goes into collecting it.
+  // Reading YAML makes many short-lived objects: with the usual 16 MB, collecting them takes a tenth of the time.
   '--max-semi-space-size=32',
 ]
 
 export interface BundleChildOptions {
   /** The built bundle-child.js. Default: beside this module. */
   readonly url?: URL | undefined
-  /** The gateway has other work that must not wait. Default: not. */
+  /** True when the gateway has other work that must not wait. Default false. */
   readonly inBackground?: boolean
 }
 
-/** @throws what `fork` throws when the machine has no room for another process */
+/** @throws the error of `fork` when the machine has no room for another process */
 export function startBundleChild(
   dir: string,
   { url = new URL('./bundle-child.js', import.meta.url), inBackground = false }: BundleChildOptions = {},
@@ -43,7 +43,7 @@ export function startBundleChild(
   const child = fork(fileURLToPath(url), [dir, ...(inBackground ? [IN_BACKGROUND] : [])], {
     execArgv: MEMORY,
     env: {},
-    // What it has to say it sends; last words to a terminal might repeat what a file holds.
+    // The child reports by messages; output to a terminal might repeat the content of a file.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   })
@@ -55,7 +55,7 @@ export function startBundleChild(
     pid: child.pid,
     ended,
     onPart: (listener) => void child.on('message', listener),
-    // it may be gone, or have no channel because there was no file descriptor left for one: then `ended` tells
+    // The child may have ended, or have no channel for lack of a file descriptor; `ended` then reports it.
     next: () => void (child.connected && child.send('next', () => undefined)),
     async end() {
       child.kill('SIGKILL')

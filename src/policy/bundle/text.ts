@@ -1,12 +1,12 @@
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
 
-/** The text of a file, or the finding that says where it is no UTF-8. */
+/** The text of a file, or the finding at its first byte outside UTF-8. */
 export type DecodedText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly diagnostic: Diagnostic }
 
-/** A byte order mark stays in the text, where the scan refuses it. */
+/** Decodes UTF-8. A byte order mark stays in the text, where the scan refuses it. */
 export function decodeText(path: string, bytes: Uint8Array): DecodedText {
   try {
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
@@ -26,12 +26,12 @@ function describeBytes(path: string, bytes: Uint8Array): Diagnostic {
   return findings.sorted()[0] as Diagnostic
 }
 
-/** What some editors and shells write: UTF-16, which begins with a byte order mark. */
+/** True for UTF-16 with a byte order mark, as some editors and shells write it. */
 function isWide([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
-/** The whole characters before the first byte that is no UTF-8. A beginning is sound exactly when every shorter one is. */
+/** Returns the whole characters before the first invalid byte. Bisects, because prefixes of valid UTF-8 are valid. */
 function soundText(bytes: Uint8Array): string {
   let [sound, broken] = [0, bytes.length + 1]
   while (sound + 1 < broken) {
@@ -42,7 +42,7 @@ function soundText(bytes: Uint8Array): string {
   return beginning(bytes, sound) ?? ''
 }
 
-/** What the first bytes say, without a character that is cut off at their end; undefined when they are no UTF-8. */
+/** Decodes the first bytes, without a character cut off at their end; undefined when they are not UTF-8. */
 function beginning(bytes: Uint8Array, length: number): string | undefined {
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -3,7 +3,7 @@ import { fingerprint, listBundle } from './files.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { LoadResult } from './load.ts'
 
-/** The timers a watch uses; a test may bring its own. */
+/** The timers of a watch; a test may replace them. */
 export interface WatchClock {
   setTimeout(callback: () => void, ms: number): unknown
   clearTimeout(timer: unknown): void
@@ -11,13 +11,13 @@ export interface WatchClock {
 }
 
 export interface WatchOptions {
-  /** Loads the whole bundle, such as `(signal) => loadBundleInChild(dir, { signal })`. Nobody waits for the result after the signal. */
+  /** Loads the whole bundle: `(signal) => loadBundleInChild(dir, { signal })`. The watch ignores an aborted result. */
   readonly load: (signal: AbortSignal) => Promise<LoadResult>
-  /** A new snapshot to put in force: its revision differs from the last one, or the last load failed. */
+  /** Receives a snapshot to put in force: its revision differs from the last one, or the last load failed. */
   readonly onLoaded: (snapshot: CompiledSnapshot) => void
-  /** The last good snapshot stays in force. */
+  /** Receives the findings of a failed load. The last good snapshot stays in force. */
   readonly onFailed: (diagnostics: readonly Diagnostic[], revision: string | undefined) => void
-  /** Look at all files this often whatever the file system reported. Default 1 s. */
+  /** Interval of the check of all files, besides the events of the file system. Default 1 s. */
   readonly rescanMs?: number
   /** Quiet time after a change before the bundle is read. Default 200 ms. */
   readonly quietMs?: number
@@ -25,19 +25,19 @@ export interface WatchOptions {
 }
 
 export interface BundleWatch {
-  /** Resolves after the first load, whatever came of it. */
+  /** Resolves after the first load, even if it fails. */
   readonly ready: Promise<void>
-  /** Looks for a change now. Resolves when a load it caused is over. */
+  /** Looks for a change now. Resolves when the load that it causes ends. */
   check(): Promise<void>
-  /** Stops watching; nothing runs and nothing is reported afterwards. */
+  /** Stops watching: no load and no report follows. */
   close(): Promise<void>
 }
 
 const DEFAULT_RESCAN_MS = 1_000
 const DEFAULT_QUIET_MS = 200
-/** A directory that is never quiet is read after this many quiet times anyway. */
+/** Most quiet times that a load waits for a directory that keeps changing. */
 const MAX_QUIET_PERIODS = 10
-/** Failures that may be gone without any change of the files. */
+/** Failures that may end without a change of the files. */
 const TRANSIENT = new Set([
   'bundle-changing',
   'bundle-unreadable',
@@ -53,8 +53,8 @@ const SYSTEM_CLOCK: WatchClock = {
 }
 
 /**
- * Loads a bundle and loads it again whenever its files change. The file system's events are only a hint (a swapped
- * link sends none): every `rescanMs` all files are looked at. Always the whole bundle; triggers during a load cause one more.
+ * Loads a bundle, and loads it again whenever its files change. The file system's events are only hints (a swapped link
+ * sends none), so the watch checks all files every `rescanMs`. Triggers during a load cause one more.
  */
 export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
   const { rescanMs = DEFAULT_RESCAN_MS, clock = SYSTEM_CLOCK } = options
@@ -84,7 +84,7 @@ export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
   }
 }
 
-/** At most one load at a time; what is asked for meanwhile happens once, afterwards. */
+/** Runs at most one load at a time. Requests during a load cause one more load. */
 function createReloadLoop(dir: string, options: WatchOptions, closing: AbortSignal) {
   let print: string | undefined
   let revision: string | undefined
@@ -137,7 +137,7 @@ function loadCrashed(): LoadResult {
   }
 }
 
-/** Undefined when the directory cannot be listed: then the load says why. */
+/** Returns undefined when the directory cannot be listed; the load then reports why. */
 async function printOf(dir: string): Promise<string | undefined> {
   return listBundle(dir).then(fingerprint, () => undefined)
 }
@@ -168,7 +168,7 @@ function createQuiet({ quietMs = DEFAULT_QUIET_MS, clock = SYSTEM_CLOCK }: Watch
   }
 }
 
-/** Events of the file system, as a hint. Failing to get them (the inotify limit) is no failure: the re-scan remains. */
+/** Listens to events of the file system, as hints. Errors (the inotify limit) do not matter: the re-scan remains. */
 async function openHints(
   dir: string,
   trigger: () => void,

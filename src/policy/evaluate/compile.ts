@@ -17,18 +17,18 @@ import { compileProgram, createProgramParts, type Program } from './program.ts'
 import type { Call, HistoryNeeds, Outcome, RuleSummary } from './snapshot.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
 
-/** A snapshot with what the author's tools need beside deciding. */
+/** A snapshot with the additions that the author's tools need. */
 export interface CompiledSnapshot extends ExplainingSnapshot {
   readonly routing: RoutingIr
-  /** The local time of an instant. */
+  /** Returns the local time of an instant. */
   readonly clock: (at: number) => LocalTime
-  /** What decides the calls of a tool; undefined for a tool without a contract. */
+  /** Returns the program that decides a tool's calls; undefined for a tool without a contract. */
   programOf(tool: string): Program | undefined
 }
 
 /**
- * Makes a snapshot of a checked bundle. Cheap whatever the size of the bundle: a tool's rules and its schema are
- * compiled on its first call.
+ * Makes a snapshot of a checked bundle. Cheap for a bundle of any size: a tool's rules and its schema are compiled on
+ * its first call.
  */
 export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloadChecks()): CompiledSnapshot {
   const { head } = ir
@@ -39,7 +39,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
   const permits = createPermits(head.directory, contracts)
   checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
 
-  // Not async, nor is decide: every layer of promises costs each decision a turn of the microtask queue.
+  // Neither this nor `decide` is async: each layer of promises costs every decision a turn of the microtask queue.
   function judge(call: Call): Promise<Outcome> {
     const program = programOf(call.tool)
     return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
@@ -81,7 +81,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       const program = programOf(call.tool)
       const facts = program && { call, tool: program.tool, clock: tables.clock }
       const outcome = await judge(call)
-      // every rule is read once more to be shown: in a turn of its own, because others wait
+      // The explanation reads every rule again, in a turn of its own, so that other calls run first.
       await nextTurn()
       return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
@@ -94,7 +94,7 @@ function rulesIn({ path: file, rules, limits }: RuleFileIr): RuleSummary[] {
 
 const NO_NEEDS: HistoryNeeds = { task: false, agent: false }
 
-/** The programs of the bundle's tools, each compiled once, when it is first asked for. */
+/** Returns the programs of the bundle's tools. Each is compiled once, on first use. */
 function createPrograms(
   ir: BundleIr,
   tools: ReadonlyMap<string, ToolIr>,

@@ -11,7 +11,7 @@ import type { ToolContract } from './snapshot.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
 import { asksNull, asksPresence, compileTest, type Test } from '../language/operators.ts'
 
-/** A compiled condition as a tree: what explains a decision. What decides is its flat form (plan.ts). */
+/** A compiled condition as a tree, which explains decisions. Its flat form (plan.ts) makes them. */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
 
 interface AllNode {
@@ -28,28 +28,28 @@ interface NotNode {
 }
 export interface LeafNode {
   readonly kind: 'leaf'
-  /** Its place among all leaves of the bundle. */
+  /** Index among all leaves of the bundle. */
   readonly number: number
   readonly read: Read
   readonly check: CompiledTest
   readonly fn: FunctionName | undefined
-  /** What stands in for a missing field; undefined when nothing does. */
+  /** The replacement of a missing field, if there is one. */
   readonly standIn: StandIn | undefined
   readonly field: FieldIr
   readonly test: Test
 }
 
-/** `missing_means: nothing` makes every value test FALSE. */
+/** Replaces a missing field under `missing_means: nothing`: every value test is FALSE. */
 export const NOTHING = Symbol('nothing')
 type StandIn = { readonly value: Reading | typeof NOTHING } | { readonly defaults: Defaults }
 
-/** Makes conditions of one bundle. Equal tests and lines are compiled once and shared by all its rules. */
+/** Compiles the conditions of one bundle. Equal tests and lines are compiled once, and all rules share them. */
 export interface ConditionCompiler {
   /** Grows as conditions are compiled. */
   readonly leaves: readonly LeafNode[]
-  /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
+  /** Compiles `when AND NOT unless` for one tool and the `missing_means` of the rule file. */
   compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
-  /** One test on one field; not `and`. */
+  /** Compiles one test of one field. The test must not be `and`. */
   leaf(context: ConditionContext, field: FieldIr, test: Test): LeafNode
 }
 
@@ -71,7 +71,7 @@ export function createConditionCompiler(): ConditionCompiler {
   }
 
   function compileLeaf(context: ConditionContext, field: FieldIr, test: Test): ConditionNode {
-    // Each part decides for itself what a missing field means to it.
+    // Each part has its own replacement for a missing field.
     if (test.op === 'and')
       return { kind: 'all', items: test.tests.map((one) => compileLeaf(context, field, one)) }
     return leafOf(context, field, test)
@@ -111,7 +111,7 @@ export function createConditionCompiler(): ConditionCompiler {
   }
 }
 
-/** What is known under a key, made when it is not. */
+/** Returns the value under a key, and makes it first when it is absent. */
 export function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
   const found = known.get(key)
   if (found !== undefined) return found
@@ -120,7 +120,7 @@ export function remember<T>(known: Map<string, T>, key: string, make: () => T): 
   return made
 }
 
-/** `missing_means` first, then the defaults of the contract. */
+/** Returns the value of `missing_means`, or else the defaults of the contract. */
 function standInOf({ tool, missingMeans }: ConditionContext, field: FieldIr): StandIn | undefined {
   const means = missingMeans.get(field.name)
   if (means) return { value: means.value === undefined ? NOTHING : means.value }
@@ -128,24 +128,23 @@ function standInOf({ tool, missingMeans }: ConditionContext, field: FieldIr): St
   return defaults && { defaults }
 }
 
-/** The truth of one test for one call. */
 export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
   return truthOfValue(leaf, valueOfLeaf(leaf, facts))
 }
 
-/** The truth of the test for what `valueOfLeaf` gave: reading a long text through a function twice would cost twice. */
+/** Returns the truth for a value from `valueOfLeaf`, so that the caller reads a long text through a function once. */
 export function truthOfValue(leaf: LeafNode, value: Applied | typeof NOTHING): Truth {
   return value === NOTHING ? FALSE : leaf.check(value)
 }
 
-/** What the test of a leaf sees: the field or its stand-in, through the function. */
+/** Returns the value that the test of a leaf sees: the field or its replacement, through the function. */
 export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTHING {
   let value: Reading | typeof NOTHING = leaf.read(facts)
   const { standIn } = leaf
   if (value === MISSING && standIn !== undefined) {
     value = 'value' in standIn ? standIn.value : walk(facts.call.payload, leaf.field.path, standIn.defaults)
   } else if (value === null && standIn !== undefined && 'value' in standIn && !asksNull(leaf.test)) {
-    // a contract that permits null, and an author who says what a missing field means: agents send null for it
+    // `missing_means` replaces null too, because agents send null for a missing field.
     value = standIn.value
   }
   return leaf.fn === undefined || value === NOTHING ? value : applyFunction(leaf.fn, value)

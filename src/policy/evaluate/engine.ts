@@ -1,16 +1,16 @@
 import { type Almanac, Engine, Operator, Rule } from 'json-rules-engine'
 import { strictest, VERDICTS, type Verdict } from '../../domain/decision.ts'
 
-/** What one run is about: the one fact `call`. A fresh object for each run. */
+/** The one fact of a run, `call`. A new object for each run. */
 export interface EngineCall {
-  /** Records the rules of a verdict that fire; true when an enforced one did. */
+  /** Records the rules of a verdict that fire. Returns true when an enforced rule did. */
   fire(verdict: Verdict): boolean
 }
 
 /**
- * json-rules-engine with its shared state taken out. `status` belongs to the engine, not to a run: when one run
- * ends, every overlapping run would skip its remaining rules without an error. So it is pinned, and stop() fails.
- * Events have no listeners here, so nothing is emitted.
+ * json-rules-engine without its shared state. `status` belongs to the engine: when one run ends, every overlapping run
+ * would skip its remaining rules without an error. So it is pinned, and stop() fails. Events have no listeners here, so
+ * nothing is emitted.
  */
 class PinnedEngine extends Engine {
   get status(): string {
@@ -18,7 +18,7 @@ class PinnedEngine extends Engine {
   }
 
   set status(_: string) {
-    // A run must not end another one.
+    // A run must not end another run.
   }
 
   override stop(): never {
@@ -34,7 +34,7 @@ class PinnedEngine extends Engine {
   }
 }
 
-/** The parts of json-rules-engine that its types leave out; the version is pinned, and the engine tests hold them. */
+/** The parts of json-rules-engine that its types leave out. The version is pinned, and the engine tests check them. */
 interface EngineInside {
   readonly engine: { readonly operators: unknown }
   readonly ruleEvent: { readonly type: string }
@@ -46,8 +46,8 @@ interface LeafCondition {
 }
 
 /**
- * A rule of ours is one condition. The base class would copy the whole condition tree and the event for every run, and walk
- * them through six more promises: half the price of a decision, for a report that nobody reads.
+ * A rule with one condition. The base class would copy the condition tree and the event for every run, through six more
+ * promises. That is half the cost of a decision, for an unused report.
  */
 class SingleConditionRule extends Rule {
   emitAsync(): Promise<readonly never[]> {
@@ -69,8 +69,8 @@ const NOTHING_EMITTED: Promise<readonly never[]> = Promise.resolve([])
 type VerdictEvent = EngineInside['ruleEvent']
 
 /**
- * What one run knows, which is the one fact `call`, and which events it gave. The base class would make two maps, a fact with a hash
- * over its parameters and a report for every run. Whatever a verdict's rule does not ask for is refused.
+ * The fact and the events of one run. The base class would make two maps, a fact with a hash over its parameters and a
+ * report for every run. Refuses every question that a verdict's rule does not ask.
  */
 class CallAlmanac {
   readonly #call: Promise<EngineCall>
@@ -101,7 +101,7 @@ class CallAlmanac {
   }
 
   addResult(): void {
-    // The events say it all.
+    // The events are enough.
   }
 
   getResults(): readonly never[] {
@@ -115,18 +115,18 @@ function refusePath(): never {
   throw new Error('no condition of a policy has a path')
 }
 
-/** A run gives the strictest event, undefined when there was none. */
+/** Runs the engine. Returns the strictest event, or undefined without one. */
 export type RunEngine = (call: EngineCall) => Promise<Verdict | undefined>
 
 /** The engines of one bundle. */
 export interface VerdictEngines {
-  /** For every tool whose rules have these verdicts and no others. */
+  /** Returns the engine for tools whose rules have exactly these verdicts. */
   of(verdicts: ReadonlySet<Verdict>): RunEngine
 }
 
 /**
- * One engine for each set of verdicts, seven at the most: an engine holds nothing of a tool, since its operators ask the run
- * (docs/decisions/0007). With one for each tool, every decision of a large bundle would fetch its engine from far memory.
+ * Makes one engine for each set of verdicts, at most seven. An engine holds no data of a tool, because its operators
+ * ask the run (docs/decisions/0007). With an engine for each tool, decisions of a large bundle would miss the cache.
  */
 export function createVerdictEngines(): VerdictEngines {
   const engines = new Map<string, RunEngine>()
@@ -152,8 +152,8 @@ function createRule(verdict: Verdict): Rule {
 }
 
 /**
- * An engine as docs/policy-language.md wants it: a rule per verdict, each with one compiled operator on the one constant fact `call`.
- * No paths, no built-in operators, no priorities, no asynchronous facts, no listeners.
+ * Makes an engine with a rule per verdict, each with one compiled operator on the one constant fact `call`. It has no
+ * paths, built-in operators, priorities, asynchronous facts or listeners.
  */
 export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
   if (verdicts.size === 0) return () => Promise.resolve(undefined)
@@ -178,7 +178,7 @@ export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
   }
 }
 
-/** They coerce, compare substrings and take a missing value for a non-match: none of them may ever be used. */
+/** Operators that coerce, compare substrings or take a missing value for a non-match. The engine removes them all. */
 const BUILT_IN_OPERATORS = [
   'equal',
   'notEqual',

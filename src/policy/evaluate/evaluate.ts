@@ -16,7 +16,7 @@ import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
 import type { LocalTime } from '../language/time.ts'
 import { traceNode } from './trace.ts'
 
-/** What a decision needs beside the tool's program. */
+/** The data of the bundle that a decision needs besides the tool's program. */
 export interface Tables {
   readonly routing: RoutingIr
   readonly clock: (at: number) => LocalTime
@@ -25,7 +25,7 @@ export interface Tables {
 export const UNMATCHED = 'unmatched'
 export const ALLOW_UP_TO = 'allow_up_to'
 
-/** Decides a call of a known tool by its rules (docs/policy-language.md). Never rejects: a fault is an outcome. */
+/** Decides a call of a known tool by its rules (docs/policy-language.md). The promise never rejects. */
 export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
   const run = createRun(program, { call, clock: tables.clock })
   try {
@@ -43,7 +43,7 @@ function faulty({ call, tool }: Run, fault: 'engine_error' | 'engine_mismatch'):
   return { ...refuse(call, { by: fault, message, baseline: tool.risk }), fault }
 }
 
-/** An outcome that no rule made. */
+/** Returns an outcome of `reject` that no rule made. */
 export function refuse(
   call: Call,
   { by, message, baseline }: { readonly by: string; readonly message: string; readonly baseline: Risk },
@@ -89,20 +89,20 @@ function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outco
     : outcome
 }
 
-/** What would have come of the call had every shadow rule and limit been enforced. */
+/** Returns the outcome as if every shadow rule and limit were enforced. */
 function shadowOf(run: Run, routing: RoutingIr): ShadowOutcome {
   const ruling = rulingOf(run, routing, () => true)
   return { verdict: verdictOf(ruling), risk: ruling.risk }
 }
 
-/** What the rules and limits that are heard come to (docs/policy-language.md). */
+/** The combined result of rules and limits (docs/policy-language.md). */
 export interface Ruling {
-  /** Before `allow_up_to`. */
+  /** The verdict before `allow_up_to`. */
   readonly ruled: Verdict
   readonly risk: Risk
   readonly policyRisk: Risk
   readonly matched: boolean
-  /** An allow whose risk is above `allow_up_to`. */
+  /** True for an allow whose risk is above `allow_up_to`. */
   readonly capped: boolean
 }
 
@@ -110,7 +110,7 @@ const isEnforced = ({ rule }: Hit): boolean => rule.enforced
 
 export const verdictOf = ({ ruled, capped }: Ruling): Verdict => (capped ? 'review' : ruled)
 
-/** A rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. A limit is none. */
+/** Combines the heard hits. Rules that fire on TRUE match, except limits and review rules of a `tools: ['*']` file. */
 export function rulingOf(
   { hits, tool, call }: Pick<Run, 'hits' | 'tool' | 'call'>,
   { unmatched, allowUpTo }: RoutingIr,
@@ -128,7 +128,7 @@ export function rulingOf(
   }
   const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
   const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
-  // `matched` implies a verdict; a policy that somehow says nothing rejects.
+  // `matched` implies a verdict. Without a verdict, reject.
   const ruled = joined ?? 'reject'
   return { ruled, risk, policyRisk, matched, capped: ruled === 'allow' && riskAbove(risk, allowUpTo) }
 }
@@ -137,7 +137,7 @@ interface Why {
   readonly run: Run
   readonly deciding: readonly Hit[]
   readonly unmatched: boolean
-  /** Set when allow_up_to turned an allow into a review. */
+  /** Set when `allow_up_to` turned an allow into a review. */
   readonly cap: string | undefined
 }
 
@@ -157,7 +157,7 @@ function compose({ run, deciding, unmatched, cap }: Why): string {
   return parts.join(' ')
 }
 
-/** A review rule of a file for every tool is no match: whoever wrote it sees that it fired, and why that was not enough. */
+/** Names the fired review rules of files for every tool, because their authors may expect them to match. */
 function uncovered({ hits }: Run): string {
   const ids = hits.filter((hit) => isEnforced(hit) && !hit.rule.covers && hit.rule.condition !== undefined)
   if (ids.length === 0) return 'No rule covers this call.'
@@ -165,7 +165,7 @@ function uncovered({ hits }: Run): string {
   return `No rule of this tool covers this call: ${fired} fired, and a review rule for every tool covers none.`
 }
 
-/** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */
+/** Names every field that kept the rule from being decided: `could not check payload.cwd: missing`. */
 function describeUnchecked({ rule }: Hit, run: Run): string {
   const causes = new Set<string>(rule.condition === undefined ? unmeasured(rule, run) : [])
   if (rule.condition !== undefined) collectCauses(traceNode(rule.condition, run), causes)
@@ -181,7 +181,7 @@ function collectCauses(trace: Trace, causes: Set<string>): void {
   else for (const item of trace.items) collectCauses(item, causes)
 }
 
-/** levels[policy risk] AND levels[risk] AND the reviewers of every deciding rule. */
+/** Joins levels[policy risk], levels[risk] and the reviewers of every deciding rule. */
 function requirementOf(
   { levels }: RoutingIr,
   { policyRisk, risk }: Outcome,

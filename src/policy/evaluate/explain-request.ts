@@ -5,7 +5,7 @@ import type { CompiledSnapshot } from './compile.ts'
 import type { Call, History } from './snapshot.ts'
 import { dateTimeOf } from '../language/time.ts'
 
-/** A request to explain: the body of an evaluation, and who proposes it when. */
+/** A request to explain: the body of an evaluation, with its agent and time. */
 export interface ExplainRequest {
   readonly tool_name: string
   readonly payload?: JsonObject
@@ -22,15 +22,15 @@ export interface ExplainRequest {
     readonly tools?: readonly string[]
     readonly labels?: readonly string[]
   }
-  /** What the agent was allowed in the last 24 hours. */
+  /** The tools and labels that the agent was allowed in the last 24 hours. */
   readonly agent_history?: { readonly tools?: readonly string[]; readonly labels?: readonly string[] }
-  /** What was charged to limits before, by id. */
+  /** Earlier charges by limit id. */
   readonly used?: Readonly<Record<string, number>>
   /** RFC 3339. */
   readonly time?: string
 }
 
-/** The call that a request describes, at `now` unless it says otherwise; undefined when its time is none. */
+/** Returns the call of a request, at its `time` or `now`; undefined when `time` is invalid. */
 export function callOfRequest(request: ExplainRequest, now: number): Call | undefined {
   const { tool_name, payload = {}, agent = 'test/test', time } = request
   const at = time === undefined ? now : dateTimeOf(time)
@@ -47,18 +47,18 @@ export function callOfRequest(request: ExplainRequest, now: number): Call | unde
   }
 }
 
-/** What `used` names and is no limit of the tool: ignored, it would show a limit with room that was meant to be full. */
+/** Returns ids of `used` that are no limit of the tool. Ignoring one would show room in a limit meant to be full. */
 export function strangersIn(
   request: Pick<ExplainRequest, 'tool_name' | 'used'>,
   { tools, limitsOf }: Pick<CompiledSnapshot, 'tools' | 'limitsOf'>,
 ): readonly string[] {
-  // Its calls are rejected, whatever was used.
+  // Calls of an unknown tool are rejected, whatever was used.
   if (!tools.has(request.tool_name)) return []
   const known = new Set(limitsOf(request.tool_name).map(({ id }) => id))
   return [...usedOf(request).keys()].filter((id) => !known.has(id))
 }
 
-/** What was charged to limits before. */
+/** Returns the earlier charges by limit id. */
 export function usedOf({ used = {} }: Pick<ExplainRequest, 'used'>): ReadonlyMap<string, number> {
   return new Map(Object.entries(used))
 }

@@ -95,7 +95,7 @@ function explainTrace(trace: Trace): ConditionExplanation {
   return { kind: 'test', answer, field, test, read: value, ...defined({ returned: given, problem }) }
 }
 
-/** As a rule writes it: words without quotes. */
+/** Writes a value as rules do: words without quotes. */
 function returnedText(value: Applied | AppliedElement): string {
   if (value === MISSING) return 'missing'
   if (typeof value === 'symbol') return 'unreadable'
@@ -109,7 +109,7 @@ function shorten(text: string): string {
   return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}...`
 }
 
-/** The explanation as text; a star marks the rules that fired. Ends with a newline. */
+/** Prints the explanation as text; a star marks the rules that fired. Ends with a newline. */
 export function printExplanation({ outcome, rules, limits, revision }: Explanation): string {
   const lines = [
     `${outcome.verdict.toUpperCase()} risk=${outcome.risk} by ${outcome.by.join(', ')} revision ${revision.slice(0, 12)}`,

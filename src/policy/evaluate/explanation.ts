@@ -1,19 +1,19 @@
 import type { Verdict } from '../../domain/decision.ts'
 import type { Call, Outcome, Snapshot } from './snapshot.ts'
 
-/** A snapshot that also says why it decides as it does. */
+/** A snapshot that also explains its decisions. */
 export interface ExplainingSnapshot extends Snapshot {
-  /** Decides as if the directory permitted the agent the tool: for inline tests and `explain`. */
+  /** Decides as if the directory let the agent use the tool. For inline tests and `explain`. */
   readonly judge: (call: Call) => Promise<Outcome>
-  /** The limits that apply to calls of a tool. */
+  /** Returns the limits that apply to calls of a tool. */
   limitsOf(tool: string): readonly LimitFacts[]
-  /** Decides like `judge` and shows, rule by rule, the values that were read and the result. */
+  /** Decides like `judge`, and shows the values read and the result of each rule. */
   explain(call: Call): Promise<Explanation>
   /** Explains the call as if its tool had no contract. */
   explainUnknown(call: Call): Explanation
 }
 
-/** What the author wrote of a limit, for people. */
+/** A limit as its author wrote it. */
 export interface LimitFacts {
   readonly id: string
   readonly mode: 'enforced' | 'shadow'
@@ -21,16 +21,16 @@ export interface LimitFacts {
   readonly per: string
   readonly withinMs: number
   readonly atMost: number
-  /** It adds up a sensitive field. */
+  /** True when the limit adds up a sensitive field. */
   readonly sensitive: boolean
 }
 
 export type Answer = 'yes' | 'no' | 'cannot tell'
 
-/** Why a call was decided as it was, rule by rule. Plain data: what `countersign explain --format json` prints. */
+/** The reasons of a decision, rule by rule. Plain data: `countersign explain --format json` prints it. */
 export interface Explanation {
   readonly revision: string
-  /** Values of sensitive fields are left out, and limits stand below. */
+  /** Without values of sensitive fields. The limits are below. */
   readonly outcome: Omit<Outcome, 'limits'>
   /** Every rule that applies to the tool, in id order. */
   readonly rules: readonly RuleExplanation[]
@@ -45,9 +45,9 @@ export interface LimitExplanation {
   readonly file: string
   readonly line: number
   readonly reason: string
-  /** `cannot tell`: it could not be measured, and fires; `not used`: `missing_means` says that the call uses nothing of it. */
+  /** `cannot tell`: the limit cannot be measured, and fires. `not used`: by `missing_means`, the call uses nothing. */
   readonly result: 'room' | 'full' | 'cannot tell' | 'not used'
-  /** What the call uses; left out when that is the value of a sensitive field. */
+  /** The amount that the call uses; absent for a sensitive field. */
   readonly amount?: number
   readonly at_most: number
   readonly within_ms: number
@@ -62,7 +62,7 @@ export interface RuleExplanation {
   readonly file: string
   readonly line: number
   readonly reason: string
-  /** `cannot tell` fires a review or reject rule and not an allow rule; `over` is past its `until`. */
+  /** `cannot tell` fires review and reject rules, but not allow rules. `over` is past `until`. */
   readonly result: 'fired' | 'not fired' | 'cannot tell' | 'over'
   readonly fired: boolean
   readonly conditions: ConditionExplanation
@@ -79,9 +79,9 @@ export type ConditionExplanation =
       readonly answer: Answer
       readonly field: string
       readonly test: string
-      /** JSON text of the value read, `missing`, or `(sensitive)`. */
+      /** JSON text of the value, `missing`, or `(sensitive)`. */
       readonly read: string
-      /** What the function of the field made of it, such as `[with, select]`. */
+      /** The result of the field's function, such as `[with, select]`. */
       readonly returned?: string
       readonly problem?: string
     }

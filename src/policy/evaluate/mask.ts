@@ -3,13 +3,13 @@ import { payloadPath } from '../language/payload-path.ts'
 
 export interface Masked {
   readonly payload: JsonObject
-  /** JSON Pointers (RFC 6901) into the payload of what was replaced, in order. */
+  /** JSON Pointers (RFC 6901) into the payload to the replaced values, in order. */
   readonly masked: readonly string[]
 }
 
 /**
- * A payload in which the values of sensitive fields (`payload.card`, `payload.people[0].email`) stand as what `tag` says of them. Without a list
- * (the contract is not known any more) every member is sensitive.
+ * Replaces the values of sensitive fields (`payload.card`, `payload.people[0].email`) by the result of `tag`. Without
+ * a list, because the contract no longer exists, every member is sensitive.
  */
 export function maskPayload(
   payload: JsonObject,
@@ -30,7 +30,7 @@ export function maskPayload(
       return mask(child, [...at, step], further.get(step) ?? [])
     }
     if (Array.isArray(value)) return value.map((_, i) => within(i))
-    // a member may be named `__proto__`: fromEntries defines it as it stands
+    // A member may be named `__proto__`: `fromEntries` defines it like any other.
     return Object.fromEntries(Object.keys(value).map((name) => [name, within(name)]))
   }
   const shown = mask(payload, [], paths) as JsonObject
@@ -39,7 +39,7 @@ export function maskPayload(
 
 type Steps = readonly (string | number)[]
 
-/** Paths by their step at a depth: a payload may have ten thousand members, and each of them be sensitive. */
+/** Groups paths by their step at a depth. A payload may have ten thousand sensitive members. */
 function byStep(paths: readonly Steps[], depth: number): ReadonlyMap<string | number, readonly Steps[]> {
   const found = new Map<string | number, Steps[]>()
   for (const steps of paths) {

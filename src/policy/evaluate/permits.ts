@@ -2,13 +2,13 @@ import { refuse } from './evaluate.ts'
 import type { AgentEntry, Call, Directory, Outcome, ToolContract } from './snapshot.ts'
 import { compileGlob, showHidden } from '../language/text.ts'
 
-/** Which agent may use which tool, by the directory of one bundle. */
+/** Decides which agent may use which tool, by the directory of one bundle. */
 export interface Permits {
   /** False for a tool without a contract. */
   mayUse(agent: AgentEntry, tool: string): boolean
-  /** Whether some agent of the tenant may use the tool. */
+  /** True when some agent of the tenant may use the tool. */
   knows(tenant: string, tool: string): boolean
-  /** The outcome for a caller who is not in the directory or may not use the tool; undefined when rules decide. */
+  /** Returns the outcome for an agent that is not in the directory or may not use a known tool; otherwise undefined. */
   refusalOf(call: Call): Outcome | undefined
 }
 
@@ -41,13 +41,13 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
   }
 }
 
-/** The tool has no contract, or none that the caller's tenant may hear of. */
+/** Refuses a tool without a contract, or one that no agent of the tenant may use. */
 export function refuseUnknownTool(call: Call): Outcome {
   const message = `Unknown tool ${shownName(call.tool)}: it has no contract in the policy bundle.`
   return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
 }
 
-/** Matched once per agent and bundle. */
+/** Matches the globs of an agent, once per agent and bundle. */
 function permitted(agent: AgentEntry, contracts: ReadonlyMap<string, ToolContract>): ReadonlySet<string> {
   const globs = agent.tools.map(compileGlob)
   return new Set([...contracts.keys()].filter((tool) => globs.some((matches) => matches(tool))))

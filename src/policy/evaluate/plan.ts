@@ -4,17 +4,17 @@ import type { Facts } from '../language/facts.ts'
 import type { CompiledRule, Hit } from './run.ts'
 
 /**
- * The rules of one verdict of one tool, in one flat list of numbers. A bundle of ten thousand rules does not fit into a processor's cache,
- * so a decision costs what it has to fetch from far away: of a rule that does not fire this is all, about twenty bytes, and its tests
- * are shared with every rule that asks the same.
+ * The rules of one verdict of one tool, in one flat list of numbers. A bundle of ten thousand rules exceeds a
+ * processor's cache, so memory access dominates the cost of a decision. A rule that does not fire costs about twenty
+ * bytes of the list, besides its tests, which rules share.
  *
- *   rule      := UNTIL_NEVER | UNTIL_SOMETIME, position behind the rule, node
- *   node      := number of a leaf | NOT node | (ALL | ANY), position behind the node, node*
+ *   rule      := UNTIL_NEVER | UNTIL_SOMETIME, position after the rule, node
+ *   node      := number of a leaf | NOT node | (ALL | ANY), position after the node, node*
  */
 export interface Plan {
   readonly words: Int32Array
   readonly rules: readonly CompiledRule[]
-  /** Of the whole bundle, by number. */
+  /** All leaves of the bundle, by number. */
   readonly leaves: readonly LeafNode[]
 }
 
@@ -45,14 +45,17 @@ function writeNode(words: number[], node: ConditionNode): void {
   }
 }
 
-/** Writes the position behind what `write` writes in front of it. */
+/** Writes the end position of the words that `write` writes, and then these words. */
 function closed(words: number[], write: () => void): void {
   const at = words.push(0) - 1
   write()
   words[at] = words.length
 }
 
-/** Records every rule that fires, shadow rules too; true when an enforced one did. Allow needs TRUE; review and reject fire unless FALSE. */
+/**
+ * Records every rule that fires, shadow rules too. Returns true when an enforced rule did. Allow rules fire on TRUE;
+ * review and reject rules also fire on UNKNOWN.
+ */
 export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): boolean {
   const { words, rules } = plan
   let hit = false
@@ -72,7 +75,7 @@ export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): b
   return hit
 }
 
-/** True past `until`, and for an instant that is no number. */
+/** True past `until`, and for a time that is not a number. */
 export function isOver({ untilMs }: Pick<CompiledRule, 'untilMs'>, at: number): boolean {
   return untilMs !== undefined && !(at < untilMs)
 }
@@ -84,7 +87,7 @@ function truthAt(plan: Plan, at: number, facts: Facts): Truth {
   return joined(plan, at, facts)
 }
 
-/** `and` or `or` over the nodes inside; asks no further than the first that settles it. */
+/** Joins the nodes inside with `and` or `or`, up to the first that settles the result. */
 function joined(plan: Plan, start: number, facts: Facts): Truth {
   const isAll = plan.words[start] === ALL
   const end = plan.words[start + 1] as number

@@ -17,26 +17,26 @@ import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from './snapshot.ts'
 
-/** Everything one tool needs to decide a call: compiled once, on its first use. */
+/** The compiled rules and limits of one tool. Compiled once, on first use. */
 export interface Program {
   readonly tool: ToolContract
   /** In id order. */
   readonly rules: readonly CompiledRule[]
   readonly limits: readonly CompiledLimit[]
-  /** Every field that rules and limits read, by name. */
+  /** The fields that rules and limits read, by name. */
   readonly fields: ReadonlyMap<string, FieldIr>
   readonly plans: Readonly<Record<Verdict, Plan>>
   readonly runEngine: RunEngine
-  /** One per field its rules and limits read, in code unit order. */
+  /** One for each field, in code unit order of the names. */
   readonly reads: readonly ((facts: Facts) => FieldRead)[]
   readonly history: HistoryNeeds
 }
 
-/** What the programs of one bundle share. */
+/** The parts that the programs of one bundle share. */
 export interface ProgramParts {
   readonly conditions: ConditionCompiler
   readonly engines: VerdictEngines
-  /** By field and sensitivity: tools that read the same field share how it is recorded. */
+  /** By sensitivity and field. */
   readonly reads: Map<string, (facts: Facts) => FieldRead>
 }
 
@@ -123,7 +123,7 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
   return rule
 }
 
-/** A fresh evaluation of one call by a program. */
+/** Returns a new run of a program for one call. */
 export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
   const { call, clock } = facts
   const hits: Hit[] = []
@@ -137,7 +137,7 @@ export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
   return run
 }
 
-/** The strictest verdict among recorded enforced hits: what the engine's events must agree with. */
+/** Returns the strictest verdict among enforced hits. The engine's events must agree with it. */
 export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
   let found: Verdict | undefined
   for (const { rule } of hits) {

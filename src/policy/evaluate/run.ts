@@ -7,22 +7,22 @@ import type { LimitIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import type { Truth } from '../language/truth.ts'
 import type { FieldRead, FiredRule } from './snapshot.ts'
 
-/** One evaluation: the facts, and what fired. A fresh object for each call. */
+/** One evaluation: the facts and the hits. A new object for each call. */
 export interface Run extends Facts, EngineCall {
   readonly hits: Hit[]
 }
 
-/** A rule or a limit that fired. Prepared once per rule, so that a run allocates nothing for it. */
+/** A rule or a limit that fired. Prepared once per rule, so that a run need not allocate it. */
 export interface Hit {
   readonly rule: CompiledRule | CompiledLimit
   readonly fired: FiredRule
 }
 
-/** What a decision needs of a rule or a limit that fired. */
+/** The properties of a rule or a limit that a decision needs. */
 interface Voice {
   readonly verdict: Verdict
   readonly enforced: boolean
-  /** Firing on true it is a match: anything but a review rule of a `tools: ['*']` file. */
+  /** True when firing on TRUE is a match: false for limits and for review rules of a `tools: ['*']` file. */
   readonly covers: boolean
   readonly risk: Risk | undefined
   readonly reviewers: ReviewRequirement | undefined
@@ -47,7 +47,7 @@ export interface CompiledRule extends Voice {
   readonly file: RuleFileIr
 }
 
-/** How a condition came to its answer. */
+/** The evaluation of a condition, part by part. */
 export type Trace =
   | { readonly kind: 'all' | 'any' | 'not'; readonly truth: Truth; readonly items: readonly Trace[] }
   | LeafTrace
@@ -59,8 +59,8 @@ export interface LeafTrace {
   readonly field: string
   readonly test: string
   readonly read: FieldRead
-  /** What its function made of it. Absent without a function, and where `nothing` stands in for a missing field. */
+  /** The function's result. Absent without a function, and where `nothing` replaces a missing field. */
   readonly returned?: Applied
-  /** Why it could not be checked: `missing`, `not a number`. Never a value. */
+  /** The reason that the test could not be checked: `missing`, `not a number`. Never a value. */
   readonly problem?: string
 }

@@ -19,30 +19,30 @@ export interface Snapshot {
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]
-  /** How many they are, without looking at them. */
+  /** Number of rules and limits, without building `rules`. */
   readonly ruleCount: number
-  /** Decides one call. Never rejects: an engine error or mismatch is an outcome with verdict `reject`. */
+  /** Decides one call. The promise never rejects: an engine error or mismatch gives the verdict `reject`. */
   decide(call: Call): Promise<Outcome>
-  /** What a decision about the tool reads of earlier calls. */
+  /** Returns the parts of the history that a decision about the tool reads. */
   historyNeeds(tool: string): HistoryNeeds
-  /** The agent's entry in the directory. */
+  /** Returns the agent's entry in the directory. */
   agentOf(tenant: string, agent: string): AgentEntry | undefined
-  /** May the agent use the tool: both known, and a glob of its directory entry fits. */
+  /** True when agent and tool are known, and a glob of the agent's entry fits the tool. */
   mayUse(agent: AgentEntry | undefined, tool: string): boolean
-  /** May any agent of the tenant use the tool? To a tenant whose agents may not, it is as absent as one that never was. */
+  /** True when some agent of the tenant may use the tool. Other tenants cannot see that the tool exists. */
   knows(tenant: string, tool: string): boolean
   /**
-   * What the call does, in one line: by the summary of its contract, or of what the deciding rules read. Total, whatever the payload.
+   * Returns the heading of a call: its contract's summary, or the fields that the deciding rules read. Never throws.
    *
-   * @param by the ids of what decided
-   * @param tag what stands in the place of a sensitive value
+   * @param by ids of the deciding rules and limits
+   * @param tag replaces a sensitive value
    */
   headingOf(
     call: Pick<Call, 'tool' | 'payload'>,
     by: readonly string[],
     tag: (value: JsonValue) => string,
   ): Heading
-  /** Problems of `payload` against the contract's input_schema; of an unknown tool, only texts that are too long. */
+  /** Returns problems of `payload` against the contract's input_schema; for an unknown tool, only texts too long. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
 
@@ -55,7 +55,7 @@ export interface BundleFile {
 export interface ToolContract {
   readonly name: string
   readonly description: string
-  /** The template of what a call does, in one line. */
+  /** The template of the heading. */
   readonly summary?: string
   readonly risk: Risk
   readonly reversibility?: string
@@ -63,7 +63,7 @@ export interface ToolContract {
   /** Field paths such as `payload.email`. */
   readonly sensitive: readonly string[]
   readonly inputSchema: JsonObject
-  /** Where the tool runs, when it was imported from an MCP server. */
+  /** The MCP server of an imported tool. */
   readonly source?: ToolSource
   /** SHA-256 (hex) of the contract file's content. */
   readonly revision: string
@@ -79,7 +79,7 @@ export interface RuleSummary {
 
 export interface Directory {
   readonly tenants: ReadonlyMap<string, Tenant>
-  /** Names of groups at the identity provider, and what they are called here. */
+  /** Group names of this directory, by their name at the identity provider. */
   readonly groups: ReadonlyMap<string, string>
 }
 
@@ -90,9 +90,9 @@ export interface Tenant {
 
 export interface AgentEntry {
   readonly id: string
-  /** Reviewer ids of people answerable for the agent; they never vote on its threads. */
+  /** Reviewer ids of the agent's owners, who never vote on its threads. */
   readonly owners: readonly string[]
-  /** Globs; `*` crosses dots. */
+  /** Globs; `*` also fits dots. */
   readonly tools: readonly string[]
   readonly signedApprovals: boolean
   readonly tokenTtlMs: number
@@ -104,7 +104,7 @@ export interface ReviewerEntry {
   readonly id: string
   readonly name: string
   readonly email?: string
-  /** The identity provider's own id of the person (`sub`). */
+  /** The person's id at the identity provider (`sub`). */
   readonly subject?: string
   readonly groups: readonly string[]
   readonly roles: readonly string[]
@@ -115,12 +115,12 @@ export interface HistoryNeeds {
   readonly agent: boolean
 }
 
-/** What was allowed or approved before: tools, and the labels of their contracts. */
+/** The tools that were allowed or approved before, and the labels of their contracts. */
 export interface History {
-  /** Of the task. */
+  /** Tools of the task. */
   readonly taskTools: readonly string[]
   readonly taskLabels: readonly string[]
-  /** Of the agent within the last 24 hours. */
+  /** Tools of the agent within the last 24 hours. */
   readonly agentTools: readonly string[]
   readonly agentLabels: readonly string[]
 }
@@ -132,7 +132,7 @@ export interface Call {
   readonly payload: JsonObject
   readonly tenant: string
   readonly agent: string
-  /** Its id; the agent chooses it. */
+  /** The task's id; the agent chooses it. */
   readonly task?: string
   readonly workflow?: string
   readonly label?: string
@@ -140,11 +140,11 @@ export interface Call {
   readonly riskLevel?: Risk
   /** ms since 1970. */
   readonly at: number
-  /** Without it, whatever reads it cannot be checked. */
+  /** Without a history, tests of it are UNKNOWN. */
   readonly history?: History
   /** Limits without room for this call, as `LimitUse.limit`. */
   readonly exceeded?: ReadonlySet<string>
-  /** The agent's entry in the directory, where the caller has looked it up. */
+  /** The agent's entry in the directory, if the caller has looked it up. */
   readonly entry?: AgentEntry
 }
 
@@ -153,21 +153,21 @@ export interface Outcome {
   /** max(policyRisk, the agent's risk_level). */
   readonly risk: Risk
   readonly policyRisk: Risk
-  /** Reasons of the deciding rules in id order; a rule that fired on UNKNOWN adds what could not be checked. */
+  /** Reasons of the deciding rules in id order. A rule that fired on UNKNOWN adds the fields it could not check. */
   readonly message: string
-  /** Deciding ids in code unit order; `unmatched` and `allow_up_to` appear as ids, and codes such as `unknown_tool`. */
+  /** Deciding ids in code unit order, with `unmatched` and `allow_up_to` as ids; or a code such as `unknown_tool`. */
   readonly by: readonly string[]
   /** Every rule that fired, enforced and shadow. */
   readonly fired: readonly FiredRule[]
   /** Present when the verdict is review. */
   readonly requirement?: ReviewRequirement
-  /** The values of exactly the fields the tool's rules read. */
+  /** The values of exactly the fields that the tool's rules and limits read. */
   readonly reads: readonly FieldRead[]
-  /** What the call uses of every limit that applies to it, shadow limits too. Absent when there is none. */
+  /** The call's use of every limit that applies to it, shadow limits too. Absent without limits. */
   readonly limits?: readonly LimitUse[]
-  /** What the shadow rules and limits that fired would have made of it. Absent when none did. */
+  /** The outcome if shadow rules and limits were enforced. Absent when no shadow rule or limit fired. */
   readonly shadow?: ShadowOutcome
-  /** Set when the engine failed or disagreed with the rules it ran: counted, and always a reject. */
+  /** Set when the engine failed or disagreed with the rules it ran. Faults are counted, and always reject. */
   readonly fault?: 'engine_error' | 'engine_mismatch'
 }
 
@@ -176,18 +176,18 @@ export interface ShadowOutcome {
   readonly risk: Risk
 }
 
-/** One call's part of one limit (docs/policy-language.md, `limit`). */
+/** One call's use of one limit (docs/policy-language.md, `limit`). */
 export interface LimitUse {
-  /** Of the limit in the bundle. */
+  /** Id of the limit in the bundle. */
   readonly id: string
-  /** The counter's name: the id, and whose it is. */
+  /** The counter's name: the limit's id and its scope. */
   readonly limit: string
   readonly windowMs: number
   /** An integer, 0 or more. */
   readonly amount: number
   readonly atMost: number
   readonly mode: 'enforced' | 'shadow'
-  /** The amount is that of a sensitive field. */
+  /** True when the amount is a sensitive field's value. */
   readonly sensitive: boolean
 }
 

@@ -8,7 +8,7 @@ import type { Facts } from '../language/facts.ts'
 import type { LeafTrace, Trace } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'
 
-/** How a condition came to its answer. Every part is evaluated, also those a decision would not have asked. */
+/** Traces a condition. Evaluates every part, even those that a decision skips. */
 export function traceNode(node: ConditionNode, facts: Facts): Trace {
   if (node.kind === 'leaf') return traceLeaf(node, facts)
   if (node.kind === 'not') {

@@ -1,18 +1,18 @@
 import { hasHidden } from './text.ts'
 
-/** What a file system takes, and far less than a mail address or a URL needs. */
+/** Most characters of a path, as file systems limit it. */
 const MAX_PATH_CHARACTERS = 4_096
 const MAX_MAIL_CHARACTERS = 254
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
-/** A part of a dot-atom (RFC 5322), without what relays and shells read: `%`, `!`, `|` and the backtick. */
+/** A part of a dot-atom (RFC 5322), without characters that relays and shells interpret: `%`, `!`, `|` and backtick. */
 const ATOM = "[A-Za-z0-9#$&'*+/=?^_{}~-]+"
 const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL})$`)
 
 /**
- * The domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is unreadable,
- * because mail software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address literals, a
- * second address, other alphabets, and an encoded word (`=?utf-8?q?...?=`, RFC 2047), which some software decodes into
+ * Returns the domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is
+ * unreadable, because mail software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address
+ * literals, a second address, other alphabets. Some software decodes an encoded word (`=?utf-8?q?...?=`, RFC 2047) into
  * another address.
  */
 export function mailDomain(address: string): string | undefined {
@@ -37,12 +37,12 @@ const SIMPLE_URL = new RegExp(
 interface SimpleUrl {
   readonly scheme: string
   readonly host: string
-  /** Undefined for the one that the scheme stands for. */
+  /** Undefined for the default port of the scheme. */
   readonly port: string | undefined
 }
 
 /**
- * An absolute URL whose host every parser reads alike: letters, digits and hyphens, or an address in its one usual
+ * Reads an absolute URL whose host all parsers read alike: letters, digits and hyphens, or an address in its usual
  * form. Credentials, backslashes, escapes in the host, a dot at its end, other alphabets and unusual numbers are
  * unreadable.
  */
@@ -55,8 +55,8 @@ function simpleUrl(url: string): SimpleUrl | undefined {
 }
 
 /**
- * The host of a URL on the port of its scheme, in lower case; IPv6 in brackets. On any other port it is another
- * server: unreadable.
+ * Returns the host of a URL in lower case, with IPv6 in brackets. A URL with another port than the default of its
+ * scheme is unreadable: it names another server.
  */
 export function urlHost(url: string): string | undefined {
   const read = simpleUrl(url)
@@ -64,8 +64,8 @@ export function urlHost(url: string): string | undefined {
 }
 
 /**
- * `https://acme.com`, `https://acme.com:8443`: scheme, host and port of a URL in lower case, without the port that
- * the scheme stands for.
+ * Returns scheme, host and port of a URL in lower case, without the default port of the scheme: `https://acme.com`,
+ * `https://acme.com:8443`.
  */
 export function urlOrigin(url: string): string | undefined {
   const read = simpleUrl(url)
@@ -74,9 +74,9 @@ export function urlOrigin(url: string): string | undefined {
 }
 
 /**
- * An absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. Relative paths, backslashes,
- * percent signs (a tool may decode them), two slashes at the beginning (another machine, to some), and characters
- * that cannot be seen are unreadable.
+ * Returns an absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. Relative paths,
+ * backslashes and hidden characters are unreadable. So are percent signs, which a tool may decode, and two leading
+ * slashes, which name another machine to some tools.
  */
 export function normalPath(path: string): string | undefined {
   if (!/^\/(?!\/)[^\\%\t\n\r]*$/.test(path) || path.length > MAX_PATH_CHARACTERS || hasHidden(path))

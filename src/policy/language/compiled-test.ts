@@ -4,18 +4,18 @@ import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 export type Scalar = string | number | boolean
 
-/** A compiled test. Total: a value of the wrong type, or text that has no normal form, is UNKNOWN, never an exception. */
+/** A compiled test. A value of the wrong type or a text without a normal form is UNKNOWN, never an exception. */
 export type CompiledTest = (value: Applied) => Truth
 
-/** Finds out whether one text fits what one text of the operand asks for; undefined where it cannot tell. */
+/** Makes a matcher from one text of the operand. The matcher returns undefined where it cannot tell. */
 export type PrepareText = (wanted: string) => (text: string) => boolean | undefined
 
-/** A test of text, which holds when one of the matchers fits; UNKNOWN when none does and one cannot tell. */
+/** Compiles a test of text: TRUE when a matcher fits, otherwise UNKNOWN when a matcher cannot tell. */
 export function compileText(matchers: readonly ReturnType<PrepareText>[]): CompiledTest {
   return (value) => (typeof value === 'string' ? judge(value, (one) => fitsAny(one, matchers)) : UNKNOWN)
 }
 
-/** What `holds` says of the text in NFC. */
+/** Returns the truth of `holds` for the text in NFC. */
 export function judge(value: string, holds: (text: string) => boolean | undefined): Truth {
   const normal = toNfc(value)
   const held = normal === undefined ? undefined : holds(normal)
@@ -32,7 +32,7 @@ function fitsAny(text: string, matchers: readonly ReturnType<PrepareText>[]): bo
   return found
 }
 
-/** The answer for a list, from the answers for its entries. */
+/** Joins the answers for the entries of a list. */
 export type JoinEntries = <I>(items: readonly I[], ask: (item: I) => Truth) => Truth
 
 export function compileEntries(inner: CompiledTest, joinEntries: JoinEntries): CompiledTest {
@@ -45,7 +45,7 @@ export const none: JoinEntries = (items, ask) => not(some(items, ask))
 export const every: JoinEntries = (items, ask) =>
   items.length === 0 ? UNKNOWN : allOf(items, ask, undefined)
 
-/** Equal to one of the values. A type that no value has is the wrong type. */
+/** Compiles equality with one of the values. A value of any other type than theirs is UNKNOWN. */
 export function compileEquality(values: readonly Scalar[]): CompiledTest {
   const members = new Set<unknown>(values)
   const texts = textsIn(values).length > 0

@@ -1,7 +1,7 @@
 import type { Call, ToolContract } from '../evaluate/snapshot.ts'
 import type { LocalTime } from './time.ts'
 
-/** What a condition may read: the trusted facts of one call. */
+/** The facts of one call that a condition may read. */
 export interface Facts {
   readonly call: Call
   readonly tool: ToolContract

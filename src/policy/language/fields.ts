@@ -26,11 +26,11 @@ export type FieldProblem = {
   readonly code: 'unknown-field' | 'unknown-function'
   readonly message: string
   readonly hint?: string
-  /** What stands where a field is meant, without its function. */
+  /** The text in the field's place, without its function. */
   readonly name?: string
 }
 
-/** Reads a FIELD of section 3, optionally `fn(FIELD)`. */
+/** Reads a field or `fn(field)`. */
 export function parseField(text: string): FieldIr | FieldProblem {
   const call = /^([A-Za-z_]\w*)\((.*)\)$/s.exec(text)
   if (!call) return parsePath(text)
@@ -47,7 +47,7 @@ export function isFieldProblem(parsed: FieldIr | FieldProblem): parsed is FieldP
   return 'code' in parsed
 }
 
-/** The field as a policy author writes it, `fn()` included. */
+/** Returns the field as a policy author writes it, `fn()` included. */
 export function fieldText(field: FieldIr): string {
   return field.fn === undefined ? field.name : `${field.fn}(${field.name})`
 }
@@ -67,12 +67,12 @@ function parsePath(name: string): FieldIr | FieldProblem {
   }
 }
 
-/** The one name of a payload field, however its author wrote it: `payload.a[0]["app.kubernetes.io/name"]`. */
+/** Returns the canonical name of a payload field: `payload.a[0]["app.kubernetes.io/name"]`. */
 export function payloadName(path: readonly (string | number)[]): string {
   return `payload${path.map(stepText).join('')}`
 }
 
-/** True for a property name that `payload.name` can name. */
+/** True for a property name that needs no brackets. */
 export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name)
 }

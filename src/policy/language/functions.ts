@@ -12,9 +12,7 @@ import {
 import { type FunctionName, givesList } from './function-names.ts'
 import { readSql } from './sql/read.ts'
 
-/**
- * Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception.
- */
+/** Applies a function, to a list element by element. An unreadable value gives UNREADABLE, never an exception. */
 export function applyFunction(name: FunctionName, value: Reading): Applied {
   if (value === MISSING || value === UNREADABLE) return value
   if (!Array.isArray(value)) return applyToText(name, value) ?? UNREADABLE

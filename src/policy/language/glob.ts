@@ -9,7 +9,7 @@ export const holding = (text: string): Glob => [ANY_RUN, ...codePoints(text), AN
 export const likeGlob = (glob: string): Glob =>
   codePoints(glob).map((character) => (character === STAR ? ANY_RUN : character))
 
-/** The texts between the runs: one for a glob without a `*`. */
+/** Returns the texts between the runs; one text for a glob without runs. */
 export function literalParts(glob: Glob): readonly string[] {
   const parts: number[][] = [[]]
   for (const token of glob) {

@@ -10,7 +10,7 @@ import { isSensitive } from './sensitive.ts'
 import type { LimitFacts } from '../evaluate/explanation.ts'
 import type { Call, LimitUse, Outcome } from '../evaluate/snapshot.ts'
 
-/** The leaves that read what a limit counts and by what it counts. */
+/** The leaves that read the `sum` and `per` fields of a limit. */
 export interface LimitLeaves {
   readonly sum: LeafNode | undefined
   readonly per: LeafNode | undefined
@@ -40,8 +40,8 @@ export function compileLimit(ir: LimitIr, file: RuleFileIr, { sum, per }: LimitL
 }
 
 /**
- * What the call would use of each limit; those that the caller has found without room, and those that cannot be measured, are recorded
- * as hits. Reading the counters is not for policy: who decides guards them in the commit.
+ * Returns the call's use of each limit. Records a hit for each limit that cannot be measured or is in `call.exceeded`.
+ * Policy does not read the counters: the caller guards them in the commit.
  */
 export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly LimitUse[] {
   const uses: LimitUse[] = []
@@ -58,7 +58,7 @@ export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly 
   return uses
 }
 
-/** `sensitive`: the fields that the contract of any tool under the limit calls so, because all of them are added up in one. */
+/** @param sensitive sensitive fields of all tools under the limit, because one counter adds up all their calls */
 export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFacts {
   const { id, mode, withinMs, atMost, per, sum } = ir
   return {
@@ -74,7 +74,7 @@ export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFact
 const isSumSensitive = (sum: LimitIr['sum'], sensitive: readonly string[]): boolean =>
   sum !== undefined && isSensitive(sensitive, sum.name)
 
-/** Undefined when it cannot be measured; NOTHING when `missing_means` says that the call uses nothing. */
+/** Returns undefined when the use cannot be measured, NOTHING when `missing_means` says that the call uses nothing. */
 function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeof NOTHING {
   const { id, withinMs, atMost, mode } = limit.ir
   const amount = limit.sum === undefined ? 1 : amountOf(valueOfLeaf(limit.sum, facts))
@@ -90,25 +90,25 @@ function amountOf(value: Applied | typeof NOTHING): number | undefined | typeof 
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
-/** Which counter of the limit the call goes to. A value is hashed: it may be long, and it may be sensitive. */
+/** Names the limit's counter for the call. A field's value is hashed: it may be long or sensitive. */
 function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined | typeof NOTHING {
   const { call } = facts
   if (ir.per === 'tenant') return 'tenant'
   if (ir.per === 'agent') return `agent ${call.agent}`
-  // The agent chooses the name of its task, and others may choose the same.
+  // Agents choose the names of their tasks, so two agents may choose the same.
   if (ir.per === 'task') return `task ${call.agent} ${call.task ?? ''}`
   const value = per === undefined ? MISSING : valueOfLeaf(per, facts)
   if (value === NOTHING) return NOTHING
   const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   if (!scalar) return undefined
-  // Two texts that a test takes for the same are the same to a limit; one that no test can compare has no counter.
+  // A limit compares texts in NFC, as tests do. A text without a normal form has no counter.
   const member = typeof value === 'string' ? toNfc(value) : value
   return member === undefined ? undefined : sha256(canonicalJson([fieldText(ir.per), member]))
 }
 
 /**
- * The call as it is decided when so much was charged to its limits before, by id, and nothing to the others: a call may be too much for a limit by
- * itself. `outcome` is what comes of the call while all have room.
+ * Returns the call with the limits that it exceeds, given the earlier charges by limit id (0 where absent). A call can
+ * exceed an unused limit by itself. The outcome assumes room in all limits.
  */
 export function callUnder(
   call: Call,
@@ -119,7 +119,7 @@ export function callUnder(
   return full.length === 0 ? call : { ...call, exceeded: new Set(full.map(({ limit }) => limit)) }
 }
 
-/** `could not check payload.amount: missing`: the fields that kept a limit from being measured. */
+/** Names the fields that kept a limit from being measured: `payload.amount: missing`. */
 export function unmeasured(
   { ir, sum, per }: Pick<CompiledLimit, 'ir' | 'sum' | 'per'>,
   facts: Facts,

@@ -1,6 +1,6 @@
 const LONGEST_COMPARED = 64
 
-/** The candidate a writer most likely meant, or undefined when none is near. Cost: word length times candidates. */
+/** Returns the candidate that the author most likely meant, or undefined. Cost: word length times candidates. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const rows = createRows()
   const limit = Math.max(1, Math.min(3, Math.floor(word.length / 3)))
@@ -18,7 +18,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** `did you mean ...?`, or undefined. */
+/** Returns `did you mean ...?`, or undefined. */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   const near = nearest(word, candidates)
   return near === undefined ? undefined : `did you mean \`${near}\`?`
@@ -41,8 +41,8 @@ interface Bound {
 const FAR = 0xffff - 2
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`; something above `most` when they are more than that. Looks
- * no further from the diagonal than `most`: thousands of slips beside thousands of names are still told in time.
+ * Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. Returns a number above
+ * `most` when they are more. Computes only cells within `most` of the diagonal, to be fast for thousands of names.
  */
 export function editDistance(a: string, b: string, bound?: Bound): number {
   const { most, rows } = bound ?? { most: Math.max(a.length, b.length), rows: createRows(b.length) }
@@ -57,7 +57,7 @@ export function editDistance(a: string, b: string, bound?: Bound): number {
   return at(previous, b.length)
 }
 
-/** The least distance in the row of the first `i` characters of `a`, which it fills around the diagonal. */
+/** Fills the row of the first `i` characters of `a` around the diagonal, and returns its least distance. */
 function fillRow(
   { older, previous, row }: Readonly<Record<'older' | 'previous' | 'row', Uint16Array>>,
   { a, b, i, most }: { readonly a: string; readonly b: string; readonly i: number; readonly most: number },

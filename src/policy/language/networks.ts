@@ -1,11 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** Addresses that begin alike. */
+/** The addresses with a common prefix. */
 interface Network {
   readonly size: 32 | 128
   /** The first address. */
   readonly first: bigint
-  /** How many bits of an address are left behind the common ones. */
+  /** Number of bits after the prefix. */
   readonly free: bigint
 }
 
@@ -14,12 +14,12 @@ interface Address {
   readonly value: bigint
 }
 
-/** The first 96 bits of an IPv6 address that stands for one of IPv4. */
+/** The first 96 bits of an IPv4-mapped IPv6 address. */
 const MAPPED = 0xffffn
 
 /**
- * The number of ONE address in its usual form; undefined for any other text, such as a name, a port or a zone. An IPv6
- * address that stands for one of IPv4 (`::ffff:10.0.0.1`) is that one.
+ * Returns ONE IP address; undefined for any other text, such as a name, or an address with a port or a zone. An
+ * IPv4-mapped address (`::ffff:10.0.0.1`) becomes its IPv4 address.
  */
 function addressOf(text: string): Address | undefined {
   if (isIPv4(text)) return { size: 32, value: numberOf(text.split('.').map(Number), 8n) }
@@ -47,7 +47,7 @@ function networkOf(text: string): Network | undefined {
   return free < 0n ? undefined : { size: address.size, first: address.value, free }
 }
 
-/** Why a text is no network that everybody reads alike; undefined for one that is. */
+/** Returns the problem of a network such as `10.0.0.0/8`, or undefined. */
 export function networkProblem(text: string): string | undefined {
   const network = networkOf(text)
   if (network === undefined) return `\`${text}\` is not a network`
@@ -55,7 +55,11 @@ export function networkProblem(text: string): string | undefined {
   return (first >> free) << free === first ? undefined : `\`${text}\` does not begin at its first address`
 }
 
-/** Whether an address is in the network; undefined for a text that is no address. */
+/**
+ * Compiles a test for addresses in the network. It returns undefined for a text that is not an address.
+ *
+ * @throws Error when `written` is not a network
+ */
 export function isInNetwork(written: string): (text: string) => boolean | undefined {
   const network = networkOf(written)
   if (network === undefined) throw new Error(`network passed the check and does not compile: ${written}`)
@@ -66,7 +70,7 @@ export function isInNetwork(written: string): (text: string) => boolean | undefi
   }
 }
 
-/** The first address of a network of IPv4, and the one behind its last: examples for `diff`. Of IPv6 only the first. */
+/** Returns examples for `diff`: the first address of a network and, for IPv4, the first address after it. */
 export function networkEdges(written: string): readonly string[] {
   const [first = ''] = written.split('/')
   const network = networkOf(written)

@@ -20,7 +20,7 @@ import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElem
 import { compileGlob } from './text.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
-/** The members of a checked test beside its name, by what stands behind the name in a rule file. */
+/** The members of a checked test besides its name, by the kind of operand in a rule file. */
 interface Operands {
   readonly none: object
   readonly number: { readonly value: number }
@@ -35,24 +35,24 @@ interface Operands {
 export type Operand = keyof Operands
 
 /**
- * Where the answers of a test can change: two values that differ in none of these get the same answer. `diff` and the checks derive
- * their examples from it.
+ * The places where a test's answer can change: two values on the same side of all of them get the same answer. `diff`
+ * and the checks derive their examples from them.
  */
 export interface Cuts {
   readonly numbers?: readonly number[]
-  /** Texts that are examples of their own. */
+  /** Texts that are examples themselves. */
   readonly texts?: readonly string[]
   /** A text passes when one of the globs, or one of the patterns, fits it. */
   readonly globs?: readonly Glob[]
   readonly patterns?: readonly string[]
-  /** Asked of each entry of a list, and of the length of a list. */
+  /** Tests of each entry of a list, and of its length. */
   readonly entries?: readonly Test[]
   readonly lengths?: readonly Test[]
-  /** Answers may change elsewhere: `diff` then says `sampled`, never `complete`. The default of a new operator. */
+  /** Answers may also change elsewhere, so `diff` says `sampled`, never `complete`. */
   readonly opaque?: true
 }
 
-/** What a test asks: of any other value the answer is UNKNOWN, and `explain` says `not a number`. */
+/** The type that a test takes. Any other value is UNKNOWN; `explain` says why, such as `not a number`. */
 export type Of = 'anything' | 'scalar' | 'number' | 'text' | 'list' | 'text or list'
 
 export interface OperandProblem {
@@ -61,23 +61,26 @@ export interface OperandProblem {
   readonly hint?: string
 }
 
-/** All that there is to say of one word of the language. Check, compile, explain, diff, lint, the editor and the reference derive from it. */
+/**
+ * All facts about one operator of the language. Check, compile, explain, diff, lint, the editor and the reference
+ * derive from it.
+ */
 export interface Operator<O extends Operand = Operand> {
   readonly of: Of
   readonly operand: O
   compile(given: Operands[O]): CompiledTest
   cuts(given: Operands[O]): Cuts
-  /** What is wrong with one text of the operand. */
+  /** Returns the problem of one text of the operand, or undefined. */
   refuses?(text: string, name: string): OperandProblem | undefined
-  /** The test in words, of the texts of its operand; otherwise the name and the operand. */
+  /** Describes the test in words. The default is its name and its operand. */
   words?(texts: readonly string[]): string
-  /** For what looks into a list. */
+  /** Set for tests of the entries of a list. */
   readonly joinEntries?: JoinEntries
-  /** It asks whether the field is there, or null: nothing stands in for the field then. */
+  /** `presence`: no default replaces a missing field. `null`: `missing_means` does not replace null. */
   readonly asks?: 'presence' | 'null'
-  /** The name for what holds when this does not. */
+  /** The name of the opposite operator. */
   readonly inverse?: string
-  /** Of a text of which it cannot tell, why not. */
+  /** The reason that `explain` gives for a text that the test cannot judge. */
   readonly unreadable?: string
   /** Its texts name whole values, such as tools. */
   readonly names?: 'exactly' | 'by glob'
@@ -92,7 +95,7 @@ function presence(wanted: boolean, inverse: string, doc: string): Operator<'none
     asks: 'presence',
     inverse,
     doc,
-    // Whether a tool takes null for a missing argument is for its author to say.
+    // Null is UNKNOWN: some tools take it for a missing argument, others do not.
     compile: () => (value) =>
       value === UNREADABLE || value === null ? UNKNOWN : truthOf((value !== MISSING) === wanted),
     cuts: () => ({}),
@@ -112,7 +115,7 @@ function number(doc: string, holds: (value: number, limit: number) => boolean): 
   }
 }
 
-/** A test of text, which holds when one of its texts does. Without `cuts` it is opaque. */
+/** Makes a text operator, which holds when it holds for one text of its operand. Without `cuts` it is opaque. */
 function text(
   doc: string,
   prepare: PrepareText,
@@ -219,7 +222,7 @@ const opposite: Operator<'test'> = {
   cuts: ({ test }) => cutsOf(test),
 }
 
-/** Several tests in one mapping. It has no name of its own. */
+/** Several tests in one mapping. Rule files have no name for it. */
 const and: Operator<'tests'> = {
   of: 'anything',
   operand: 'tests',
@@ -259,7 +262,7 @@ const refusesNetwork: Operator['refuses'] = (wanted) => {
   return message === undefined ? undefined : { code: 'bad-value', message, hint }
 }
 
-/** The words of the language. A new operator is one row; `cuts` is mandatory, and `opaque` where nothing better is known. */
+/** The operators of the language, one row each. `cuts` may be `opaque` where nothing better is known. */
 const ROWS = {
   missing: presence(false, 'present', 'The field is not there.'),
   present: presence(true, 'missing', 'The field is there.'),
@@ -308,14 +311,13 @@ type OperandOf<K extends OperatorName> = (typeof ROWS)[K]['operand']
 /** A checked test, plain data. */
 export type Test = { readonly [K in OperatorName]: TestBy<K> }[OperatorName]
 export type TestBy<K extends OperatorName> = { readonly op: K } & Operands[OperandOf<K>]
-/** The names whose operand is of one kind. */
+/** The names of the operators with one kind of operand. */
 export type NameWith<O extends Operand> = {
   [K in OperatorName]: OperandOf<K> extends O ? K : never
 }[OperatorName]
 
 export const OPERATORS: { readonly [K in OperatorName]: Operator<OperandOf<K>> } = ROWS
 
-/** Compiles a test of docs/policy-language.md. */
 export function compileTest<K extends OperatorName>(test: TestBy<K>): CompiledTest {
   const row: Operator<OperandOf<K>> = OPERATORS[test.op]
   return row.compile(test)
@@ -323,7 +325,7 @@ export function compileTest<K extends OperatorName>(test: TestBy<K>): CompiledTe
 
 const knownCuts = new WeakMap<object, Cuts>()
 
-/** Where the answers of a test can change: the same object each time, so that the tests inside it are compiled once. */
+/** Returns the same object for the same test, so that the tests inside it are compiled once. */
 export function cutsOf<K extends OperatorName>(test: TestBy<K>): Cuts {
   const known = knownCuts.get(test)
   if (known) return known
@@ -333,32 +335,32 @@ export function cutsOf<K extends OperatorName>(test: TestBy<K>): Cuts {
   return made
 }
 
-/** The names whose operand is of one kind, in the order of the table. */
+/** Returns the names of the operators with one kind of operand, in the order of the table. */
 export function namesWith<O extends Operand>(operand: O): readonly NameWith<O>[] {
   return NAMES.filter((name): name is NameWith<O> => OPERATORS[name].operand === operand)
 }
 
 const NAMES = Object.keys(OPERATORS) as readonly OperatorName[]
 
-/** The names that stand in front of an operand in a rule file. */
+/** The names that take an operand in a rule file. */
 export const WRITTEN_NAMES: readonly OperatorName[] = NAMES.filter(
   (name) => OPERATORS[name].operand !== 'none' && OPERATORS[name].operand !== 'tests',
 )
 
-/** The test and every test inside it. */
+/** Yields the test and every test inside it. */
 export function* testsIn(test: Test): Generator<Test> {
   yield test
   if ('test' in test) yield* testsIn(test.test)
   else if ('tests' in test) for (const one of test.tests) yield* testsIn(one)
 }
 
-/** True for a test that only asks whether the field is there: it sees the payload as sent, no default stands in. */
+/** True for a test that only asks whether the field is there: it sees the payload as sent, without defaults. */
 export function asksPresence(test: Test): boolean {
   if (test.op === 'and') return test.tests.every(asksPresence)
   return test.op === 'not' ? asksPresence(test.test) : OPERATORS[test.op].asks === 'presence'
 }
 
-/** True for a test that asks whether the field is null, `not` included: `missing_means` must not hide that from it. */
+/** True for a test that asks whether the field is null, `not` included: `missing_means` must not replace that null. */
 export function asksNull(test: Test): boolean {
   return test.op === 'not' ? asksNull(test.test) : OPERATORS[test.op].asks === 'null'
 }

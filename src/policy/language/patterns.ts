@@ -12,8 +12,8 @@ export type CompiledPattern =
   | { readonly ok: false; readonly problem: string }
 
 /**
- * Compiles a pattern for unanchored search. Look-around, back-references and counted repetitions that would make a huge
- * program are refused. Never touches the built-in RegExp, which can take exponential time.
+ * Compiles a pattern for unanchored search. Refuses look-around, back-references and counted repetitions that would
+ * make a huge program. Uses RE2, because the built-in RegExp can take exponential time.
  */
 export function compilePattern(source: string): CompiledPattern {
   if (source === '') return refused('an empty pattern matches everything')
@@ -40,10 +40,13 @@ function describe(error: unknown): string {
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('')
-/** Texts that no pattern with something in mind fits all of: nothing, single characters, and everything, more often than a repetition may be counted. */
+/**
+ * Texts of which a useful pattern misses at least one. The last has many characters, and is longer than any counted
+ * repetition.
+ */
 const ANY_TEXTS = ['', ' ', 'x', 'X', '0', '/', `${ASCII}é漢😀`.repeat(10)]
 
-/** True for a pattern that fits whatever it is asked about, as `ls|` and `x*` do. */
+/** True for a pattern that fits every text, such as `ls|` and `x*`. */
 export function fitsEveryText(pattern: Pattern): boolean {
   return ANY_TEXTS.every((text) => pattern.test(text))
 }
@@ -55,7 +58,7 @@ export function hasBareDot(source: string): boolean {
   return /\w\.\w/.test(literal)
 }
 
-/** What is wrong, or very likely not meant, with a pattern of a rule. */
+/** Returns the error or the likely mistake in a pattern of a rule, or undefined. */
 export function patternProblem(
   source: string,
 ): { readonly code: DiagnosticCode; readonly message: string; readonly hint: string } | undefined {

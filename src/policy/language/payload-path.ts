@@ -2,13 +2,13 @@ const STEPS = String.raw`(?:\.[A-Za-z_$][\w$-]*|\[(?:0|[1-9]\d{0,5})\]|\["(?:[^"
 const PAYLOAD_PATH = new RegExp(`^payload(${STEPS})$`, 'su')
 const STEP = /\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)+")\]/gsu
 
-/** The keys and indexes of a payload field: `payload.people[0].email`. Undefined for any other text. */
+/** Returns the keys and indexes of a payload field (`payload.people[0].email`); undefined for any other text. */
 export function payloadPath(field: string): readonly (string | number)[] | undefined {
   const payload = PAYLOAD_PATH.exec(field)
   return payload === null ? undefined : readSteps(payload[1] ?? '')
 }
 
-/** Keys and indexes; undefined where a quoted name is no JSON text. */
+/** Returns undefined when a quoted name is not JSON. */
 function readSteps(text: string): readonly (string | number)[] | undefined {
   const path: (string | number)[] = []
   for (const [, plain, index, quoted] of text.matchAll(STEP)) {

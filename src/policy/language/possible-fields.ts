@@ -17,11 +17,11 @@ import {
   type Values,
 } from './possible.ts'
 
-/** What the fields of a bundle can hold, each looked up once per contract. */
+/** The possible values of the fields of a bundle, each looked up once per contract. */
 export interface FieldValues {
   /**
-   * Before `missing_means` and defaults, after the function. Tools of one schema share what they answer for their
-   * payloads.
+   * Returns the values before `missing_means` and defaults, after the function. Tools with equal schemas share the
+   * values of payload fields.
    */
   of(tool: ToolContract, field: FieldIr): Values
 }
@@ -74,7 +74,7 @@ const TEXT_LIST: Values = {
 }
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
-/** The trusted facts. Of a fact that is not listed nothing is known. */
+/** The values of trusted facts. A fact without a row can hold anything. */
 const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>> = {
   'agent.id': () => SOME_TEXT,
   'agent.tenant': () => SOME_TEXT,
@@ -93,18 +93,18 @@ const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>
   'time.hour': () => literalValues(HOURS),
 }
 
-/** Whatever any contract lets a field hold. */
+/** Returns every value that any contract allows. */
 export function unconstrained(fn: FunctionName | undefined): Values {
   return fn === undefined ? ANY_READING : applied(fn, ANY_READING)
 }
 
-/** The same field, read through a function: texts change, everything else becomes unreadable. */
+/** Returns the values after the function: texts change, and `null` represents all else, which is unreadable. */
 function applied(fn: FunctionName, values: Values): Values {
   const { missing, blocked, texts, lists } = values
   const unreadable =
     values.null ||
     hasReadable({ ...values, lists: undefined }) ||
-    // How many entries there are is then unknown, as if nothing could be read.
+    // An entry may be unreadable, which makes the length of the list unknown.
     (givesList(fn) && lists !== undefined && lists.max > 0)
   const readable = texts === undefined ? NO_VALUES : givesList(fn) ? entriesOf(fn) : textsOf(FORMS[fn])
   const ofList = lists && { ...NO_VALUES, lists: appliedList(fn, lists) }
@@ -117,7 +117,7 @@ function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
   return { min: Math.min(min, FEWEST[fn]), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
 }
 
-/** A list inside a list is not looked into. */
+/** Returns the values of an element after the function; a list inside a list is unreadable. */
 function elementThrough(form: TextForm, element: Values): Values {
   return { ...(element.texts === undefined ? NO_VALUES : textsOf(form)), null: true }
 }
@@ -127,14 +127,14 @@ function entriesOf(fn: ListFunction): Values {
   return { ...NO_VALUES, lists }
 }
 
-/** How many entries the functions make of a text at least. */
+/** The least number of entries that each function returns for a text. */
 const FEWEST: Readonly<Record<ListFunction, number>> = { sql_verbs: 1, sql_functions: 0 }
 
 function textsOf(form: TextForm): Values {
   return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
 }
 
-/** What a function can give, by giving it to itself again. */
+/** The form of each function's results. Address functions apply themselves again, which changes no result of theirs. */
 const FORMS: Readonly<Record<FunctionName, TextForm>> = {
   domain: {
     name: 'a domain in lower case',

@@ -2,7 +2,7 @@ import type { Numbers, Texts, Values } from './possible.ts'
 
 const MAX_LISTED = 8
 
-/** `a whole number`, `text or a list`: what a field holds, in words. */
+/** Describes the types of a field: `a whole number`, `text or a list`. */
 export function describeKinds(values: Values): string {
   const kinds: string[] = []
   if (values.texts) kinds.push('text')
@@ -13,7 +13,7 @@ export function describeKinds(values: Values): string {
   return kinds.length < 2 ? (kinds[0] ?? 'nothing') : `${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`
 }
 
-/** `at least 1 and at most 50`; empty without bounds. */
+/** Describes the bounds: `at least 1 and at most 50`; empty without bounds. */
 export function describeRange({ min, minOpen, max, maxOpen }: Numbers): string {
   const bounds: string[] = []
   if (Number.isFinite(min)) bounds.push(`${minOpen ? 'above' : 'at least'} ${min}`)
@@ -21,13 +21,13 @@ export function describeRange({ min, minOpen, max, maxOpen }: Numbers): string {
   return bounds.join(' and ')
 }
 
-/** `1 to 40 characters long`, or the like. */
+/** Describes the length: `1 to 40 characters long`. */
 export function describeLength({ min, max }: Pick<Texts, 'min' | 'max'>): string {
   if (!Number.isFinite(max)) return `at least ${min} characters long`
   return min === 0 ? `at most ${max} characters long` : `${min} to ${max} characters long`
 }
 
-/** The values a field can have, the first few of many. */
+/** Lists the values of a field, or the first of many. */
 export function describeAmong(among: readonly (string | number | boolean)[]): string {
   const shown = among.slice(0, MAX_LISTED).map(String)
   return `${shown.join(', ')}${among.length > MAX_LISTED ? ', ...' : ''}`

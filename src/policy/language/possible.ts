@@ -1,12 +1,12 @@
 import { commonStep, isMultiple, nextMultiple } from '../schema/multiple.ts'
 
 /**
- * What one part of a payload can be, as far as its contract says. Never too small: whatever a valid payload holds there is
- * included, so "no value of this kind" is a fact. It may be too large, where a schema says more than is tracked here.
+ * The possible values of one part of a payload, by its contract. They include every value of a valid payload, so "no
+ * value of this kind" is a fact. They include more where a schema says more than these types express.
  */
 export interface Values {
   readonly missing: boolean
-  /** The path leads into something that has no such parts: a key of a list, a part of a text. */
+  /** The path can lead into a value without such parts: a key of a list, a part of a text. */
   readonly blocked: boolean
   readonly null: boolean
   readonly objects: boolean
@@ -17,10 +17,10 @@ export interface Values {
 }
 
 export interface Numbers {
-  /** Absent when the numbers cannot be counted out. */
+  /** All the numbers; absent when the contract does not list them. */
   readonly among?: readonly number[]
   readonly integer: boolean
-  /** All are multiples of it. */
+  /** Every number is a multiple of it. */
   readonly step?: number
   readonly min: number
   readonly minOpen: boolean
@@ -33,15 +33,15 @@ export interface Texts {
   /** In characters (code points). */
   readonly min: number
   readonly max: number
-  /** All must hold. */
+  /** A text fits all of them. */
   readonly forms: readonly TextForm[]
 }
 
-/** A pattern, a format, or what a function gives. */
+/** A pattern, a format, or the form of a function's results. */
 export interface TextForm {
   /** Completes "is not": `a valid email`. */
   readonly name: string
-  /** No capital letter stands anywhere in it. */
+  /** The text has no capital letter. */
   readonly lowerCase?: true
   fits(text: string): boolean
 }
@@ -49,7 +49,7 @@ export interface TextForm {
 export interface Lists {
   readonly min: number
   readonly max: number
-  /** Asked for late: a schema may contain itself. */
+  /** A function, because a schema may contain itself. */
   readonly element: () => Values
 }
 
@@ -82,20 +82,20 @@ export const ANY_VALUE: Values = {
   texts: ANY_TEXT,
   lists: { min: 0, max: Number.POSITIVE_INFINITY, element: () => ANY_VALUE },
 }
-/** Whatever a path below an unknown value can lead to. */
+/** Every result of a path below an unknown value. */
 export const ANY_READING: Values = { ...ANY_VALUE, missing: true, blocked: true }
 
-/** Can anything be there at all? */
+/** True when a value, null included, is possible. */
 export function canBePresent(values: Values): boolean {
   return values.null || hasReadable(values)
 }
 
-/** Can there be a value that a test reads? `null` is none. */
+/** True when a value other than null is possible. */
 export function hasReadable({ objects, booleans, numbers, texts, lists }: Values): boolean {
   return objects || booleans.length > 0 || numbers !== undefined || texts !== undefined || lists !== undefined
 }
 
-/** What is in both. */
+/** Returns the values in both. */
 export function meet(a: Values, b: Values): Values {
   return {
     missing: a.missing && b.missing,
@@ -109,7 +109,7 @@ export function meet(a: Values, b: Values): Values {
   }
 }
 
-/** What is in either. */
+/** Returns the values in either. */
 export function join(a: Values, b: Values): Values {
   return {
     missing: a.missing || b.missing,
@@ -154,7 +154,7 @@ function withStep(step: number | undefined): Pick<Numbers, 'step'> {
   return step === undefined ? {} : { step }
 }
 
-/** True for a number within bounds and of the right step, `among` aside. */
+/** True for a number within the bounds and of the right step. Ignores `among`. */
 export function inRange(numbers: Numbers, value: number): boolean {
   if (numbers.integer && !Number.isInteger(value)) return false
   return isWithin(numbers, value) && (numbers.step === undefined || isMultiple(value, numbers.step))
@@ -173,15 +173,15 @@ function isEmptyRange(range: Numbers): boolean {
   return first !== undefined && !isWithin(range, first)
 }
 
-/** What all of them are multiples of, whole numbers of 1. */
+/** Returns the step of the numbers; the step of whole numbers is 1. */
 function stepOf({ integer, step }: Numbers): number | undefined {
   if (!integer) return step
   return step === undefined ? 1 : (commonStep(step, 1) ?? step)
 }
 
 /**
- * One of them between two others, neither included; undefined when there is none for certain. `low` and `high` are nowhere inside of the
- * bounds but at them. Where doubles lie too far apart for their step, a number that may not fit.
+ * Returns a number between `low` and `high`, both excluded, or undefined when no such number exists. No bound may lie
+ * between `low` and `high`. Where doubles are sparser than the step, the number may miss the step.
  */
 export function numberBetween(numbers: Numbers, low: number, high: number): number | undefined {
   if (low < numbers.min || high > numbers.max) return undefined
@@ -191,7 +191,7 @@ export function numberBetween(numbers: Numbers, low: number, high: number): numb
   return found > low && found < high ? found : undefined
 }
 
-/** One number of every stretch between the limits that the range permits, and the limits themselves. */
+/** Returns the permitted limits and bounds, and one permitted number from each gap between them; or all of `among`. */
 export function numberPoints(numbers: Numbers, limits: readonly number[]): readonly number[] {
   if (numbers.among) return numbers.among
   const bounds = [numbers.min, numbers.max].filter(Number.isFinite)
@@ -208,14 +208,14 @@ function multipleBetween(step: number, low: number, high: number): number | unde
   return below === undefined ? undefined : -below
 }
 
-/** Half way; beyond the last number the next whole one, or the largest of all. */
+/** Returns the midpoint; beside an infinite end the next whole number, or the double of the largest magnitude. */
 function middle(low: number, high: number): number {
   if (Number.isFinite(low) && Number.isFinite(high)) return low / 2 + high / 2
   if (Number.isFinite(low)) return Math.floor(low) + 1 > low ? Math.floor(low) + 1 : Number.MAX_VALUE
   return Math.ceil(high) - 1 < high ? Math.ceil(high) - 1 : -Number.MAX_VALUE
 }
 
-/** Exactly these. Not for an empty list. */
+/** Returns exactly these numbers. The list must not be empty. */
 export function numbersAmong(among: readonly number[]): Numbers {
   return {
     among: [...new Set(among)],
@@ -271,7 +271,7 @@ export function fitsLength({ min, max }: Pick<Texts, 'min' | 'max'>, text: strin
   return length >= min && length <= max
 }
 
-/** In code points, as JSON Schema counts. */
+/** Counts code points, as JSON Schema does. */
 export function lengthOf(text: string): number {
   return Array.from(text).length
 }
@@ -298,7 +298,7 @@ function joinLists(a: Lists, b: Lists): Lists {
   }
 }
 
-/** What `make` makes, made when it is first asked for. */
+/** Returns a function that calls `make` on first use and keeps the result. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => (made ??= { value: make() }).value

@@ -1,23 +1,26 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
-/** A path that leads nowhere. */
+/** The result of a path that leads to no value. */
 export const MISSING = Symbol('missing')
-/** A value that is there and cannot be read as what the path, the function or the test needs. */
+/** The result for a value that does not suit the path, the function or the test. */
 export const UNREADABLE = Symbol('unreadable')
 export type Reading = JsonValue | typeof MISSING | typeof UNREADABLE
 
-/** Stands in a list for what was made of an unreadable element, however many elements that would have been. */
+/** Marks an unreadable element of a list, for an unknown number of results. */
 export const SEVERAL_UNREADABLE = Symbol('several unreadable')
 
 export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNREADABLE
 
-/** A value read through a function: elements that it could not read stay in their place, marked. */
+/** The result of a function. Unreadable elements of a list keep their place, marked. */
 export type Applied = Reading | readonly AppliedElement[]
 
-/** `default`s of the contract by depth of the path: what a missing step stands for. */
+/** The contract's `default`s by depth of the path; each replaces a missing step. */
 export type Defaults = readonly (JsonValue | undefined)[]
 
-/** Walks own properties only. What is inside `null` is null; a step into something else that is no object or list is unreadable. */
+/**
+ * Walks own properties only. A step into `null` gives null. A step into a text, a number or a boolean, or of the wrong
+ * kind, is UNREADABLE.
+ */
 export function walk(root: JsonValue, path: readonly (string | number)[], defaults?: Defaults): Reading {
   let value: JsonValue = root
   for (let depth = 0; depth < path.length; depth++) {

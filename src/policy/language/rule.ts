@@ -7,8 +7,8 @@ import type { FunctionName } from './function-names.ts'
 import type { Test } from './operators.ts'
 
 /**
- * A checked bundle as plain data: what the child process hands to the gateway, which builds closures and engines
- * from it. Everything here survives a structured clone.
+ * A checked bundle as plain data, which the child process hands to the gateway. The gateway builds closures and engines
+ * from it. Every value survives a structured clone.
  */
 export interface BundleIr {
   readonly head: BundleHead
@@ -33,7 +33,7 @@ export interface RoutingIr {
   /** An IANA time zone. */
   readonly timezone: string
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
-  /** Smaller than those of the settings, or the settings count. */
+  /** The settings also bound each budget; the smaller bound counts. */
   readonly budgets: Partial<Budgets>
 }
 
@@ -46,7 +46,7 @@ export interface ToolIr {
 export interface RuleFileIr {
   readonly path: string
   readonly owner?: string
-  /** True for a `tools: ['*']` file: its review rules are no match (docs/policy-language.md). */
+  /** True for a `tools: ['*']` file, whose review rules are no match (docs/policy-language.md). */
   readonly catchAll: boolean
   readonly missingMeans: readonly MissingMeans[]
   readonly rules: readonly RuleIr[]
@@ -69,11 +69,10 @@ export interface RuleIr {
   readonly unless?: NodeIr
   readonly risk?: Risk
   readonly reviewers?: ReviewRequirement
-  /** ms since 1970; the rule holds before it. */
+  /** ms since 1970; the rule applies before it. */
   readonly untilMs?: number
 }
 
-/** How much of something, over what time, by whom. */
 export interface LimitIr {
   readonly id: string
   readonly verdict: 'review' | 'reject'
@@ -112,7 +111,7 @@ export type FieldRoot =
   | 'time.hour'
 
 export interface FieldIr {
-  /** Without `fn()`, and one for each field however it is written: `payload.a[0]`. */
+  /** The canonical name, without `fn()`: `payload.a[0]`. */
   readonly name: string
   readonly root: FieldRoot
   /** Keys and indexes below `payload`; empty for every other root. */

@@ -1,5 +1,5 @@
 /**
- * Characters a reviewer cannot see in a pull request: controls, zero-width, bidirectional controls, fillers, variation
+ * Characters that people cannot see in a pull request: controls, zero-width, bidirectional controls, fillers, variation
  * selectors, tags, private use and non-characters. Tab, line feed and carriage return are layout and allowed.
  */
 const HIDDEN_RANGES: readonly (readonly [number, number])[] = [
@@ -32,7 +32,7 @@ const HIDDEN_CLASS = `[${HIDDEN_RANGES.map((range) => range.map((code) => `\\u{$
 const HIDDEN = new RegExp(HIDDEN_CLASS, 'u')
 const EVERY_HIDDEN = new RegExp(HIDDEN_CLASS, 'gu')
 
-/** Offset of the first hidden character, or -1. A lone surrogate counts. */
+/** Returns the offset of the first hidden character, or -1. A lone surrogate counts. */
 export function findHidden(text: string): number {
   return text.search(HIDDEN)
 }
@@ -41,12 +41,12 @@ export function hasHidden(text: string): boolean {
   return HIDDEN.test(text)
 }
 
-/** The text with every hidden character written out as `<U+200B>`. */
+/** Writes every hidden character as `<U+200B>`. */
 export function showHidden(text: string): string {
   return text.replaceAll(EVERY_HIDDEN, (character) => nameOf(character))
 }
 
-/** JSON text with every hidden character as its escape: a reader sees it, and a parser reads the same. */
+/** Escapes every hidden character of a JSON text: readers see it, and parsers read the same value. */
 export function escapeHidden(json: string): string {
   return json.replaceAll(EVERY_HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
@@ -55,12 +55,12 @@ export function escapeHidden(json: string): string {
 
 const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
 
-/** What is ASCII wherever it is right, with all else written out: a letter that looks like another one stands out. */
+/** Writes every character outside printable ASCII as `<U+0430>`, to expose look-alike letters. */
 export function showForeign(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/gu, (character) => nameOf(character))
 }
 
-/** `U+200B` for the character at an offset. */
+/** Returns `<U+200B>` for the character at an offset. */
 export function nameOf(text: string, offset = 0): string {
   const code = text.codePointAt(offset) ?? 0
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
@@ -69,13 +69,13 @@ export function nameOf(text: string, offset = 0): string {
 const DAY_MS = 86_400_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 
-/** `8h` in ms; undefined when it is no DURATION (digits and s, m, h or d; at least 1). */
+/** Returns `8h` in ms; undefined for a text that is not a DURATION (a number from 1 with s, m, h or d). */
 export function parseDuration(text: string): number | undefined {
   const match = /^([1-9][0-9]{0,8})([smhd])$/.exec(text)
   return match ? Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0) : undefined
 }
 
-/** A matcher for a glob in which `*` is any run of characters, dots and slashes included. Linear in the text. */
+/** Compiles a glob, in which `*` fits any run of characters, dots and slashes included. Linear in the text. */
 export function compileGlob(glob: string): (text: string) => boolean {
   const parts = glob.split('*')
   const first = parts[0] ?? ''

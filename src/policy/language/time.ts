@@ -9,14 +9,14 @@ export interface LocalTime {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Every offset from UTC in use is a multiple of it, so within one slot weekday and hour are constant. */
+/** Every UTC offset in use is a multiple of a slot, so weekday and hour are constant within one. */
 const SLOT_MS = 15 * 60_000
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T(?!24)\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
 
 /**
- * A date and time of RFC 3339 as ms since 1970; NaN for anything else. Date.parse alone takes `1/2/2026` too, as of the zone of this machine, makes
- * 2 March of 30 February, and knows an hour 24.
+ * Returns an RFC 3339 date and time as ms since 1970, or NaN. Date.parse alone also takes `1/2/2026` (in the machine's
+ * time zone), reads 30 February as 2 March, and takes hour 24.
  */
 export function dateTimeOf(text: string): number {
   const isDay = new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
@@ -24,7 +24,7 @@ export function dateTimeOf(text: string): number {
 }
 
 export function isTimeZone(zone: string): boolean {
-  // `+02:00` and the like would pass too; a policy names a place, whose clock changes with the seasons.
+  // Intl also takes `+02:00`. A policy must name a place, because its clock changes with the seasons.
   if (!/^[A-Za-z]/.test(zone)) return false
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: zone })
@@ -34,7 +34,7 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Weekday and hour of an instant in a time zone. Intl is asked once per quarter of an hour. */
+/** Returns a clock that reads the weekday and hour in a time zone. It calls Intl once per quarter of an hour. */
 export function createClock(timezone: string): (at: number) => LocalTime {
   let format: Intl.DateTimeFormat | undefined
   let slot = Number.NaN
@@ -56,7 +56,7 @@ export function createClock(timezone: string): (at: number) => LocalTime {
   }
 }
 
-/** One for each time zone seen: to make one takes longer than to run an inline test. */
+/** One formatter for each time zone: making one takes longer than an inline test. */
 const FORMATS = new Map<string, Intl.DateTimeFormat>()
 
 function formatOf(timezone: string): Intl.DateTimeFormat {
@@ -76,7 +76,7 @@ function formatOf(timezone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** Offset of a time zone from UTC at an instant, in ms. */
+/** Returns the offset of a time zone from UTC at an instant, in ms. */
 function offsetAt(timezone: string, at: number): number {
   const parts = new Map(
     formatOf(timezone)
@@ -89,8 +89,8 @@ function offsetAt(timezone: string, at: number): number {
 }
 
 /**
- * The instant at which a clock in the time zone shows this local time, the first of two; `local` is that time as if it were UTC. A time that the
- * clock jumps over is as long after the jump as it would have been without it.
+ * Returns the first instant at which clocks in the time zone show a local time; `local` is that time read as UTC. For a
+ * time that clocks skip, the offset before the jump counts.
  */
 export function instantOf(timezone: string, local: number): number {
   // No zone changes its clock twice within three days.
@@ -99,7 +99,7 @@ export function instantOf(timezone: string, local: number): number {
   return offsetAt(timezone, earlier) === local - earlier ? earlier : local - Math.min(before, after)
 }
 
-/** A calendar date (`2027-01-31`) as midnight UTC, or undefined when there is no such day. */
+/** Returns a calendar date (`2027-01-31`) as midnight UTC, or undefined when the day does not exist. */
 export function parseDate(text: string): number | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (!match) return undefined
@@ -107,15 +107,14 @@ export function parseDate(text: string): number | undefined {
   return new Date(ms).toISOString().startsWith(text) ? ms : undefined
 }
 
-/** The first instant after a date in the time zone: `until` includes its day. */
+/** Returns the first instant after a date in the time zone: `until` includes its day. */
 export function endOfDate(timezone: string, date: number): number {
   return instantOf(timezone, date + DAY_MS)
 }
 
-/** A Monday, 2024-01-01. */
 const FIRST_MONDAY = Date.UTC(2024, 0, 1)
 
-/** The instant of a weekday and hour in the last whole week (Monday first) that ends before `before`, at 2024-01-01 or earlier. */
+/** Returns a weekday and hour in the last week (from Monday) that ends before `before` and begins by 2024-01-01. */
 export function weekdayBefore(timezone: string, before: number, { weekday, hour }: LocalTime): number {
   let monday = FIRST_MONDAY
   while (monday + 8 * DAY_MS >= before) monday -= 7 * DAY_MS

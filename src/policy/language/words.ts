@@ -3,10 +3,10 @@ import { MISSING, UNREADABLE, type Applied } from './reading.ts'
 import type { Scalar } from './compiled-test.ts'
 import { OPERATORS, type Test } from './operators.ts'
 
-/** Of a list with more values than these the rest is counted. */
+/** Most values that a description lists; it counts the rest. */
 const MOST_WORDS = 50
 
-/** A test in words: `over 5000`, `some is one of cat, ls`. */
+/** Describes a test in words: `over 5000`, `some is one of cat, ls`. */
 export function describeTest(test: Test): string {
   const { op } = test
   if ('tests' in test) return test.tests.map(describeTest).join(' and ')
@@ -21,7 +21,7 @@ function shortened(values: readonly Scalar[]): readonly string[] {
   return values.length > MOST_WORDS ? [...texts, `${values.length - MOST_WORDS} more`] : texts
 }
 
-/** Why a test was UNKNOWN for a value, without the value. */
+/** Returns the reason that a test is UNKNOWN for a value, without the value. */
 export function describeUnknown(test: Test, value: Applied): string {
   if (value === MISSING) return 'missing'
   if (value === UNREADABLE) return 'unreadable'

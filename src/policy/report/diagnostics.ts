@@ -14,7 +14,7 @@ export interface Diagnostic {
   readonly width?: number
 }
 
-/** Every code a diagnostic can carry. docs/diagnostics.md has one entry for each, tested in both directions. */
+/** Every code of a diagnostic. docs/diagnostics.md has one entry for each, tested in both directions. */
 export const DIAGNOSTIC_CODES = {
   'bundle-unreadable': 'error',
   'bundle-changing': 'error',
@@ -101,14 +101,14 @@ export const DIAGNOSTIC_CODES = {
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES
 
-/** Sorts by file, line, column, code: one order, whatever found them first. */
+/** Sorts by file, line, column and code, for one order of all findings. */
 export function sortDiagnostics(found: readonly Diagnostic[]): readonly Diagnostic[] {
   return found.toSorted(
     (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code),
   )
 }
 
-/** The findings as text: `file:line:col`, the excerpt with a caret, and the hint. Ends with a newline unless empty. */
+/** Prints findings as text: `file:line:col`, the excerpt with a caret, the hint. Ends with a newline unless empty. */
 export function printDiagnostics(
   found: readonly Diagnostic[],
   { color = false }: { readonly color?: boolean } = {},
@@ -117,7 +117,7 @@ export function printDiagnostics(
   return found.map((one) => printDiagnostic(one, paint)).join('')
 }
 
-/** The findings as text for people: warnings that say the same of different things are one, with a count and the other places. */
+/** Prints findings for people. Warnings that differ only in names are one, with a count and the other places. */
 export function printFolded(
   found: readonly Diagnostic[],
   options: { readonly color?: boolean } = {},
@@ -146,7 +146,7 @@ function printGroup(
   return `${printDiagnostics([counted], options)}  also: ${places.join(', ')}${rest}\n`
 }
 
-/** The findings as one JSON document, newline at the end. */
+/** Prints findings as one JSON document. Ends with a newline. */
 export function printDiagnosticsJson(found: readonly Diagnostic[]): string {
   return `${JSON.stringify(found, null, 2)}\n`
 }
@@ -171,7 +171,7 @@ function printDiagnostic(one: Diagnostic, paint: Paints): string {
     const gutter = `${one.line} | `
     const [start, width] = [one.column - 1, one.width ?? 1]
     const marked = one.excerpt.slice(start, start + width)
-    // What is cut off from the line is marked, too.
+    // Carets also mark the part that the excerpt omits.
     const carets = cellsOf(marked, '^') + '^'.repeat(Math.max(0, width - marked.length))
     lines.push(`  ${gutter}${one.excerpt}`)
     lines.push(
@@ -182,7 +182,7 @@ function printDiagnostic(one: Diagnostic, paint: Paints): string {
   return `${lines.join('\n')}\n`
 }
 
-/** `fill` for each cell that a terminal gives the text; tabs stay before a mark. */
+/** Repeats `fill` for each terminal cell of the text; tabs before a mark stay. */
 function cellsOf(text: string, fill: ' ' | '^'): string {
   return Array.from(text, (character) => {
     if (character === '\t' && fill === ' ') return character
@@ -191,7 +191,7 @@ function cellsOf(text: string, fill: ' ' | '^'): string {
   }).join('')
 }
 
-/** Marks stand on the letter before them. */
+/** Marks share the cell of the letter before them. */
 const NO_CELL = /^[\p{Mn}\p{Me}]$/u
 /** East Asian letters and signs, full-width forms and emoji. */
 const TWO_CELLS =

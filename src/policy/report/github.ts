@@ -1,8 +1,9 @@
 import type { Diagnostic } from './diagnostics.ts'
 
 /**
- * The findings as workflow commands of GitHub Actions, which shows them beside the lines of a pull request. `root` is the
- * bundle's directory as the repository names it, for example `policies`.
+ * Prints findings as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
+ *
+ * @param root the bundle's directory in the repository, for example `policies`
  */
 export function printDiagnosticsGithub(found: readonly Diagnostic[], root: string): string {
   return found.map((one) => `${annotation(one, root)}\n`).join('')
@@ -22,7 +23,7 @@ function annotation(one: Diagnostic, root: string): string {
   return `::${severity} ${listed.join(',')}::${escapeData(hint === undefined ? message : `${message}\nhint: ${hint}`)}`
 }
 
-/** A newline would end the command, and the next line could be another one. */
+/** Escapes newlines, which would end the command and could begin another. */
 function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

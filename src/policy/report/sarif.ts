@@ -2,15 +2,15 @@ import { DIAGNOSTIC_CODES, type Diagnostic, type DiagnosticCode } from './diagno
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
 
-/** What a SARIF log says beside the findings. */
+/** The context of the findings in a SARIF log. */
 export interface SarifContext {
-  /** The bundle's directory as the repository names it, for example `policies`; empty for the root. */
+  /** The bundle's directory in the repository, for example `policies`; empty for the root. */
   readonly root: string
-  /** Of Countersign. */
+  /** Version of Countersign. */
   readonly version: string
 }
 
-/** The findings as a SARIF 2.1.0 log (OASIS), newline at the end. */
+/** Prints findings as a SARIF 2.1.0 log (OASIS). Ends with a newline. */
 export function printDiagnosticsSarif(found: readonly Diagnostic[], context: SarifContext): string {
   const codes = [...new Set(found.map((one) => one.code))].sort()
   const driver = { name: 'Countersign', semanticVersion: context.version, rules: codes.map(describeRule) }

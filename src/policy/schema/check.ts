@@ -106,7 +106,7 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
 /** Keywords that bound an integer. */
 export const BOUNDING = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'enum', 'const']
 
-/** Refuses numbers beyond 2^53 - 1, such as 64-bit identifiers: two readers may parse them differently. */
+/** Warns of integers without bounds: calls with a value beyond 2^53 - 1, such as a 64-bit identifier, are refused. */
 function checkIntegers(reader: Reader, { entries }: DocMap): void {
   const type = entries.find(({ key }) => key === 'type')?.value
   const types = type?.kind === 'list' ? type.items : [type]
@@ -132,7 +132,7 @@ function checkSense(reader: Reader, schema: DocMap): void {
 
 const SHORT: readonly (KeywordKind | undefined)[] = ['count', 'number', 'texts', 'type', 'pattern', 'format']
 
-/** What contradictions are looked for in: of schemas inside this one only what they are called, and whether they refuse everything. */
+/** Returns the keywords that may contradict each other. An inner schema becomes true, false or `{}`. */
 function keywordsOf(schema: DocMap): JsonObject {
   const hasDefault = schema.entries.some((entry) => entry.key === 'default')
   return Object.fromEntries(

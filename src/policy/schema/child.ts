@@ -10,7 +10,7 @@ export interface Child {
   readonly optional: boolean
 }
 
-/** Returns `payload.a` or `payload.a[0]`, by the keywords of this schema itself. */
+/** Takes one step into a value, by the keywords of this schema itself. */
 export function childOf(root: JsonObject, schema: JsonObject, step: string | number): Child {
   return typeof step === 'string' ? propertyOf(root, schema, step) : itemOf(schema, step)
 }

@@ -8,7 +8,7 @@ import { lengthOf } from '../language/possible.ts'
 
 /** Two keywords of one schema that contradict each other. */
 export interface Contradiction {
-  /** The keyword at which it is reported. */
+  /** The keyword to report. */
   readonly keyword: string
   /** The index of the entry in `required`. */
   readonly index?: number
@@ -16,7 +16,7 @@ export interface Contradiction {
   readonly hint?: string | undefined
 }
 
-/** What nothing can fit, by the keywords of this schema alone; whatever else says of the same value only adds to them. */
+/** Returns contradictions by the keywords of this schema alone. Other schemas of the same value cannot resolve them. */
 export function contradictionsOf(schema: JsonObject): readonly Contradiction[] {
   const problem = misfitOfDefault(schema)
   const misfit = problem === undefined ? [] : [{ keyword: 'default', message: problem, hint: STANDS_IN }]
@@ -54,7 +54,7 @@ function emptyRanges(schema: JsonObject): readonly Contradiction[] {
   return [...CLOSED.flatMap((range) => empty(false, range)), ...OPEN.flatMap((range) => empty(true, range))]
 }
 
-/** The most required fields of one schema that are compared with the declared ones. */
+/** Most required fields of one schema that are compared with the declared ones. */
 const MAX_COMPARED = 100
 
 function impossibleFields(schema: JsonObject): readonly Contradiction[] {
@@ -76,7 +76,7 @@ function impossibleFields(schema: JsonObject): readonly Contradiction[] {
   })
 }
 
-/** Why the default of a schema does not fit the other keywords of the same schema; undefined without one, or when it may. */
+/** Returns the reason that a schema's default does not fit its other keywords; undefined when it may fit. */
 export function misfitOfDefault(schema: JsonObject): string | undefined {
   const value = schema['default']
   if (value === undefined) return undefined

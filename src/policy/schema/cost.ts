@@ -5,7 +5,7 @@ import type { Reader } from '../yaml/shape.ts'
 
 /** Keywords whose sub-schemas apply to the same value. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
-/** Keywords whose sub-schemas may apply to the same child, whatever `properties` or `prefixItems` say. */
+/** Keywords whose sub-schemas may apply to the same child in addition to `properties` or `prefixItems`. */
 const EVERY_CHILD = [
   'patternProperties',
   'propertyNames',
@@ -24,9 +24,8 @@ interface Costing {
 }
 
 /**
- * Bounds the cost of validating one value. A schema may refer to itself (a tree), but only once for the same part of
- * a payload: otherwise the cost grows exponentially with depth. Following references must not unfold it beyond
- * MAX_SCHEMA_WEIGHT.
+ * Bounds the cost of validating one value. A schema may refer to itself (a tree), but only once for the same part of a
+ * payload: otherwise the cost grows exponentially with depth. References must not unfold it beyond MAX_SCHEMA_WEIGHT.
  */
 export function checkSchemaCost(reader: Reader, root: DocMap): void {
   const costing: Costing = { root, weights: new Map(), open: new Set(), recursive: new Set() }
@@ -50,7 +49,7 @@ export function checkSchemaCost(reader: Reader, root: DocMap): void {
   }
 }
 
-/** Parts of the schema with references unfolded once. Marks the targets of references that lead back to themselves. */
+/** Counts the parts of the schema with references unfolded once. Marks the targets of recursive references. */
 function weigh(costing: Costing, schema: Doc): number {
   if (schema.kind !== 'map') return 1
   const known = costing.weights.get(schema)

@@ -12,7 +12,7 @@ export function schemaDefaults(schema: JsonObject, path: readonly (string | numb
   return defaults.some((value) => value !== undefined) ? defaults : undefined
 }
 
-/** The schema of the value at a path, local references followed; undefined where the contract says nothing plain. */
+/** Returns the schema at a path, with local references followed; undefined where `properties` or `items` lack it. */
 export function schemaAt(schema: JsonObject, path: readonly (string | number)[]): JsonValue | undefined {
   let current: JsonValue | undefined = schema
   for (const step of path) current = childSchema(schema, current, step)

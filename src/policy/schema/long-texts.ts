@@ -4,14 +4,14 @@ import { longTextError, longTextsIn, type TextPlace } from '../../contract/long-
 import type { PayloadProblem } from '../evaluate/snapshot.ts'
 import { schemaValues } from './values.ts'
 
-/** Texts beyond the limit of every text (docs/limits.md) for which the contract names no larger `maxLength`. */
+/** Reports texts beyond the general limit (docs/limits.md) for which the contract has no larger `maxLength`. */
 export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly PayloadProblem[] {
   return longTextsIn(payload)
     .filter((place) => !permitsLong(schema, place))
     .map(longTextError)
 }
 
-/** What a contract leaves open is not raised, nor is a field of which one branch has no `maxLength`. */
+/** True when the contract's `maxLength` exceeds the general limit. Every branch for the field needs a `maxLength`. */
 function permitsLong(schema: JsonObject, place: TextPlace): boolean {
   const most = schemaValues(schema, place).texts?.max ?? 0
   return most > LIMITS.STRING_BYTES && Number.isFinite(most)

@@ -15,7 +15,7 @@ export function nextMultiple(step: number, above: number): number | undefined {
   return doubleOf({ ...b, digits: over + b.digits })
 }
 
-/** Returns the step whose multiples are those of both; undefined when it is not a double. */
+/** Returns the step of the common multiples of both; undefined when it is not a double. */
 export function commonStep(one: number, other: number): number | undefined {
   const [a, b] = alike(one, other)
   return doubleOf({ ...a, digits: (a.digits * b.digits) / greatestDivisor(a.digits, b.digits) })

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
-/** A schema that is an object: neither `true` nor `false`. */
+/** True for a schema that is an object, neither `true` nor `false`. */
 export function isSchema(value: JsonValue | undefined): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
@@ -17,7 +17,7 @@ export function refTarget(root: JsonObject, schema: JsonObject): JsonValue | und
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
 const SAME_VALUE = ['if', 'then', 'else']
 
-/** The schemas that may apply to the same value as this one, itself included, each once. */
+/** Returns the schemas that may apply to the same value as this one, itself included, each once. */
 export function sameValueParts(root: JsonObject, schema: JsonValue | undefined): readonly JsonObject[] {
   const found = new Set<JsonObject>()
   const open: (JsonValue | undefined)[] = [schema]
@@ -36,7 +36,7 @@ export function sameValueParts(root: JsonObject, schema: JsonValue | undefined):
   return [...found]
 }
 
-/** The names under `properties` of a schema, of this schema alone. */
+/** Returns the names under `properties` of this schema alone. */
 export function propertyNames(schema: JsonObject): readonly string[] {
   const { properties } = schema
   return isSchema(properties) ? Object.keys(properties) : []

@@ -10,7 +10,7 @@ import { SCHEMA_FORMATS } from './formats.ts'
 import type { PayloadProblem } from '../evaluate/snapshot.ts'
 import { hasHidden, showHidden } from '../language/text.ts'
 
-/** Problems of a payload against one input_schema; empty when it fits. Never changes the payload. */
+/** Returns the problems of a payload against one input_schema; empty when it fits. Never changes the payload. */
 export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
 
 /** Compiled schemas by contract revision. They survive reloads, and equal schemas share one. */
@@ -51,7 +51,7 @@ interface SchemaCheck {
   readonly run: PayloadCheck
 }
 
-/** Compiles an input_schema that passed checkSchema. Validation reports every problem and never coerces, removes or defaults. */
+/** Compiles an input_schema that passed checkSchema. Validation reports every problem and never changes the payload. */
 function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
   const { $schema: _, ...rest } = schema
   const validate = ajv.compile(rest)
@@ -67,7 +67,7 @@ function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
-    // checkSchema refuses what it does not know; more than that would fail the first call of a contract that was loaded.
+    // checkSchema refuses unknown keywords. A stricter compiler would fail the first call of a loaded contract.
     strictSchema: false,
     strictTypes: false,
     strictTuples: false,
@@ -78,7 +78,7 @@ function createAjv(): Ajv2020 {
     $data: false,
     allErrors: true,
     messages: false,
-    // checkSchema has validated it, in the child process.
+    // checkSchema has validated the schema, in the child process.
     validateSchema: false,
     meta: false,
     logger: false,

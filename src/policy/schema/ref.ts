@@ -1,6 +1,6 @@
 import type { Doc, DocMap } from '../yaml/parse.ts'
 
-/** The schema that a local reference (`#/$defs/NAME`) names. */
+/** Returns the schema that a local reference (`#/$defs/NAME`) names. */
 export function resolveRef(root: DocMap, ref: string): Doc | undefined {
   const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref)
   const defs = match && root.entries.find((entry) => entry.key === match[1])?.value

@@ -20,7 +20,7 @@ import {
   type Values,
 } from '../language/possible.ts'
 
-/** More parts of one schema than this are not looked at for one path: what lies behind can be anything. */
+/** Most parts of a schema to visit for one path; all others may hold anything. */
 const MAX_VISITS = 20_000
 
 type Path = readonly (string | number)[]
@@ -55,7 +55,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
-/** A step into the value that `schema` alone describes, and what is there. */
+/** Returns the values at a path, whose first step `schema` alone describes. */
 function insideOf(visit: Visit, schema: JsonObject, path: Path): Values {
   const [step = 0, ...rest] = path
   const own = ownValues(visit, schema)
@@ -134,7 +134,7 @@ export function patternForm(pattern: JsonValue | undefined): TextForm | undefine
   return { name: `text of the pattern ${pattern}`, fits: (text) => compiled.pattern.test(text) }
 }
 
-/** The formats that payloads are validated with. */
+/** Returns the form of a format, with the validator of payloads. */
 export function formatForm(format: JsonValue | undefined): TextForm | undefined {
   if (typeof format !== 'string') return undefined
   const found: unknown = (fullFormats as Readonly<Record<string, unknown>>)[format]
@@ -154,13 +154,13 @@ function sizeOf(schema: JsonObject): { readonly min: number; readonly max: numbe
   }
 }
 
-/** Any element of a list: one of `prefixItems`, or `items`. */
+/** Returns the values of any element of a list: one of `prefixItems`, or `items`. */
 function elementOf(visit: Visit, schema: JsonObject): Values {
   const parts = [...listOf(schema['prefixItems']), schema['items'] ?? true]
   return parts.map((part) => valuesAt({ root: visit.root, left: MAX_VISITS }, part, [])).reduce(join)
 }
 
-/** Exactly these values; of lists and objects only that they are some. */
+/** Returns exactly these scalars; lists only by length and elements, objects only by type. */
 export function literalValues(values: readonly JsonValue[]): Values {
   const numbers = values.filter((value) => typeof value === 'number')
   const among = values.filter((value) => typeof value === 'string').map((text) => toNfc(text) ?? text)

@@ -5,14 +5,17 @@ import type { Values } from '../language/possible.ts'
 import { formatMoney } from './money.ts'
 import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'
 
-/** How a summary shows a value. What a format cannot read is shown as it is. All in one locale: what reviewers, evidence and chats read is the same text. */
+/**
+ * The formats of a value in a summary. A value that a format cannot read becomes plain text. One locale gives
+ * reviewers, evidence and chats the same text.
+ */
 export const SUMMARY_FORMATS = ['money', 'bytes', 'count', 'list', 'host', 'path', 'date', 'short'] as const
 export type SummaryFormat = (typeof SUMMARY_FORMATS)[number]
 
 const SHORT_CHARACTERS = 30
 const LISTED = 3
 
-/** @param currency of `money` */
+/** @param currency for `money` */
 export function formatValue(
   format: SummaryFormat | undefined,
   value: JsonValue,
@@ -22,7 +25,7 @@ export function formatValue(
   return (format && FORMATS[format](value)) ?? plainText(value)
 }
 
-/** What a field must be able to hold for a format to say anything, and how that is called. */
+/** The values that each format can read, with their name. */
 export const READS: Readonly<
   Record<SummaryFormat, { readonly what: string; readonly fits: (values: Values) => boolean }>
 > = {
@@ -61,16 +64,16 @@ const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValu
   short: (value) => plainText(value, SHORT_CHARACTERS),
 }
 
-/** What is counted is whole, and not beyond what a number holds exactly. */
+/** True for a whole number from 0 to 2^53 - 1. */
 const isCount = (value: JsonValue): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** What a function of the language makes of it, as text: of a path and of a host the end says most. */
+/** Returns a function's result as text, cut at the front: the end of a path or a host says most. */
 function read(name: FunctionName, value: JsonValue): string | undefined {
   const found = applyFunction(name, value)
   return typeof found === 'string' ? plainText(cutBefore(found, SHOWN_CHARACTERS)) : undefined
 }
 
-/** An amount without a currency that is known stays digits: nobody can tell where its point is. */
+/** Formats an amount. Without a known currency it stays digits, because the place of its decimal point is unknown. */
 function money(value: JsonValue, currency: JsonValue | undefined): string {
   if (typeof value !== 'number' || typeof currency !== 'string') return plainText(value)
   return formatMoney(value, currency) ?? `${plainText(value)} ${plainText(currency, SHORT_CHARACTERS)}`
@@ -86,7 +89,7 @@ const LARGE_BYTES = BYTE_UNITS.map(
 )
 const KILO = 1_000
 
-/** In powers of a thousand. */
+/** Formats bytes in powers of a thousand. */
 function bytes(count: number): string {
   if (count < KILO) return BYTES.format(count)
   const power = Math.min(Math.floor(Math.log10(count) / 3), BYTE_UNITS.length)
@@ -95,7 +98,7 @@ function bytes(count: number): string {
 
 const LIST = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** The first three, and how many more. */
+/** Lists the first three items, and counts the rest. */
 function list(items: readonly JsonValue[]): string {
   if (items.length === 0) return '[]'
   const shown = items.slice(0, LISTED).map((item) => plainText(item, SHORT_CHARACTERS))
@@ -121,7 +124,7 @@ const TIME = new Intl.DateTimeFormat('en', {
 const FIRST_MS = 1e11
 const LAST_MS = 8.64e15
 
-/** A date of RFC 3339, or an instant in UTC; one without an offset could be any. */
+/** Formats an RFC 3339 date, or an instant in UTC; undefined for an instant without an offset, which is ambiguous. */
 function date(value: JsonValue): string | undefined {
   if (typeof value === 'string') {
     const [whole, time] = INSTANT.exec(value) ?? []
@@ -134,7 +137,7 @@ function date(value: JsonValue): string | undefined {
   return Math.abs(at) <= LAST_MS ? instant(at) : undefined
 }
 
-/** `2026-02-30` is read as a day of March by some. */
+/** False for `2026-02-30`, which Date.parse may read as a day of March. */
 const isDay = (text: string, at: number): boolean => new Date(at).toISOString().startsWith(text)
 
 const instant = (at: number): string => `${DAY.format(at)}, ${TIME.format(at)} UTC`

@@ -5,14 +5,14 @@ import type { Snapshot } from '../evaluate/snapshot.ts'
 import { renderDefault, renderSummary } from './summary.ts'
 import { parseSummary, type SummaryTemplate } from './template.ts'
 
-/** How the calls of one tool are put into one line. */
+/** The parts of the headings of one tool's calls. */
 interface ToolHeadings {
   readonly template: SummaryTemplate | undefined
-  /** The payload fields of each rule and limit, by its id, in the order in which it reads them. */
+  /** The payload fields of each rule and limit, by its id, in reading order. */
   readonly fields: ReadonlyMap<string, readonly FieldIr[]>
 }
 
-/** Makes the headings of a bundle's calls; what a tool needs for it is made on its first call. */
+/** Makes the headings of a bundle's calls. Prepares a tool on its first call. */
 export function createHeadings(ir: BundleIr, tools: ReadonlyMap<string, ToolIr>): Snapshot['headingOf'] {
   const made = new Map<string, ToolHeadings>()
   return ({ tool: name, payload }, by, tag) => {
@@ -36,7 +36,7 @@ function headingsOf(ir: BundleIr, { contract, ruleFiles }: ToolIr): ToolHeadings
   }
 }
 
-/** What each rule and each limit of a file reads of the payload. */
+/** Returns the payload fields that each rule and limit of a file reads. */
 export function payloadFieldsOf({
   rules,
   limits,

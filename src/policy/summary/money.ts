@@ -1,6 +1,6 @@
 /**
- * Currencies of ISO 4217. The number of decimals is that of the standard, by which payment systems count minor units; the data that `Intl` has differs
- * for some, and with its version.
+ * Currencies of ISO 4217. Decimals follow the standard, by which payment systems count minor units. The data of `Intl`
+ * differs for some currencies, and between versions.
  */
 const CURRENCIES = new Set(
   `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
@@ -18,7 +18,7 @@ const DECIMALS: Readonly<Record<string, number>> = Object.fromEntries([
 
 const formats = new Map<string, Intl.NumberFormat>()
 
-/** Minor units as people write money: 25000 of `usd` is `$250.00`. Undefined for a currency that is not known. */
+/** Formats minor units: 25000 of `usd` is `$250.00`. Undefined for an unknown currency or an unsafe integer. */
 export function formatMoney(minorUnits: number, currency: string): string | undefined {
   const code = currency.toUpperCase()
   if (!CURRENCIES.has(code) || !Number.isSafeInteger(minorUnits)) return undefined
@@ -41,7 +41,7 @@ function formatOf(currency: string, digits: number): Intl.NumberFormat {
   return made
 }
 
-/** Shifted as text: a quotient would round what is near 2^53. */
+/** Shifts the decimal point as text, because a quotient rounds numbers near 2^53. */
 function decimal(units: number, decimals: number): `${number}` {
   const digits = String(Math.abs(units)).padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)

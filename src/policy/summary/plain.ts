@@ -1,14 +1,14 @@
 import type { JsonValue } from '../../contract/json.ts'
 
-/** Characters of one value that a summary shows. */
+/** Most characters of one value in a summary. */
 export const SHOWN_CHARACTERS = 80
 
-/** A text that has an end without quotes. */
+/** A text whose end is clear without quotes. */
 const WORD = /^[^\s"'\\,;()[\]{}<>…]+$/u
 
 /**
- * A value without a format of its own. Texts that are no single word stand in quotes, so that no value passes for words of the template,
- * for several values or for one that is not there; a list of plain values stands with blanks between them.
+ * Prints a value without a format. Any text but a single word gets quotes, so that no value passes for words of the
+ * template, several values or a missing one. Blanks separate the values of a plain list.
  */
 export function plainText(value: JsonValue, most: number = SHOWN_CHARACTERS): string {
   if (typeof value === 'string') return quoted(value, most)
@@ -19,7 +19,7 @@ export function plainText(value: JsonValue, most: number = SHOWN_CHARACTERS): st
 function plainList(items: readonly JsonValue[], most: number): string {
   if (items.length === 0) return '[]'
   if (items.some((item) => typeof item === 'object' && item !== null)) return cut(JSON.stringify(items), most)
-  // a value has a character at least: more than these are cut off anyway
+  // Each value has at least one character, so `cut` would drop any more.
   return cut(
     items
       .slice(0, most)
@@ -34,7 +34,7 @@ function quoted(text: string, most: number): string {
   return WORD.test(text) ? shown : `"${shown.replaceAll(/["\\]/g, (sign) => `\\${sign}`)}"`
 }
 
-/** The text, or its beginning and an ellipsis. Never half a character. */
+/** Shortens a text to its beginning and an ellipsis. Never splits a character. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text
   const characters = Array.from(text.slice(0, 2 * most + 2))
@@ -43,7 +43,7 @@ export function cut(text: string, most: number): string {
     : `${characters.slice(0, most - 1).join('')}…`
 }
 
-/** The text, or an ellipsis and its end: half a character neither. */
+/** Shortens a text to an ellipsis and its end. Never splits a character. */
 export function cutBefore(text: string, most: number): string {
   if (text.length <= most) return text
   const characters = Array.from(text.slice(-2 * most - 2))

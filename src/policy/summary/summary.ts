@@ -8,25 +8,25 @@ import { formatValue } from './formats.ts'
 import { plainText } from './plain.ts'
 import type { SummaryField, SummaryPart, SummaryTemplate } from './template.ts'
 
-/** A value longer than this is not repeated beside its text: the payload has it. */
+/** Most characters of an exact value beside its text; the payload has longer ones. */
 const EXACT_CHARACTERS = 160
 const NO_VALUE = '(none)'
-/** Fields that a summary without a template names. */
+/** Most fields in a heading without a template. */
 const NAMED_FIELDS = 6
 
 export interface Summarising {
   readonly contract: Pick<ToolContract, 'name' | 'sensitive'>
   readonly payload: JsonObject
-  /** What stands in the place of a sensitive value. */
+  /** Returns the replacement of a sensitive value. */
   readonly tag: (value: JsonValue) => string
 }
 
-/** The template with the values of a payload, whatever that holds. Sensitive ones stand as tags. */
+/** Fills the template with the values of any payload. Sensitive values become tags. */
 export function renderSummary({ parts, digest }: SummaryTemplate, call: Summarising): Heading {
   return headingOf(segmentsOf(parts, call), digest)
 }
 
-/** Without a template: the tool's name, and the fields that the deciding rules read. */
+/** Makes a heading without a template: the tool's name, and the fields that the deciding rules read. */
 export function renderDefault(fields: readonly FieldIr[], call: Summarising): Heading {
   const parts = fields.slice(0, NAMED_FIELDS).flatMap((field, i): SummaryPart[] => {
     const name = field.name.replace(/^payload\.?/, '')
@@ -54,7 +54,7 @@ function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarisin
   return { text, field, ...exactOf(value, text) }
 }
 
-/** `null` is a value here: a reader sees it. */
+/** Returns the value of a field; `null` is a value, so that reviewers see it. */
 function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined {
   const found: Reading = walk(payload, path)
   return found === MISSING || found === UNREADABLE ? undefined : found

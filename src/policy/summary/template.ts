@@ -9,7 +9,7 @@ import { SUMMARY_FORMATS, type SummaryFormat } from './formats.ts'
 /** The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. */
 export interface SummaryTemplate {
   readonly parts: readonly SummaryPart[]
-  /** SHA-256 (hex) of its text. */
+  /** SHA-256 (hex) of the template's text. */
   readonly digest: string
 }
 
@@ -18,7 +18,7 @@ export type SummaryPart = { readonly text: string } | SummaryField
 export interface SummaryField {
   readonly field: FieldIr
   readonly format?: SummaryFormat
-  /** Of `money`: the field that holds it, or a code. */
+  /** For `money`: the field with the currency, or its code. */
   readonly currency?: FieldIr | string
 }
 
@@ -30,7 +30,7 @@ export type ParsedSummary =
   | { readonly ok: true; readonly template: SummaryTemplate }
   | { readonly ok: false; readonly problem: SummaryProblem }
 
-/** `{{` and `}}` are braces; inside braces, quotes may hold anything. */
+/** `{{` and `}}` are literal braces; inside a field's braces, quotes may hold anything. */
 const PIECE = /\{\{|\}\}|\{((?:"(?:[^"\\]|\\.)*"|[^"{}])*)\}|[{}]|[^{}]+/gsu
 
 export function parseSummary(text: string): ParsedSummary {
@@ -101,14 +101,14 @@ function moneyField(field: FieldIr, argument = ''): SummaryPart | SummaryProblem
   return 'kind' in currency ? currency : { field, format: 'money', currency }
 }
 
-/** A field of the payload, written without `payload.`. */
+/** Reads a field of the payload, written without `payload.`. */
 function fieldNamed(text: string): FieldIr | SummaryProblem {
   if (text.trim() === '') return wrong('a field of the summary has no name', EXAMPLE)
   const field = parseField(text.startsWith('[') ? `payload${text}` : `payload.${text}`)
   return isFieldProblem(field) ? { kind: 'field', problem: field } : field
 }
 
-/** Braces are pieces of their own: texts beside them become one. */
+/** Joins neighbouring texts, because literal braces are pieces of their own. */
 function joined(parts: readonly SummaryPart[]): readonly SummaryPart[] {
   const found: SummaryPart[] = []
   for (const part of parts) {

@@ -5,16 +5,16 @@ import type { RuleSummary } from '../evaluate/snapshot.ts'
 import { lineOf } from '../yaml/source.ts'
 import type { CaseResult } from './run.ts'
 
-/** What came of the tests of a bundle, as plain data: `countersign test --format json` prints it. */
+/** The results of a bundle's tests, as plain data: `countersign test --format json` prints it. */
 export interface SuiteReport {
   /** True when the bundle checks and every test passed; rules without a test do not count against it. */
   readonly ok: boolean
   readonly passed: number
   readonly failed: number
-  /** In the order of files. Empty when the bundle does not check: then nothing was run. */
+  /** In the order of files. Empty when the bundle does not check, because no test ran. */
   readonly tests: readonly TestReport[]
   readonly coverage: readonly RuleCoverage[]
-  /** What keeps the bundle from being loaded, failed tests included. */
+  /** Findings of a bundle that cannot be loaded, failed tests included. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -24,13 +24,13 @@ export interface TestReport {
   readonly file: string
   readonly line: number
   readonly problems: readonly string[]
-  /** What was decided; absent when the payload did not fit the contract. */
+  /** The decision; absent when the payload did not fit the contract. */
   readonly verdict?: Verdict
   readonly risk?: Risk
   readonly by?: readonly string[]
 }
 
-/** How many tests a rule fired in, on true or on unknown, enforced or in shadow. */
+/** The number of tests in which a rule fired, on TRUE or UNKNOWN, enforced or in shadow. */
 export interface RuleCoverage {
   readonly id: string
   readonly file: string
@@ -65,12 +65,11 @@ function coverageOf(results: readonly CaseResult[], rules: readonly RuleSummary[
   return rules.map(({ id, file, line }) => ({ id, file, line, tests: counts.get(id) ?? 0 }))
 }
 
-/** The rules that no test fires. */
 export function untestedRules({ coverage }: SuiteReport): readonly RuleCoverage[] {
   return coverage.filter(({ tests }) => tests === 0)
 }
 
-/** A first line that counts, then rules with the number of tests that fire them. Ends with a newline. */
+/** Prints counts, the rules with the number of tests that fire them, and the untested rules. Ends with a newline. */
 export function printSuite(report: SuiteReport): string {
   const untested = untestedRules(report)
   const width = Math.max(0, ...report.coverage.map(({ id }) => id.length))
@@ -88,8 +87,8 @@ const countsOf = (report: SuiteReport): string =>
   `${report.passed} passed, ${report.failed} failed, ${untestedRules(report).length} rules untested`
 
 /**
- * The tests as JUnit XML, one suite for each rule file. A bundle that does not check is one erroneous test, so that a CI that
- * only reads this file turns red.
+ * Prints the tests as JUnit XML, one suite for each rule file. Each error of the bundle is an erroneous test, so that a
+ * CI that reads only this file fails.
  */
 export function printJunit(report: SuiteReport): string {
   const files = [...new Set(report.tests.map(({ file }) => file))]
@@ -135,7 +134,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** Text in an attribute. Controls, which XML 1.0 cannot hold, become question marks; line breaks survive. */
+/** Escapes text for an attribute. Controls, which XML 1.0 cannot hold, become question marks; line breaks survive. */
 function xml(text: string): string {
   return text
     .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')

@@ -9,13 +9,13 @@ import { instantOf, weekdayBefore } from '../language/time.ts'
 export interface CaseResult {
   readonly case: CaseIr
   readonly outcome?: Outcome
-  /** Empty when it passed. */
+  /** Empty when the test passed. */
   readonly problems: readonly string[]
 }
 
 /**
- * Runs the inline tests through the same decision as a real call, as agent `test`, who is permitted every tool, on a
- * Monday at 12:00 in the routing time zone before every `until`, unless a test says otherwise.
+ * Runs the inline tests through the same decision as a real call. Unless a test says otherwise, agent `test` calls on a
+ * Monday at 12:00 in the routing time zone, before every `until`. The directory does not restrict tools.
  */
 export async function runSuite(
   snapshot: CompiledSnapshot,
@@ -38,7 +38,7 @@ export async function runSuite(
   return results
 }
 
-/** The rules, shadow rules too, that no test made fire. */
+/** Returns the rules, shadow rules too, that no test fired. */
 export function untestedRules<R extends { readonly id: string }>(
   results: readonly CaseResult[],
   rules: readonly R[],

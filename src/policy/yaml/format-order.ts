@@ -1,7 +1,7 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 
-/** Where a mapping stands decides the order of its keys (docs/policy-language.md). Other keys follow, in the order they are in. */
+/** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their own order. */
 export interface KeyOrder {
   readonly keys: readonly string[]
   /** The order inside the value of a key; `*` stands for every other key. */
@@ -11,7 +11,7 @@ export interface KeyOrder {
 const keys = (text: string): readonly string[] => text.split(' ')
 const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') }
 
-// Matches, tests and payloads stay as their author wrote them: the order of tests is the order in which they are explained.
+// Matches, tests and payloads keep the author's order: `explain` shows tests in it.
 const RULE: KeyOrder = {
   keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode until')],
   inside: { reviewers: REVIEWERS },
@@ -61,14 +61,14 @@ const DIRECTORY: KeyOrder = {
   inside: { tenants: { keys: [], inside: { '*': TENANT } } },
 }
 
-/** The order for a file of a bundle, by its path. */
+/** Returns the order for a file of a bundle, by its path. */
 export function orderOf(path: string): KeyOrder {
   if (path === 'routing.yaml') return ROUTING
   if (path === 'directory.yaml') return DIRECTORY
   return path.startsWith('tools/') ? TOOL : RULE_FILE
 }
 
-/** The order inside the value of a key; undefined where everything stays. */
+/** Returns the order inside the value of a key; undefined where nothing moves. */
 export function orderInside(order: KeyOrder, key: string): KeyOrder | undefined {
   return order.inside && (Object.hasOwn(order.inside, key) ? order.inside[key] : order.inside['*'])
 }

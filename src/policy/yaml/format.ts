@@ -8,19 +8,19 @@ import { createFindings, createSource } from './source.ts'
 
 export type FormatResult =
   | { readonly ok: true; readonly text: string }
-  /** The file does not parse: what it means is not known, so it stays as it is. */
+  /** The file does not parse, so it stays as it is. */
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 /**
- * Formats a file of a bundle: keys in the order of the grammar, no blanks at the end of a line, one line feed at the end. Only whole entries move,
- * with the comments above and behind them; everything else stays to the character, so that alignment and quotes are the author's.
+ * Formats a file of a bundle: orders keys by the grammar, strips blanks at line ends, and ends with one line feed. Only
+ * whole entries move, with the comments above and behind them. All else stays, alignment and quotes included.
  */
 export function formatFile({ path, text }: BundleText): FormatResult {
   if (path.startsWith('lists/')) return { ok: true, text }
   const meaning = meaningOf(path, text)
   if (!meaning.ok) return meaning
   const lines = `${text.replaceAll('\r\n', '\n').trimEnd()}\n`
-  // Blanks can belong to a text of several lines. And what is not understood here must not be changed.
+  // Blanks can be part of a multi-line text. A candidate with another meaning is dropped.
   for (const from of [lines.replaceAll(/[ \t]+$/gm, ''), lines]) {
     const candidate = orderKeys(from, orderOf(path))
     const found = meaningOf(path, candidate)
@@ -42,7 +42,7 @@ function meaningOf(
     : { ok: false, diagnostics: findings.sorted() }
 }
 
-/** Equal but for the order of keys. */
+/** True when the values differ at most in the order of keys. */
 function sameMeaning(a: JsonValue, b: JsonValue): boolean {
   return sorted(a) === sorted(b)
 }
@@ -60,14 +60,14 @@ function orderKeys(text: string, order: KeyOrder): string {
   return contents === null ? text : render(text, contents, { start: 0, end: text.length, order })
 }
 
-/** Part of the text, and the order in force there. */
+/** A part of the text, and the order in force there. */
 interface Region {
   readonly start: number
   readonly end: number
   readonly order: KeyOrder | undefined
 }
 
-/** The text of a region in which one node stands. */
+/** Formats a region that holds one node. */
 function render(text: string, node: Node, region: Region): string {
   const { start, end, order } = region
   if (order === undefined) return text.slice(start, end)
@@ -76,7 +76,7 @@ function render(text: string, node: Node, region: Region): string {
   return node.flow === true ? renderFlow(text, node, region) : renderBlock(text, node, region)
 }
 
-/** The entries of a list keep their places. */
+/** Formats a list, whose entries keep their places. */
 function renderList(text: string, list: YAMLSeq, { start, end, order }: Region): string {
   let at = start
   let result = ''
@@ -95,7 +95,7 @@ interface Entry {
   readonly text: string
 }
 
-/** Entries move into each other's places between the commas. With a comment inside it is not clear whose it is. */
+/** Orders entries between the commas. A comment inside keeps their order, because its entry is unclear. */
 function renderFlow(text: string, map: YAMLMap, { start, end, order }: Region): string {
   const places = map.items.map(({ key, value }) => ({ start: startOf(key), end: endOf(value ?? key) }))
   const entries = map.items.map(({ key, value }, index): Entry => {
@@ -111,7 +111,7 @@ function renderFlow(text: string, map: YAMLMap, { start, end, order }: Region): 
   return gaps.map((gap, index) => gap + (moved[index]?.text ?? '')).join('') + rest
 }
 
-/** Entries are runs of lines; each brings the comment lines above its key. */
+/** Orders entries, which are runs of lines; comment lines move with the key below them. */
 function renderBlock(text: string, map: YAMLMap, { start, end, order }: Region): string {
   const top = startOf(map.items[0]?.key)
   const column = top - lineStart(text, top)
@@ -122,7 +122,7 @@ function renderBlock(text: string, map: YAMLMap, { start, end, order }: Region):
   const entries = map.items.map(({ key, value }, index): Entry => {
     const region = { start: starts[index] ?? start, end: starts[index + 1] ?? tail }
     const rendered = renderEntry(text, { key, value, ...region }, order)
-    // The first may follow a dash; without its indentation it is like the others.
+    // The first entry may follow a dash; its indentation is added here, to be like the others.
     return { key: keyOf(key), text: index === 0 ? ' '.repeat(column) + rendered : rendered }
   })
   const moved = inOrder(entries, order).map((entry) => entry.text)
@@ -174,7 +174,7 @@ function lineStart(text: string, at: number): number {
   return text.lastIndexOf('\n', at - 1) + 1
 }
 
-/** Where the blank lines and the comment lines above a key begin that belong to it: those at its own column. */
+/** Returns the start of a key's blank lines and comment lines above it: those at its own column. */
 function leadStart(text: string, key: number, column: number): number {
   let at = lineStart(text, key)
   while (at > 0) {
@@ -187,7 +187,7 @@ function leadStart(text: string, key: number, column: number): number {
   return at
 }
 
-/** Comment lines and blank lines below the last entry stay at the end of the mapping. */
+/** Returns the end of the last entry. Comments and blank lines below it stay at the end of the mapping. */
 function tailStart(text: string, map: YAMLMap, end: number): number {
   const last = map.items.at(-1)
   const close = endOf(last?.value ?? last?.key)

@@ -2,7 +2,7 @@ import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from
 import type { Doc } from './doc.ts'
 import type { Findings, Mark, Source } from './source.ts'
 
-/** Of all that text can deceive with. What nobody sees is an error elsewhere; long gaps and addresses are what some rules are about. */
+/** The deceptions to warn of. Hidden characters are errors elsewhere; some rules are about long gaps and addresses. */
 const KINDS: readonly TextWarning[] = [
   'mixed_script',
   'look_alike_word',
@@ -11,16 +11,16 @@ const KINDS: readonly TextWarning[] = [
   'space',
   'stacked',
 ]
-/** Patterns name ranges of letters (`[a-zа-я]`), which are no words. */
+/** Keys of patterns, whose ranges of letters (`[a-zа-я]`) are no words. */
 const PATTERNS = ['matches', 'pattern']
 const SHOWN = 60
 
-/** Only here can a text hold anything but ASCII: as it is, or by an escape. */
+/** Finds a character outside ASCII, or an escape that can make one. */
 const MAY_DECEIVE = /[^\0-\x7f]|\\[xuUN_LP]/
 
 /**
- * Warns of texts that a reviewer reads as others: a reject rule for `pаypal.com` with a Cyrillic letter never fires for the real one, and a pull request
- * shows no difference.
+ * Warns of texts that people misread. A reject rule for `pаypal.com` with a Cyrillic letter never fires for the real
+ * domain, and a pull request shows no difference.
  */
 export function warnOfLookAlikes(doc: Doc, source: Source, findings: Findings): void {
   if (!MAY_DECEIVE.test(source.text)) return
@@ -49,7 +49,7 @@ export function warnOfLookAlikes(doc: Doc, source: Source, findings: Findings): 
   walk(doc)
 }
 
-/** The sentence of a warning, to stand before a colon. */
+/** Returns the sentence of a warning as a clause before a colon. */
 function clauseOf(kind: TextWarning): string {
   const sentence = WARNINGS[kind].slice(0, -1)
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)

@@ -34,13 +34,13 @@ export const PARSE_OPTIONS = {
   merge: false,
   logLevel: 'silent',
   prettyErrors: false,
-  // Quadratic in the library; duplicate keys are found by readMap, in linear time.
+  // Quadratic in the library; readEntries finds duplicate keys in linear time.
   uniqueKeys: false,
 } as const
 
 /**
- * Reads one YAML (or JSON) file. Errors and warnings of the parser are both errors here; undefined when the text cannot
- * be used at all.
+ * Reads one YAML (or JSON) file. Warnings of the parser are errors here. Returns undefined when the text cannot be used
+ * at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
   const doc = readDocument(source, findings)
@@ -66,19 +66,19 @@ function readDocument(source: Source, findings: Findings): Doc | undefined {
   return readNode({ source, findings }, root)
 }
 
-/** What `parseDocument` of the library does, without reading the text a second time. */
+/** Does the work of the library's `parseDocument` without reading the text again. */
 function composeDocument(tokens: readonly CST.Token[], length: number): Document.Parsed | undefined {
-  // To its end: what follows the document may still be an error of it.
+  // Composes all tokens: text after the document may be an error of it.
   const documents = [...new Composer(PARSE_OPTIONS).compose(tokens, true, length)]
   return documents[0]
 }
 
-/** Of what the parser has open. The scan counts collections that begin in one column once: a list may stand below its key. */
+/** Most nodes open in the parser. The scan counts collections of one column once, such as a list below its key. */
 const MAX_OPEN = 2 * MAX_YAML_DEPTH + 4
 
 /**
- * The scan tells depth by columns and brackets; in text that is no YAML the parser may open more (`: : :` is a map in a map), and closing or
- * composing it costs stack.
+ * Parses tokens, and bounds the open nodes. The scan measures depth by columns and brackets. In invalid YAML the parser
+ * may open more (`: : :` is a map in a map), and closing or composing them costs stack.
  */
 function parseTokens({ source, findings }: Reading, lexemes: readonly string[]): CST.Token[] | undefined {
   const parser = new Parser()
@@ -95,7 +95,7 @@ function parseTokens({ source, findings }: Reading, lexemes: readonly string[]):
   return tokens
 }
 
-/** `at` is the place of a value that is not there, as in `{ allow }`. */
+/** @param at place of an absent value, as in `{ allow }` */
 function readNode(reading: Reading, node: Node | null, at?: Mark): Doc {
   const mark = node === null && at ? at : markOf(node)
   if (isMap(node))
@@ -142,7 +142,7 @@ function readScalar(reading: Reading, node: Scalar, mark: Mark): Doc {
   return { kind: 'null', mark }
 }
 
-/** Escapes (`"\u202e"`) can bring in what the scan of the raw text did not see. */
+/** Checks a text after its escapes (`"\u202e"`), which the scan of the raw text does not decode. */
 function checkText({ source, findings }: Reading, text: string, mark: Mark): void {
   const at = findHidden(text)
   if (at >= 0)
@@ -180,13 +180,12 @@ function markOf(node: unknown): Mark {
   return range ? { start: range[0], end: Math.max(range[1], range[0] + 1) } : { start: 0, end: 1 }
 }
 
-/** The parser's message as one lower-case sentence without its own excerpt. */
+/** Returns the parser's message as one lower-case sentence, without its excerpt. */
 function sentence(message: string): string {
   const first = message.split('\n')[0] ?? message
   return (first.charAt(0).toLowerCase() + first.slice(1)).replace(/:$/, '')
 }
 
-/** A document as plain JSON. */
 export function toJson(doc: Doc): JsonValue {
   switch (doc.kind) {
     case 'null':

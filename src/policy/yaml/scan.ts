@@ -5,7 +5,7 @@ import { fileBounds } from '../language/file-bounds.ts'
 import type { Findings, Source } from './source.ts'
 import { findHidden, nameOf } from '../language/text.ts'
 
-/** What no policy may contain, by token. */
+/** The tokens that no policy may contain. */
 const REFUSED: Readonly<Record<string, readonly [DiagnosticCode, string]>> = {
   anchor: ['yaml-anchor', 'anchors are not part of the policy language'],
   alias: ['yaml-anchor', 'aliases are not part of the policy language'],
@@ -30,14 +30,14 @@ interface Scan {
   nodes: number
   readonly mostNodes: number
   documents: number
-  /** After `---` or `...`: another document, or text after the end. */
+  /** True after `...`. */
   ended: boolean
   content: boolean
   flow: number
   /** Columns at which open block collections began. */
   readonly columns: number[]
   lineStart: number
-  /** The line end that some readers see and others do not; -1 without one. */
+  /** Offset of a line end that only some readers see; -1 without one. */
   oddBreak: number
   clean: boolean
   /** The type of the last token. */
@@ -45,9 +45,8 @@ interface Scan {
 }
 
 /**
- * One linear pass over the tokens, before the parser builds anything: refuses what is not part of the language and what
- * would cost the parser more than its size says (depth, nodes). Gives the tokens for the parser; undefined when the text must not be
- * parsed.
+ * Scans the tokens in one linear pass, before the parser builds anything. Refuses tokens outside the language, and
+ * depth or nodes that would cost the parser too much. Returns the tokens; undefined when the text must not be parsed.
  */
 export function scanTokens(source: Source, findings: Findings): readonly string[] | undefined {
   const scan: Scan = {
@@ -78,10 +77,10 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
   return scan.clean ? lexemes : undefined
 }
 
-/** Between two of the first and the last there is what git could not merge. */
+/** The marks of a merge conflict. */
 const CONFLICT = /^(?:<{7}|>{7}|\|{7})(?= |\r?$)|^={7}(?=\r?$)/gm
 
-/** What follows the marks of a conflict is read twice, or not at all: nothing else of the file is said. */
+/** Returns false at a merge conflict, and reports only its marks: the lines between them exist twice. */
 function checkConflicts({ source, findings }: Scan): boolean {
   const marks = [...source.text.matchAll(CONFLICT)]
   if (!marks.some(([mark]) => mark.startsWith('<') || mark.startsWith('>'))) return true
@@ -102,8 +101,9 @@ const RESOLVE = 'keep the lines that are meant, and remove the three marks'
 const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
 
 /**
- * YAML ends a line at a carriage return, YAML 1.1 and many editors at NEL, LS and PS as well, in comments too; the lexer does not, nor does a pull
- * request show it: a rule that other readers see would be part of a comment here. The first is reported: a file has one kind of line end.
+ * Reports the first line end that other readers see and the lexer does not. YAML ends a line at a carriage return; YAML
+ * 1.1 and many editors also at NEL, LS and PS, even in comments. A rule that they see would be part of a comment here,
+ * and a pull request would not show it.
  */
 function checkBreaks(scan: Scan): void {
   const { source, findings } = scan
@@ -128,8 +128,8 @@ function describeBreak(text: string, at: number): readonly [message: string, hin
 const LINE_ENDS = 'end lines with a line feed'
 
 /**
- * The lexer announces a document, a scalar and the end of an unclosed bracket by control characters that are not in the text. Where the text does
- * hold one of them, it is part of a scalar, whose value is looked at when it is read.
+ * True for a control character that is not in the text: the lexer announces documents, scalars and the ends of unclosed
+ * brackets with them. In the text, such a character is part of a scalar, whose value is checked when it is read.
  */
 function isAnnouncement(type: string, lexeme: string): boolean {
   return type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')
@@ -162,7 +162,7 @@ function checkHidden(scan: Scan, lexeme: string): void {
   scan.clean = false
 }
 
-/** Unusual spaces where YAML has a space or an indentation: it takes them for letters. Inside of text they are text. */
+/** Unusual spaces in the place of a space or an indentation, where YAML takes them for letters. */
 const ODD_SPACE =
   /^[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|(?<=[:,?[\]{}-])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=#|$)/mu
 
@@ -205,7 +205,7 @@ const FLOW_STEPS: Readonly<Record<string, number>> = {
   'flow-seq-end': -1,
 }
 
-/** Nesting after this token: open flow brackets plus block collections, told apart by the column they begin at. */
+/** Returns the nesting after this token: open flow brackets plus block collections, by the column where they begin. */
 function depthAfter(scan: Scan, type: string): number {
   scan.flow += FLOW_STEPS[type] ?? 0
   const begins = type === 'explicit-key-ind' || (NODE_TOKENS.has(type) && type !== 'map-value-ind')

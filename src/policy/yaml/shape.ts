@@ -6,7 +6,7 @@ import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { parseDuration, showForeign } from '../language/text.ts'
 
-/** Where the findings about one file go. Every `read...` below reports what is wrong and answers undefined. */
+/** Collects the findings about one file. Every `read...` below reports a problem and then returns undefined. */
 export interface Reader {
   readonly source: Source
   readonly findings: Findings
@@ -60,14 +60,14 @@ export function readTexts(reader: Reader, doc: Doc, what: string): readonly stri
   return items?.flatMap((item) => readText(reader, item, `each entry of ${what}`) ?? [])
 }
 
-/** A whole number from 1 to `max`. */
+/** Reads a whole number from 1 to `max`. */
 export function readCount(reader: Reader, doc: Doc, what: string, max: number): number | undefined {
   if (doc.kind !== 'number') return wrongType(reader, doc, what, 'a whole number')
   if (Number.isInteger(doc.value) && doc.value >= 1 && doc.value <= max) return doc.value
   return reader.report('bad-value', doc, `${what} must be a whole number from 1 to ${max}`) as undefined
 }
 
-/** A DURATION in ms, at most 31 days. */
+/** Reads a DURATION as ms, at most 31 days. */
 export function readDuration(reader: Reader, doc: Doc, what: string): number | undefined {
   const text = readText(reader, doc, what)
   if (text === undefined) return undefined
@@ -95,7 +95,7 @@ export function readRisk(reader: Reader, doc: Doc): Risk | undefined {
   return readOneOf(reader, doc, 'a risk', RISKS)
 }
 
-/** Text that matches a name pattern. */
+/** Reads a text that matches a name pattern. */
 export function readName(reader: Reader, doc: Doc, what: string, name: NamePattern): string | undefined {
   const text = readText(reader, doc, what)
   return text === undefined || checkName(reader, doc, text, name) ? text : undefined
@@ -143,14 +143,14 @@ export const WORD: NamePattern = {
   pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   hint: 'use up to 64 of letters, digits, `.`, `_` and `-`',
 }
-/** Of a glob over tool names. */
+/** A glob over tool names. */
 export const TOOL_GLOB: NamePattern = {
   what: 'tool name or glob',
   pattern: /^[A-Za-z0-9_.:/*-]{1,128}$/,
   hint: 'use a tool name in which `*` stands for any characters',
 }
 
-/** The entries by key, unknown keys reported with the nearest known one. */
+/** Returns the entries by key, and reports unknown keys with the nearest known one. */
 export function readKeys<K extends string>(
   reader: Reader,
   map: DocMap,
@@ -179,14 +179,14 @@ function reportUnknownKey(reader: Reader, entry: DocEntry, what: string, known: 
   )
 }
 
-/** What `read` makes of a part that is there. */
+/** Reads a part if it is present. */
 export function given<T>(doc: Doc | undefined, read: (doc: Doc) => T | undefined): T | undefined {
   return doc === undefined ? undefined : read(doc)
 }
 
 export type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** The object without its undefined members. */
+/** Returns the object without its undefined members. */
 export function defined<T extends object>(parts: T): Defined<T> {
   return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as Defined<T>
 }

@@ -12,7 +12,7 @@ export interface Mark {
   readonly end: number
 }
 
-/** A file of the bundle with what is needed to point into it. */
+/** A file of the bundle, with the offsets of its lines. */
 export interface Source {
   readonly path: string
   readonly text: string
@@ -28,7 +28,7 @@ export function createSource(path: string, text: string): Source {
   return { path, text, lineStarts }
 }
 
-/** The line (from 1) of an offset. */
+/** Returns the line (from 1) of an offset. */
 export function lineOf(source: Source, offset: number): number {
   let low = 0
   let high = source.lineStarts.length - 1
@@ -40,7 +40,7 @@ export function lineOf(source: Source, offset: number): number {
   return low + 1
 }
 
-/** Collects diagnostics; the first error of a load ends nothing, everything is reported once. */
+/** Collects diagnostics. A load continues after an error, to report all problems. */
 export interface Findings {
   add(code: DiagnosticCode, place: Place, message: string, hint?: string): void
   readonly failed: boolean
@@ -52,7 +52,7 @@ export interface Place {
   readonly mark: Mark
 }
 
-/** More findings of one severity than this help nobody and would cost memory. Warnings never crowd out an error. */
+/** Most findings of one severity: more would cost memory and help no author. Warnings never displace errors. */
 const MAX_FINDINGS = 1_000
 
 export function createFindings(): Findings {
@@ -74,10 +74,10 @@ export function createFindings(): Findings {
   }
 }
 
-/** What a name or a text of the file adds to a message beyond this is in the file. */
+/** Most characters of a message. */
 const MAX_MESSAGE = 1_000
 
-/** On a terminal, and in a log of lines, what a policy holds must not pass for what the checker says. */
+/** Escapes texts of a policy, which on a terminal or in a log could pass for output of the checker. */
 function legible(text: string): string {
   const shown = showHidden(text.slice(0, MAX_MESSAGE)).replaceAll(/[\t\n\r]/g, (character) =>
     nameOf(character),
@@ -85,7 +85,7 @@ function legible(text: string): string {
   return text.length > MAX_MESSAGE ? `${shown}...` : shown
 }
 
-/** A finding about a file or the bundle as a whole, without a position in its text. */
+/** Returns a finding about a whole file or bundle, without a position in its text. */
 export function fileDiagnostic(
   code: DiagnosticCode,
   file: string,
@@ -117,7 +117,7 @@ function locate({ source, mark }: Place): Pick<Diagnostic, 'file' | 'line' | 'co
   return { ...where, excerpt: showReturns(hasHidden(excerpt) ? showHidden(excerpt) : excerpt), width }
 }
 
-/** Within a line a carriage return is no layout: on a terminal what follows it would cover what stands before it. */
+/** Shows carriage returns within a line: on a terminal, the text after one would cover the text before it. */
 function showReturns(line: string): string {
   return line.replaceAll('\r', nameOf('\r'))
 }

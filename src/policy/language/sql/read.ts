@@ -1,7 +1,7 @@
 import { MAX_SQL_CHARACTERS } from '../bounds.ts'
 import { selectFunctions } from './select.ts'
 
-/** Words that change data or permissions: counted wherever they stand. */
+/** Words that change data or permissions anywhere in a text. */
 export const CHANGING: ReadonlySet<string> = new Set(
   'insert update delete merge upsert drop truncate alter create grant revoke deny restore copy call exec execute'.split(
     ' ',
@@ -16,25 +16,25 @@ const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
 const QUIET = /[\s0-9.,+\-/*=<>!%&|^~)[\]:?@]/
 type Context = 'statement' | 'parenthesis' | 'inside'
 
-/** Words that change data where a statement begins, and a function or the target of another word elsewhere. */
+/** Words that change data only as verbs. Elsewhere they are a function, or name the target of another verb. */
 const ALSO_CHANGING: ReadonlySet<string> = new Set(['into', 'replace'])
 
-/** What a text is to the functions of the language that read SQL; undefined where it is not understood. */
+/** The results of the SQL functions for one text; undefined where the text is not understood. */
 export interface SqlReading {
   /**
-   * `select` for exactly one query of the subset. For every other text in which a word changes data: the first word
-   * of each statement and of each sub-statement in parentheses, and every word that changes data wherever it stands,
-   * in lower case and in order. What is neither may do anything.
+   * `select` for exactly one query of the subset. Any other text with a word that changes data gives all such words,
+   * and the first words of statements and sub-statements. All are in lower case and in order. Undefined for the rest,
+   * which may do anything.
    */
   readonly verbs: readonly string[] | undefined
-  /** What exactly one query of the subset calls, in lower case and in order. */
+  /** The functions that exactly one query of the subset calls, in lower case and in order. */
   readonly functions: readonly string[] | undefined
 }
 
 const NOT_UNDERSTOOD: SqlReading = { verbs: undefined, functions: undefined }
 let last: { readonly sql: string; readonly reading: SqlReading } = { sql: '', reading: NOT_UNDERSTOOD }
 
-/** Several lines of a bundle ask about one text, so what was read last is kept. */
+/** Keeps the last reading, because several lines of a bundle ask about one text. */
 export function readSql(sql: string): SqlReading {
   if (sql.length > MAX_SQL_CHARACTERS) return NOT_UNDERSTOOD
   if (last.sql !== sql) last = { sql, reading: read(sql) }
@@ -90,15 +90,16 @@ function isVerb(word: string, context: Context, verbs: readonly string[]): boole
   return context === 'parenthesis' && NESTED.has(word)
 }
 
-/** `q'[...]'` ends where one dialect alone says. */
+/** True for `q'[...]'`, a quotation of one dialect only. */
 function quotesByItself(sql: string, at: number, word: string): boolean {
   return sql.charAt(at + word.length) === "'" && /^n?q$/i.test(word)
 }
 
 /**
- * `[...]` is a name to some dialects, in which quotes and comments are letters, and `]]` is a bracket; to others it
- * is an index or a list. They agree on what comes behind it when everything that begins inside ends there. How far
- * they do: `at` itself when no bracket opens; undefined when they do not. What never closes is a name to nobody.
+ * Returns the offset up to which dialects agree about a bracket: `at` when no bracket opens, undefined when they
+ * disagree. In some dialects `[...]` is a name, in which quotes and comments are letters and `]]` is a bracket. In
+ * others it is an index or a list. They agree when each quote and comment that begins inside also ends inside. A
+ * bracket that never closes is a name in no dialect.
  */
 function bracketsUntil(sql: string, at: number): number | undefined {
   if (sql.charAt(at) !== '[') return at
@@ -122,7 +123,8 @@ function endOfName(sql: string, from: number): number | undefined {
 }
 
 /**
- * End of the comment or quoted text that begins at `at`; `at` itself when none does; undefined when it is unreadable.
+ * Returns the end of the comment or quoted text that begins at `at`; `at` when neither begins there; undefined when it
+ * is unreadable.
  */
 function skipSilent(sql: string, at: number): number | undefined {
   if (sql.startsWith('--', at)) return skipLine(sql, at)

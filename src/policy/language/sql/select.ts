@@ -3,8 +3,8 @@ import { sqlTokens } from './tokens.ts'
 import { CAST_TYPES, INTERVAL_UNITS, mayBeFunction, mayBeName } from './words.ts'
 
 /**
- * The functions that a text calls, in lower case and in order, if all of it is one SELECT of the subset in
- * docs/policy-language.md. Undefined for every other text: what is not surely a query may be anything.
+ * Returns the functions that a text calls, in lower case and in order, if all of it is one SELECT of the subset in
+ * docs/policy-language.md. Undefined for every other text, which may do anything.
  */
 export function selectFunctions(sql: string): readonly string[] | undefined {
   const tokens = sqlTokens(sql)
@@ -62,7 +62,7 @@ function sortKey(cursor: Cursor): boolean {
   return after(cursor, 'nulls', (at) => take(at, 'first', 'last'))
 }
 
-/** LIMIT and OFFSET, or OFFSET and FETCH. */
+/** Takes LIMIT, OFFSET and FETCH, each optional, in this order. */
 function range(cursor: Cursor): boolean {
   const bounded = after(cursor, 'limit', (at) => count(at) && after(at, ',', count))
   if (!bounded || !after(cursor, 'offset', rows)) return false
@@ -82,7 +82,7 @@ function resultColumn(cursor: Cursor): boolean {
   return take(cursor, '*') || (expression(cursor) && alias(cursor))
 }
 
-/** A name is taken whenever one is there; after AS one must be. */
+/** Takes a name if one is there; after AS, the name is required. */
 function alias(cursor: Cursor): boolean {
   if (take(cursor, 'as')) return plainName(cursor)
   plainName(cursor)
@@ -108,7 +108,7 @@ function joinCondition(cursor: Cursor): boolean {
   return after(cursor, 'on', expression) && after(cursor, 'using', (at) => bracketed(at, names))
 }
 
-/** A table by its name, or a sub-select or join in parentheses. What a function makes is no table of the subset. */
+/** Takes a table by its name, or a sub-select or join in parentheses. The subset has no table functions. */
 function factor(cursor: Cursor): boolean {
   const inside = isQuery(cursor, 1) ? query : source
   const fits = is(cursor, '(') ? bracketed(cursor, inside) : dottedName(cursor) !== undefined
@@ -119,7 +119,7 @@ function isQuery(cursor: Cursor, ahead: number): boolean {
   return is(cursor, 'select', ahead) || is(cursor, 'with', ahead)
 }
 
-// Expressions. Only what may stand beside what is looked at, so precedence does not matter.
+// Expressions. The grammar checks only which parts may be neighbours, so precedence does not matter.
 
 const OPERATORS = new Set('= <> != < <= > >= + - * / % || -> ->> and or'.split(' '))
 
@@ -149,7 +149,7 @@ function operand(cursor: Cursor): boolean {
   return true
 }
 
-/** What may follow an operand and belongs to it, its first word taken; undefined when nothing does. */
+/** Takes the first word of a suffix of an operand, and returns the rest of it; undefined when there is no suffix. */
 function suffix(cursor: Cursor): Part | undefined {
   if (take(cursor, '::')) return type
   if (take(cursor, 'is')) return isTest
@@ -210,7 +210,7 @@ function named(cursor: Cursor): boolean {
   return dottedName(cursor) !== undefined && !is(cursor, '(')
 }
 
-/** One name of a function with its schema: unquoted, because quotes make another name of `Count` in some dialects. */
+/** True at a function's name with its schema. Both are unquoted, because in some dialects quotes change a name. */
 function mayBeCall(cursor: Cursor): boolean {
   let ahead = 0
   while (cursor.tokens[cursor.at + ahead]?.kind === 'word' && is(cursor, '.', ahead + 1)) ahead += 2

@@ -4,12 +4,12 @@ export interface Token {
   readonly text: string
 }
 
-/** No two words or values touch: `E'x'`, `1or` and `a[1]` mean something else in each dialect. */
+/** Forbids words or values that touch: `E'x'`, `1or` and `a[1]` differ in meaning between dialects. */
 const APART = `(?![\\w'"\`[$#@]|[^\\x00-\\x7f])`
-/** A character that can be seen, or a blank. */
+/** A visible character or a blank; the class is left open. */
 const SEEN = String.raw`[^\p{C}\p{Zl}\p{Zp}`
 
-/** What each kind of token looks like; the first that fits counts. */
+/** The form of each kind of token; the first that fits counts. */
 const FORMS: readonly (readonly [Token['kind'] | 'silent', string])[] = [
   ['silent', String.raw`[ \t\n\r]+`],
   ['word', `[A-Za-z_][A-Za-z0-9_]*${APART}`],
@@ -28,10 +28,10 @@ const FORMS: readonly (readonly [Token['kind'] | 'silent', string])[] = [
 ]
 const ANY_FORM = new RegExp(FORMS.map(([, form]) => `(${form})`).join('|'), 'uy')
 
-/** Clients split a text at such a line, in comments and texts too, and run what follows by itself. */
+/** Clients split a text at such a line, even in comments and quotes, and run the rest by itself. */
 const BATCH_LINE = /^[ \t]*(?:go\b|\/[ \t]*\r?$)/im
 
-/** The words and signs of a text, without comments; undefined when the dialects do not agree on one of them. */
+/** Returns the tokens of a text, without comments; undefined when dialects disagree on a token. */
 export function sqlTokens(sql: string): readonly Token[] | undefined {
   if (BATCH_LINE.test(sql)) return undefined
   const tokens: Token[] = []

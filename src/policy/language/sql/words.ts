@@ -10,7 +10,7 @@ const OF_THE_SUBSET = words(`
 `)
 
 /**
- * Words that begin a statement or a clause which a read-only query has not, in any of the dialects that
+ * Words that begin a statement or a clause outside of read-only queries, in any of the dialects that
  * docs/policy-language.md names.
  */
 const OF_OTHER_STATEMENTS = words(`
@@ -26,13 +26,13 @@ const OF_OTHER_STATEMENTS = words(`
 /** Reserved words that are also the names of functions; a bracket follows at once. */
 const ALSO_FUNCTIONS = words('left right replace if')
 
-/** The types of a cast: a type that somebody made may run that person's code. */
+/** The types of a cast. A user-defined type is excluded, because it may run its author's code. */
 export const CAST_TYPES = words(`
   int integer bigint smallint tinyint int64 numeric decimal real float float64 double text string varchar nvarchar char nchar
   date time datetime datetime2 timestamp timestamptz boolean bool bit uuid json jsonb interval signed unsigned money
 `)
 
-/** What an interval counts. */
+/** The units of an interval. */
 export const INTERVAL_UNITS = words(
   'second seconds minute minutes hour hours day days week weeks month months quarter quarters year years',
 )
