@@ -5,7 +5,12 @@ import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
 import { backtest, type Backtest } from '../../src/policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../../src/policy/backtest/print.ts'
-import { type Decided, type Export, type Happening, readExport } from '../../src/policy/backtest/records.ts'
+import {
+  type Decided,
+  type Export,
+  type RecordedEvent,
+  readExport,
+} from '../../src/policy/backtest/records.ts'
 import { createReplay, type Judgement } from '../../src/policy/backtest/replay.ts'
 import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
 import { loadBundle } from '../../src/policy/bundle/directory.ts'
@@ -18,12 +23,12 @@ import { type Agent, HOUR, MINUTE, openWorld, type Reviewer, type World } from '
 /** `countersign backtest` against evidence that a real gateway wrote. */
 
 /** All of an export, to be replayed as often as a test likes. */
-async function readAll(text: string): Promise<Export & { readonly happenings: readonly Happening[] }> {
+async function readAll(text: string): Promise<Export & { readonly events: readonly RecordedEvent[] }> {
   const lines = linesOf(Readable.from([Buffer.from(text)]), text.length + 1)
-  const { happenings, fromTheStart } = readExport(lines)
-  const all: Happening[] = []
-  for await (const one of happenings) all.push(one)
-  return { happenings: all, fromTheStart }
+  const { events, fromTheStart } = readExport(lines)
+  const all: RecordedEvent[] = []
+  for await (const one of events) all.push(one)
+  return { events: all, fromTheStart }
 }
 
 const FILES: Record<string, string> = {
@@ -228,7 +233,7 @@ describe('a backtest', () => {
       true,
     )
     const found: Judgement[] = []
-    for (const one of (await readAll(await exported())).happenings)
+    for (const one of (await readAll(await exported())).events)
       if (one.kind === 'decided') found.push(await replay.decide(one))
     const [first, second] = found
     expect([first?.verdict, first?.risk]).toEqual(['review', 'high'])
@@ -292,12 +297,12 @@ describe('a backtest', () => {
         await agent.submit('t1', { tool_name: 'nest', payload })
       const loaded = await loadBundle(nested.policies)
       if (!loaded.ok) throw new Error('the bundle of the test does not check')
-      const { happenings } = await readAll(
+      const { events } = await readAll(
         (await nested.admin('GET', 'evidence?tenant=acme&after=0&limit=100')).text,
       )
       const replay = createReplay(loaded.snapshot as CompiledSnapshot, true)
       const found: (string | undefined)[][] = []
-      for (const one of happenings)
+      for (const one of events)
         if (one.kind === 'decided')
           found.push([one.verdict, (await replay.decide({ ...one, policy: 'another' })).verdict])
       expect(found).toEqual([
@@ -339,8 +344,8 @@ describe('a backtest', () => {
         yield { bytes: Buffer.from(line) }
       }
     }
-    const { happenings, fromTheStart } = readExport(source())
-    for await (const { number } of happenings) {
+    const { events, fromTheStart } = readExport(source())
+    for await (const { number } of events) {
       expect([taken, fromTheStart.has('acme')]).toEqual([number, true])
       break
     }
@@ -485,10 +490,10 @@ describe('a replay is exact', () => {
     let calls = 0
     await fc.assert(
       fc.asyncProperty(list, async (history) => {
-        const before = (await readAll(await exported())).happenings.length
+        const before = (await readAll(await exported())).events.length
         await play(history)
         const replay = createReplay(current, true)
-        for (const [i, one] of (await readAll(await exported())).happenings.entries()) {
+        for (const [i, one] of (await readAll(await exported())).events.entries()) {
           if (one.kind !== 'decided') {
             replay.follow(one)
             continue
@@ -551,10 +556,10 @@ describe('a replay is exact', () => {
     try {
       await drive(await twin.agent(), twin)
       const text = (await twin.admin('GET', 'evidence?tenant=acme&after=0&limit=10000')).text
-      const truth = (await readAll(text)).happenings.filter((one): one is Decided => one.kind === 'decided')
+      const truth = (await readAll(text)).events.filter((one): one is Decided => one.kind === 'decided')
       const replay = createReplay(next, true)
       const found: (string | undefined)[] = []
-      for (const one of (await readAll(await exported())).happenings)
+      for (const one of (await readAll(await exported())).events)
         if (one.kind === 'decided') found.push((await replay.decide(one)).verdict)
       expect(found).toHaveLength(truth.length)
       const told = found.filter((verdict) => verdict !== undefined)

@@ -35,7 +35,7 @@ export interface Example {
 }
 
 /** Calls for which the replay cannot determine whether the bundles differ, and why. */
-export interface Untold {
+export interface Undecided {
   readonly tool: string
   readonly because: readonly string[]
   readonly calls: number
@@ -50,7 +50,7 @@ export interface Backtest {
   readonly unchanged: number
   /** Loosened calls first. */
   readonly flips: readonly Flip[]
-  readonly untold: readonly Untold[]
+  readonly untold: readonly Undecided[]
   /** Calls that the bundle BEFORE decided itself, and the number that the replay decides differently. */
   readonly checked: { readonly calls: number; readonly differing: number }
   /** Tenants whose first records are not in the export. */
@@ -61,7 +61,7 @@ const MOST_EXAMPLES = 5
 
 /** Replays an export under two bundles, and compares their decisions on every call. */
 export async function backtest(
-  { happenings, fromTheStart }: Export,
+  { events, fromTheStart }: Export,
   before: CompiledSnapshot,
   after: CompiledSnapshot,
 ): Promise<Backtest> {
@@ -75,11 +75,11 @@ export async function backtest(
   const knows = (tenant: string): boolean =>
     [before, after].some(({ directory }) => directory.tenants.has(tenant))
   const tally = createTally(before.revision)
-  for await (const happening of happenings) {
-    const [old, young] = replaysOf(happening.tenant)
-    if (happening.kind !== 'decided') for (const replay of [old, young]) replay.follow(happening)
-    else if (!knows(happening.tenant)) tally.add(happening, ...unjudged(happening))
-    else tally.add(happening, await old.decide(happening), await young.decide(happening))
+  for await (const event of events) {
+    const [old, young] = replaysOf(event.tenant)
+    if (event.kind !== 'decided') for (const replay of [old, young]) replay.follow(event)
+    else if (!knows(event.tenant)) tally.add(event, ...unjudged(event))
+    else tally.add(event, await old.decide(event), await young.decide(event))
   }
   const incomplete = [...replays.keys()].filter((tenant) => !fromTheStart.has(tenant)).sort()
   return { before: before.revision, after: after.revision, ...tally.sums(), incomplete }
@@ -100,7 +100,7 @@ type Growing<T> = T & { calls: number; readonly examples: Example[] }
 
 function createTally(revision: string): Tally {
   const flips = new Map<string, Growing<Flip>>()
-  const untold = new Map<string, Growing<Untold>>()
+  const untold = new Map<string, Growing<Undecided>>()
   const checked = { calls: 0, differing: 0 }
   let calls = 0
   let unchanged = 0
@@ -114,8 +114,8 @@ function createTally(revision: string): Tally {
         const because = [...new Set([...before.because, ...after.because])].sort()
         grow(untold, { tool: decided.tool, because }, decided)
       } else {
-        const isTold = before.requirement !== undefined && after.requirement !== undefined
-        const sides = { before: sideOf(before, isTold), after: sideOf(after, isTold) }
+        const knowsBoth = before.requirement !== undefined && after.requirement !== undefined
+        const sides = { before: sideOf(before, knowsBoth), after: sideOf(after, knowsBoth) }
         grow(flips, { direction, tool: decided.tool, ...sides }, decided)
       }
     },
@@ -175,8 +175,8 @@ function along<T>(scale: readonly T[], before: T | undefined, after: T | undefin
   return scale.indexOf(after) < scale.indexOf(before) ? 'loosens' : 'tightens'
 }
 
-function sideOf({ verdict, risk, by = [], requirement }: Judgement, isTold: boolean): Side {
-  const reviewers = isTold && requirement ? { reviewers: describeRequirement(requirement) } : {}
+function sideOf({ verdict, risk, by = [], requirement }: Judgement, knowsBoth: boolean): Side {
+  const reviewers = knowsBoth && requirement ? { reviewers: describeRequirement(requirement) } : {}
   return { verdict: verdict ?? '?', risk: risk ?? '?', by, ...reviewers }
 }
 

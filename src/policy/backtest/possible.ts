@@ -22,7 +22,7 @@ export interface Unclear {
   readonly routing: RoutingIr
   readonly facts: Facts
   /** True when the field's value at the time is unknown. */
-  readonly isUntold: (field: FieldIr) => boolean
+  readonly isUnknown: (field: FieldIr) => boolean
   readonly statesOf: (limit: CompiledLimit) => readonly LimitState[]
 }
 
@@ -31,18 +31,18 @@ const MOST_COMBINATIONS = 4_096
 const ALL_TRUTHS: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
 
 /**
- * Returns the verdicts and risks for all possible values of the untold fields. It may add some that no value gives,
+ * Returns the verdicts and risks for all possible values of the unknown fields. It may add some that no value gives,
  * because it treats rules as independent. So a single verdict is certain. Undefined for too many combinations.
  */
 export function possibleOutcomes({
   program,
   routing,
   facts,
-  isUntold,
+  isUnknown,
   statesOf,
 }: Unclear): Possible | undefined {
   const voices = [
-    ...program.rules.map((rule) => hitsOfRule(rule, facts, isUntold)),
+    ...program.rules.map((rule) => hitsOfRule(rule, facts, isUnknown)),
     ...program.limits.map((limit) => statesOf(limit).map((state) => hitOfLimit(limit, state))),
   ]
   if (voices.reduce((product, hits) => product * hits.length, 1) > MOST_COMBINATIONS) return undefined
@@ -62,10 +62,10 @@ export function possibleOutcomes({
 function hitsOfRule(
   rule: CompiledRule,
   facts: Facts,
-  isUntold: Unclear['isUntold'],
+  isUnknown: Unclear['isUnknown'],
 ): readonly (Hit | undefined)[] {
   if (isOver(rule, facts.call.at) || !rule.enforced) return [undefined]
-  const hits = truthsOf(rule.condition, facts, isUntold).map((truth) => {
+  const hits = truthsOf(rule.condition, facts, isUnknown).map((truth) => {
     if (truth === FALSE || (truth !== TRUE && rule.verdict === 'allow')) return undefined
     return truth === TRUE ? rule.onTrue : rule.onUnknown
   })
@@ -77,13 +77,13 @@ function hitOfLimit(limit: CompiledLimit, state: LimitState): Hit | undefined {
   return state === 'full' ? limit.onTrue : limit.onUnknown
 }
 
-function truthsOf(node: ConditionNode, facts: Facts, isUntold: Unclear['isUntold']): readonly Truth[] {
-  if (node.kind === 'leaf') return isUntold(node.field) ? ALL_TRUTHS : [truthOfLeaf(node, facts)]
-  if (node.kind === 'not') return truthsOf(node.item, facts, isUntold).map(not)
+function truthsOf(node: ConditionNode, facts: Facts, isUnknown: Unclear['isUnknown']): readonly Truth[] {
+  if (node.kind === 'leaf') return isUnknown(node.field) ? ALL_TRUTHS : [truthOfLeaf(node, facts)]
+  if (node.kind === 'not') return truthsOf(node.item, facts, isUnknown).map(not)
   const [join, empty] = node.kind === 'all' ? ([and, TRUE] as const) : ([or, FALSE] as const)
   return node.items.reduce<readonly Truth[]>(
     (truths, item) => {
-      const next = truthsOf(item, facts, isUntold)
+      const next = truthsOf(item, facts, isUnknown)
       return [...new Set(truths.flatMap((one) => next.map((other) => join(one, other))))]
     },
     [empty],

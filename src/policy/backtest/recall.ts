@@ -9,7 +9,7 @@ import type { Decided } from './records.ts'
 export interface Recalled {
   readonly call: Call
   /** True for a field whose value at the time is unknown. */
-  readonly isUntold: (field: FieldIr) => boolean
+  readonly isUnknown: (field: FieldIr) => boolean
   /** True for a missing field whose parent may have been missing, too: the field's default needs its parent. */
   readonly isLoose: (field: FieldIr) => boolean
 }
@@ -18,12 +18,12 @@ export interface Recalled {
 export function recall(decided: Decided): Recalled {
   const payload: { [key: string]: JsonValue } = {}
   const facts: { workflow?: string; label?: string; subject?: string } = {}
-  const told = new Set<string>()
+  const recorded = new Set<string>()
   // Parents precede their parts.
   for (const read of decided.reads.toSorted((a, b) => a.field.length - b.field.length)) {
     const field = parseField(read.field)
     if (isFieldProblem(field) || read.state === 'hidden') continue
-    told.add(field.name)
+    recorded.add(field.name)
     if (read.state === 'missing' || read.value === undefined) continue
     if (field.root === 'payload') put(payload, field.path, read.value)
     else if (typeof read.value === 'string') Object.assign(facts, factOf(field, read.value))
@@ -40,9 +40,9 @@ export function recall(decided: Decided): Recalled {
       ...facts,
       ...(claimedRisk && { riskLevel: claimedRisk }),
     },
-    isUntold: (field) => !ALWAYS_TOLD.includes(field.root) && !isTold(told, field),
+    isUnknown: (field) => !ALWAYS_RECORDED.includes(field.root) && !isRecorded(recorded, field),
     isLoose: ({ root, path, name }) =>
-      root === 'payload' && path.length > 1 && told.has(name) && !isThere(payload, path.slice(0, -1)),
+      root === 'payload' && path.length > 1 && recorded.has(name) && !isThere(payload, path.slice(0, -1)),
   }
 }
 
@@ -51,7 +51,7 @@ function isThere(payload: JsonObject, path: readonly (string | number)[]): boole
 }
 
 /** Fields that every record has, or that follow from the bundle or the replay. */
-const ALWAYS_TOLD: readonly FieldIr['root'][] = [
+const ALWAYS_RECORDED: readonly FieldIr['root'][] = [
   'agent.id',
   'agent.tenant',
   'agent.tools',
@@ -66,10 +66,10 @@ const ALWAYS_TOLD: readonly FieldIr['root'][] = [
 ]
 
 /** True for a field that was recorded, or that is inside a recorded field. */
-function isTold(told: ReadonlySet<string>, { name }: FieldIr): boolean {
-  if (told.has(name)) return true
+function isRecorded(recorded: ReadonlySet<string>, { name }: FieldIr): boolean {
+  if (recorded.has(name)) return true
   for (let end = name.length - 1; end > 0; end--)
-    if ((name[end] === '.' || name[end] === '[') && told.has(name.slice(0, end))) return true
+    if ((name[end] === '.' || name[end] === '[') && recorded.has(name.slice(0, end))) return true
   return false
 }
 

@@ -4,7 +4,7 @@ import { canonicalJson, leafHash } from '../../domain/digest.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 
 /** One exported evidence record that a replay follows (docs/evidence.md). */
-export type Happening = Decided | Ended
+export type RecordedEvent = Decided | Ended
 
 /** Policy's decision on a call: its first action, or a revision. */
 export interface Decided {
@@ -46,7 +46,7 @@ export interface Ended {
 
 export interface Export {
   /** In the order of the records. */
-  readonly happenings: Iterable<Happening> | AsyncIterable<Happening>
+  readonly events: Iterable<RecordedEvent> | AsyncIterable<RecordedEvent>
   /** Tenants whose records begin with number 1, so that no earlier record is absent. Grows while records are read. */
   readonly fromTheStart: ReadonlySet<string>
 }
@@ -64,13 +64,13 @@ export class ExportError extends Error {
  */
 export function readExport(lines: AsyncIterable<{ readonly bytes: Buffer }>): Export {
   const fromTheStart = new Set<string>()
-  return { happenings: happeningsIn(lines, fromTheStart), fromTheStart }
+  return { events: eventsIn(lines, fromTheStart), fromTheStart }
 }
 
-async function* happeningsIn(
+async function* eventsIn(
   lines: AsyncIterable<{ readonly bytes: Buffer }>,
   fromTheStart: Set<string>,
-): AsyncGenerator<Happening> {
+): AsyncGenerator<RecordedEvent> {
   const last = new Map<string, number>()
   let at = 0
   for await (const { bytes } of lines) {
@@ -84,8 +84,8 @@ async function* happeningsIn(
     if (before !== undefined && number !== before + 1)
       throw new ExportError(`line ${at}: record ${number} of tenant \`${tenant}\` follows ${before}`)
     last.set(tenant, number)
-    const happening = happeningOf(number, record)
-    if (happening) yield happening
+    const event = eventOf(number, record)
+    if (event) yield event
   }
 }
 
@@ -101,12 +101,12 @@ function readLine(line: string, at: number): { readonly number: number; readonly
   if (!Number.isSafeInteger(number) || typeof leaf_hash !== 'string' || !isObject(record)) throw foreign
   if (hashOf(record) !== leaf_hash)
     throw new ExportError(`line ${at}: record ${Number(number)} does not have the hash that stands beside it`)
-  if (!isTold(record)) throw foreign
+  if (!isWhole(record)) throw foreign
   return { number: Number(number), record }
 }
 
 /** True for a record with all members that the functions below read. */
-function isTold(record: JsonObject): boolean {
+function isWhole(record: JsonObject): boolean {
   const { actor, details = {} } = record
   if (!isObject(actor) || !isObject(details) || textOf(record, 'tenant') === '') return false
   const { reads = [] } = details
@@ -129,7 +129,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 
 const DECISIONS = ['decision.allowed', 'decision.rejected', 'review.pending', 'review.revised']
 
-function happeningOf(number: number, record: JsonObject): Happening | undefined {
+function eventOf(number: number, record: JsonObject): RecordedEvent | undefined {
   const type = textOf(record, 'type')
   const common = { number, at: Date.parse(textOf(record, 'at')), tenant: textOf(record, 'tenant') }
   const thread = textOf(record, 'thread_id')

@@ -15,7 +15,7 @@ import type { Call, LimitUse, Outcome } from '../evaluate/snapshot.ts'
 import { createMemory, type Memory, type Who } from './memory.ts'
 import { possibleOutcomes, type LimitState } from './possible.ts'
 import { recall } from './recall.ts'
-import type { Decided, Happening } from './records.ts'
+import type { Decided, RecordedEvent } from './records.ts'
 
 /** One bundle's decision on one recorded call. Absent members cannot be determined. */
 export interface Judgement {
@@ -31,7 +31,7 @@ export interface Judgement {
 export interface Replay {
   decide(decided: Decided): Promise<Judgement>
   /** Follows an approval, or the end of one. */
-  follow(happening: Exclude<Happening, Decided>): void
+  follow(event: Exclude<RecordedEvent, Decided>): void
 }
 
 /** @param isComplete the export begins with the tenant's first record, so history and limits are known */
@@ -84,12 +84,12 @@ class BundleReplay implements Replay {
     const first = await this.#snapshot.decide(call)
     const entry = this.#snapshot.agentOf(tenant, agent)
     if (program === undefined || !this.#snapshot.mayUse(entry, tool)) return judgementOf(first)
-    const isUntold = (field: FieldIr): boolean =>
-      recalled.isUntold(field) ||
+    const isUnknown = (field: FieldIr): boolean =>
+      recalled.isUnknown(field) ||
       (recalled.isLoose(field) && hasDefault(program, field)) ||
       (OF_TASK.includes(field.root) && (isVague.task || !this.#isComplete)) ||
       (OF_AGENT.includes(field.root) && (isVague.agent || !this.#isComplete))
-    const seen = this.#see(program, { call, first, isUntold })
+    const seen = this.#see(program, { call, first, isUnknown })
     const judgement = this.#asRecorded(decided, this.#tightened(decided, await this.#judge(program, seen)))
     this.#remember(judgement, { decided, who, uses: first.limits ?? [], vague: seen.vague })
     return judgement
@@ -107,7 +107,7 @@ class BundleReplay implements Replay {
     return { ...judgement, verdict: judgement.verdict ?? verdict, risk: judgement.risk ?? risk }
   }
 
-  follow({ kind, thread, at }: Exclude<Happening, Decided>): void {
+  follow({ kind, thread, at }: Exclude<RecordedEvent, Decided>): void {
     const pending = this.#pending.get(thread)
     if (pending === undefined) return
     if (kind === 'approved') {
@@ -120,20 +120,20 @@ class BundleReplay implements Replay {
     }
   }
 
-  #see(program: Program, { call, first, isUntold }: Omit<Seen, 'untold' | 'states' | 'vague'>): Seen {
+  #see(program: Program, { call, first, isUnknown }: Omit<Seen, 'unknown' | 'states' | 'vague'>): Seen {
     const states = new Map(
-      program.limits.map((limit) => [limit, this.#statesOf(limit, { call, first, isUntold })]),
+      program.limits.map((limit) => [limit, this.#statesOf(limit, { call, first, isUnknown })]),
     )
-    const vague = program.limits.filter((limit) => isVagueLimit(limit, isUntold))
-    const untold = [...program.fields.values()].filter(isUntold)
-    return { call, first, isUntold, untold, states, vague }
+    const vague = program.limits.filter((limit) => isVagueLimit(limit, isUnknown))
+    const unknown = [...program.fields.values()].filter(isUnknown)
+    return { call, first, isUnknown, unknown, states, vague }
   }
 
   #statesOf(
     limit: CompiledLimit,
-    { call, first, isUntold }: Pick<Seen, 'call' | 'first' | 'isUntold'>,
+    { call, first, isUnknown }: Pick<Seen, 'call' | 'first' | 'isUnknown'>,
   ): readonly LimitState[] {
-    if (isVagueLimit(limit, isUntold)) return ['room', 'full', 'unmeasured']
+    if (isVagueLimit(limit, isUnknown)) return ['room', 'full', 'unmeasured']
     const use = first.limits?.find(({ id }) => id === limit.ir.id)
     // Without a use, the limit cannot be measured, or `missing_means` says that the call uses nothing.
     if (use === undefined) return first.fired.some(({ id }) => id === limit.ir.id) ? ['unmeasured'] : ['room']
@@ -145,7 +145,7 @@ class BundleReplay implements Replay {
 
   async #judge(program: Program, seen: Seen): Promise<Judgement> {
     const doubtful = [...seen.states].filter(([limit, list]) => limit.enforced && list.length > 1)
-    return seen.untold.length === 0 && doubtful.length === 0
+    return seen.unknown.length === 0 && doubtful.length === 0
       ? this.#judgeExactly(seen)
       : this.#judgeVaguely(program, seen, doubtful)
   }
@@ -159,17 +159,17 @@ class BundleReplay implements Replay {
     return judgementOf(await this.#snapshot.decide({ ...call, exceeded }))
   }
 
-  /** Returns the members that are equal for all values of untold fields and all states of doubtful limits. */
+  /** Returns the members that are equal for all values of unknown fields and all states of doubtful limits. */
   #judgeVaguely(
     program: Program,
-    { call, isUntold, untold, states }: Seen,
+    { call, isUnknown, unknown, states }: Seen,
     doubtful: readonly (readonly [CompiledLimit, unknown])[],
   ): Judgement {
-    const because = [...untold.map(({ name }) => name), ...doubtful.map(([limit]) => `limit ${limit.ir.id}`)]
+    const because = [...unknown.map(({ name }) => name), ...doubtful.map(([limit]) => `limit ${limit.ir.id}`)]
     const { routing } = this.#snapshot
     const facts = { call, tool: program.tool, clock: this.#snapshot.clock }
     const statesOf = (limit: CompiledLimit): readonly LimitState[] => states.get(limit) ?? ['room']
-    const possible = possibleOutcomes({ program, routing, facts, isUntold, statesOf })
+    const possible = possibleOutcomes({ program, routing, facts, isUnknown, statesOf })
     const [verdict, ...verdicts] = possible?.verdicts ?? []
     const [risk, ...risks] = possible?.risks ?? []
     return {
@@ -207,8 +207,8 @@ interface Seen {
   readonly call: Call
   /** The decision as if there were room in every limit. */
   readonly first: Outcome
-  readonly isUntold: (field: FieldIr) => boolean
-  readonly untold: readonly FieldIr[]
+  readonly isUnknown: (field: FieldIr) => boolean
+  readonly unknown: readonly FieldIr[]
   readonly states: ReadonlyMap<CompiledLimit, readonly LimitState[]>
   readonly vague: readonly CompiledLimit[]
 }
@@ -233,8 +233,8 @@ function hasDefault({ tool }: Program, { path }: FieldIr): boolean {
 const OF_TASK: readonly FieldIr['root'][] = ['task.tools', 'task.labels']
 const OF_AGENT: readonly FieldIr['root'][] = ['agent.tools', 'agent.labels']
 
-function isVagueLimit({ sum, per }: CompiledLimit, isUntold: Seen['isUntold']): boolean {
-  return [sum, per].some((leaf) => leaf !== undefined && isUntold(leaf.field))
+function isVagueLimit({ sum, per }: CompiledLimit, isUnknown: Seen['isUnknown']): boolean {
+  return [sum, per].some((leaf) => leaf !== undefined && isUnknown(leaf.field))
 }
 
 function judgementOf({ verdict, risk, by, requirement }: Outcome): Judgement {

@@ -21,7 +21,7 @@ import type { Mark } from '../yaml/source.ts'
 import { showForeign } from '../language/text.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from '../language/time.ts'
 
-/** An inline test (section 3 `test case`): one call and its expected decision. */
+/** An inline test: one call and its expected decision. */
 export interface CaseIr {
   readonly name: string
   readonly tool: string

@@ -32,7 +32,7 @@ type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof R
 /** The longest id, because the counter's name in the store contains it. */
 const MAX_ID = 100
 
-/** Checks one limit of section 3. */
+/** Checks one limit. */
 export function checkLimit(
   context: MatchContext,
   doc: Doc,

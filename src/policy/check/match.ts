@@ -18,7 +18,7 @@ export interface MatchContext extends TestContext, PathContext {
   readonly toolUses: ToolUse[]
 }
 
-/** Checks a match of section 3: field lines and any / all / not, all of which must hold. */
+/** Checks a match: field lines and any / all / not, all of which must hold. */
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
   const map = readMap(context.reader, doc, 'a match')
   if (!map) return undefined

@@ -15,7 +15,7 @@ export interface TestContext {
   readonly tested?: 'an element of a list' | 'a count'
 }
 
-/** Checks a test of section 3. Returns undefined after reporting a problem. */
+/** Checks a test. Returns undefined after reporting a problem. */
 export function checkTest(context: TestContext, doc: Doc): Test | undefined {
   if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
   if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))

@@ -26,7 +26,7 @@ export function beaterOf(context: ChoiceContext, judged: Judged, all: readonly J
   if (facts === undefined || facts.neverFires || rule.rule.mode === 'shadow') return undefined
   let compared = 0
   for (const { rule: rival } of rivalsOf(rule.rule, all).slice(0, MAX_RIVALS)) {
-    if (facts.witnesses.some((witness) => isToldApart(context, rival, witness))) continue
+    if (facts.witnesses.some((witness) => isDistinct(context, rival, witness))) continue
     if (++compared > MAX_COMPARED) return undefined
     const numbered = renumber(rival, rule.slots.length)
     if (isCoveredBy(context, rule, numbered)) return rival.rule
@@ -59,7 +59,7 @@ function renumber(rule: RuleFormula, by: number): RuleFormula {
  * Returns true when the example fires its rule and the rival may not fire. This cheap check rules out that the rival
  * covers the rule.
  */
-function isToldApart(context: ChoiceContext, rival: RuleFormula, witness: Witness): boolean {
+function isDistinct(context: ChoiceContext, rival: RuleFormula, witness: Witness): boolean {
   const known = new Map<number, readonly Truth[]>()
   for (const slot of rival.slots) {
     const truths = truthsOn(context, slot, witness)
