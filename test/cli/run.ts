@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { type CliOptions, runInProcess } from './in-process.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
@@ -10,10 +11,7 @@ export interface CliRun {
 }
 
 /** Runs the built command line to its end, as a person would, in `cwd`, with nothing of this process' environment but PATH. */
-export function runCli(
-  args: readonly string[],
-  options: { cwd: string; env?: Record<string, string>; input?: string },
-): Promise<CliRun> {
+export function runProcess(args: readonly string[], options: CliOptions): Promise<CliRun> {
   const env = { PATH: process.env['PATH'] ?? '', ...options.env }
   const child = spawn(process.execPath, [MAIN, ...args], { cwd: options.cwd, env })
   let out = ''
@@ -36,4 +34,16 @@ export function runUnread(
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
   child.stdin.end()
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, err })))
+}
+
+/** Commands that start children of the build, handle signals or pass on standard input and output. */
+const IN_A_PROCESS = ['serve', 'dev', 'demo', 'store', 'mcp', 'hook']
+/** Variables that Node reads from the real environment. */
+const OF_NODE = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'TMPDIR', 'TZ']
+
+/** Runs a command: within this process, faster, unless only a process of its own can show the behaviour. */
+export function runCli(args: readonly string[], options: CliOptions): Promise<CliRun> {
+  const needsProcess =
+    IN_A_PROCESS.includes(args[0] ?? '') || OF_NODE.some((name) => options.env?.[name] !== undefined)
+  return needsProcess ? runProcess(args, options) : runInProcess(args, options)
 }
