@@ -8,7 +8,7 @@ import { compilePattern } from '../language/patterns.ts'
 import { isSchema } from '../schema/part.ts'
 
 /**
- * Bounds the total cost of a tool's patterns, in its contract and its rules. The gateway compiles them on the tool's
+ * Bounds the total size of a tool's patterns, in its contract and its rules. The gateway compiles them on the tool's
  * first call, and answers no other request meanwhile.
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {

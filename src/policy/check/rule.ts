@@ -25,14 +25,14 @@ import { endOfDate, parseDate } from '../language/time.ts'
 /** The names that rule files refer to. */
 export interface World {
   readonly tools: ReadonlyMap<string, ToolContract>
-  /** Tools whose contract has errors. Those errors are reported, not the rules that name the tool. */
+  /** Tools whose contract has errors. The check reports those errors, not the rules that name the tool. */
   readonly refused: ReadonlySet<string>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   /** True when routing.yaml has errors or is missing, so that its lists are unknown. */
   readonly listsUnknown: boolean
   readonly timezone: string
   readonly allowUpTo: Risk
-  /** Rule ids so far, with the place of the first. */
+  /** The ids of rules and limits so far, each with its place. */
   readonly ids: Map<string, string>
   readonly fieldValues: FieldValues
   /** The time of loading, ms since 1970; undefined when unknown. */
@@ -44,14 +44,14 @@ export interface RuleContext {
   /** True when the whole file is in shadow mode. */
   readonly shadow: boolean
   readonly groups: GroupUse[]
-  /** The place of each rule, by id, for findings that need all rules. */
+  /** The place of each rule and limit, by id, for findings that need all of them. */
   readonly places: Map<string, Doc>
 }
 
 const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
 type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
 
-/** Checks one rule of section 3. */
+/** Checks one rule (docs/policy-language.md). */
 export function checkRule(
   context: MatchContext,
   doc: Doc,
@@ -98,7 +98,7 @@ function checkVerdict(
   return verdict && reason !== undefined ? { verdict, reason } : undefined
 }
 
-/** Ids of decisions that no rule made. */
+/** Ids of decisions without a rule. */
 const RESERVED_IDS = ['unmatched']
 
 export function checkId(reader: Reader, doc: Doc, world: World): string | undefined {

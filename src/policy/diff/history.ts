@@ -82,7 +82,7 @@ function changeOf(
 /** Returns the direction of change when the rule fires on more calls than before. */
 function whenMore({ rule: { verdict, covers } }: SideRule, { unmatched }: RoutingIr): Direction {
   if (verdict === 'allow') return 'loosens'
-  // A call that no rule covered was rejected. Now it goes to review.
+  // A call that no rule covered was rejected. Now reviewers decide.
   return verdict === 'review' && covers && unmatched === 'reject' ? 'changes' : 'tightens'
 }
 

@@ -27,8 +27,8 @@ export interface ListPlan {
 }
 
 /**
- * Returns lists for every set of kinds of elements that `some`, `every` and `none` distinguish, after every combination
- * of elements at the tested indexes, and in every length of the plan.
+ * Returns lists for every set of kinds of elements that `some`, `every` and `none` distinguish. Each follows every
+ * combination of elements at the tested indexes, in every length of the plan.
  */
 export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<JsonValue> {
   const sets = setsOf(items, elements.values)

@@ -50,7 +50,7 @@ function isAlwaysThere({ tool }: Measured, { root, path }: FieldIr): boolean {
   )
 }
 
-/** Returns the stand-in as a condition reads it: `missing_means` first, then the defaults of the contract. */
+/** Returns the value as a condition reads it: `missing_means` first, then the defaults of the contract. */
 function standInOf({ file, tool }: Measured, { name, root, path }: FieldIr): StandIn {
   const means = file.missingMeans.find(({ field }) => field === name)
   if (means) return means.value === undefined ? { kind: 'nothing' } : valueOf(means.value, '')
