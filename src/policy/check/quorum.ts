@@ -211,7 +211,7 @@ function findUnreachable(
   return undefined
 }
 
-/** Returns the agents that may use one of the tools; for a tenant without agents, undefined: an agent without owners. */
+/** Returns the agents that may use one of the tools. For a tenant without agents, it returns one without owners. */
 function agentsOf(tenant: Tenant, tools: readonly ToolContract[]): readonly (AgentEntry | undefined)[] {
   if (tenant.agents.size === 0) return [undefined]
   return [...tenant.agents.values()].filter((agent) =>
