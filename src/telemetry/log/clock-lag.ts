@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Observation } from '../../gateway/core/deps.ts'
 import { seldom } from './throttle.ts'
 
-/** Logs commits that are refused because the store's clock is behind: once a minute for each tenant. */
+/** Logs commits that the store refuses because its clock is behind: once a minute for each tenant. */
 export function behindNotes(
   log: Pick<Logger, 'error'>,
   now?: () => number,
