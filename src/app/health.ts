@@ -2,7 +2,7 @@ import type { Deps } from '../gateway/core/deps.ts'
 import type { Health } from '../http/operations/public.ts'
 import type { Reports } from './reports.ts'
 
-/** Whether this gateway can decide: a store that takes writes, a bundle in force, and no end in sight. */
+/** Returns the health of this gateway: ready while the store takes writes and a bundle is in force, until `close`. */
 export function healthOf(
   deps: Deps,
   writes: () => Pick<Reports, 'refusal'> | undefined,
@@ -24,7 +24,7 @@ export function healthOf(
   return { health, close: () => (closing = true) }
 }
 
-/** A caller need not know which tenants there are. */
+/** Returns the state of a ready store. It names no tenant, because any caller may read it. */
 function readyText(behindMs: number | undefined, short: string | undefined): string {
   if (short !== undefined) return 'ready, but nearly full: new calls are refused, and held calls continue'
   if (behindMs === undefined) return 'ready'
