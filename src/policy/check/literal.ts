@@ -110,7 +110,7 @@ interface Comparison {
   readonly limit: number
 }
 
-/** Returns the problem of a comparison that no number of the field meets, or that all meet, beyond their range. */
+/** Returns the problem of a comparison that no number of the field meets, or that all meet. A bound itself is fine. */
 export function fitNumber(name: string, numbers: Numbers, comparison: Comparison): Problem | undefined {
   const settled = settledBy(numbers, comparison)
   if (settled === undefined || !Number.isFinite(comparison.limit)) return undefined

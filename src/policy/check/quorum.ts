@@ -147,7 +147,7 @@ export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillab
   }
 }
 
-/** Returns the reviewers by their subset of the groups, without reviewers in no group. */
+/** Returns the reviewers in the groups, by the groups that they share. */
 function alikeFor(groups: readonly string[], { reviewers }: Tenant): readonly (readonly ReviewerEntry[])[] {
   const alike = new Map<string, ReviewerEntry[]>()
   for (const person of reviewers.values()) {

@@ -38,7 +38,7 @@ interface Cube {
 /** The most literals that are combined in threes. */
 const MAX_FOR_TRIPLES = 45
 
-/** Returns the shortest conjunctions, of up to three literals, that hold for chosen classes only. */
+/** Returns minimal conjunctions of up to three literals that hold for chosen classes only. */
 function cubesInside(
   literals: readonly Literal[],
   classes: readonly ValueClass[],

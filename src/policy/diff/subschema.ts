@@ -58,7 +58,7 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** The part below a key or an index. */
+/** Returns the part below a key or an index. */
 export function partBelow(part: Part, step: string | number): Part {
   const { root, schema } = part
   if (typeof schema === 'boolean') return part

@@ -19,8 +19,8 @@ export type EditorResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 /**
- * Returns the schemas for an editor, from the contracts of a bundle. The author may be in the middle of an edit, so it
- * does not read rule files, and ignores errors in routing.yaml and directory.yaml.
+ * Returns the schemas for an editor, from the contracts of a bundle. Does not read rule files, and ignores errors in
+ * routing.yaml and directory.yaml, because the author may be editing them.
  */
 export function editorSchemas(texts: readonly BundleText[]): EditorResult {
   const findings = createFindings()

@@ -62,7 +62,7 @@ export function ruleFileSchema(world: EditorWorld): JsonObject {
   }
 }
 
-/** Names in a text, because an object with a member `then` passes for a promise. No code awaits these objects. */
+/** Split from a text, because an object with a member `then` looks like a promise. No code awaits these objects. */
 const [IF, THEN] = 'if then'.split(' ') as [string, string]
 
 function implies(condition: JsonObject, consequence: JsonObject): JsonObject {

@@ -112,7 +112,7 @@ function fitName(name: string): string {
   return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
 }
 
-/** Returns a name that is free in upper and lower case, because file systems may ignore case. Takes the name. */
+/** Takes and returns a name that is free in any letter case, because file systems may ignore case. */
 function uniqueName(taken: Set<string>, base: string): string {
   let name = base
   for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${base}_${n}`

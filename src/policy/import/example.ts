@@ -23,7 +23,7 @@ export function importExample(tool: string, example: JsonObject, options: Import
   return importTools([foreign], options)
 }
 
-/** Returns a narrow schema for values like the example. A null gives no schema for the value. */
+/** Returns a narrow schema for values like the example. For null, it permits any value. */
 function schemaOf(value: JsonValue): JsonObject {
   if (value === null) return {}
   if (typeof value === 'string') return { type: 'string', maxLength: Math.max(MAX_TEXT, value.length) }

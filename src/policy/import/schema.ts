@@ -120,7 +120,7 @@ function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string):
   return rest
 }
 
-/** Returns the schema without keywords of OpenAPI 3.0 that JSON Schema has otherwise, and with constants as `enum`. */
+/** Translates keywords of OpenAPI 3.0 to JSON Schema, and a choice of constants to `enum`. */
 function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...given }: JsonObject): JsonObject {
   const schema = withEnum(given)
   const result: Record<string, JsonValue> = { ...schema }
