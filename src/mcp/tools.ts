@@ -225,7 +225,7 @@ function objectionTo(state: State, name: string, { source }: ResolvedTool, tools
     : `the server's tool \`${name}\` differs from the one that its contract was made for: read the difference and accept it with \`countersign import mcp --update\``
 }
 
-/** Returns why a tool without a digest in its contract is refused: it differs from its first listing. */
+/** Returns why a tool without a digest in its contract is refused; undefined when it equals its first listing. */
 function sinceFirst(name: string, { digest, first }: Listed): string | undefined {
   return digest !== undefined && digest === first
     ? undefined

@@ -261,7 +261,7 @@ export function stateHome(env: Readonly<Record<string, string | undefined>> = pr
   return isAbsolute(named) ? named : join(homedir(), '.local', 'state')
 }
 
-/** Returns the variables that name a proxy. The gateway connects without one (docs/operations.md). */
+/** Returns the variables that name a proxy. The gateway ignores them (docs/operations.md). */
 export function proxyVariables(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
   return Object.keys(env)
     .filter((name) => /^(?:https?|all)_proxy$/i.test(name) && env[name])

@@ -14,7 +14,7 @@ export interface HistoryChange {
 
 /**
  * Compares the labels that tools add to the history: a contract can change decisions about another, unchanged tool.
- * The direction comes from the rules that test labels: with the label, a rule may fire on more calls, on fewer, or both.
+ * The direction comes from the rules that test labels: with the label, a rule may fire on more calls, fewer, or both.
  */
 export function diffHistory(before: Bundle, after: Bundle): readonly HistoryChange[] {
   const askers = after.ir.tools.flatMap((tool) => createSide(after, tool.contract.name).rules.filter(asks))
