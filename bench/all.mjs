@@ -1,4 +1,4 @@
-/* Runs every benchmark, one after another. Each also runs alone, with the command in its head. */
+/* Runs every benchmark, one after another. The first comment of each has the command to run it alone. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -2,8 +2,8 @@
 import { connect } from 'node:net'
 
 /**
- * Sends `bytes` over `count` new connections at once. Returns the number of each answer (or missing answer), and the
- * time of each since the burst, ms.
+ * Sends `bytes` over `count` new connections at once. Returns the number of answers by status or error, and the median
+ * and the longest time of an answer since the start, ms.
  */
 export async function burst(url, bytes, count) {
   const { hostname, port } = new URL(url)

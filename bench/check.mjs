@@ -1,6 +1,6 @@
 /*
- * Time of `countersign check` for a thousand rule files (with a thousand contracts, and one inline test for each file):
- * the whole command, from its start to its end.
+ * Time of `countersign check`, from its start to its end, for a thousand rule files. Each has an inline test, and a
+ * tool with a contract.
  *
  * npm run build && node bench/check.mjs [rounds]
  */

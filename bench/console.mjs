@@ -1,7 +1,7 @@
 /*
- * The console in a real Chromium on a gateway of its own. It measures the time to paint the queue with 5,000 waiting
- * threads, the time until a new thread appears in an open queue (on the same instance and on another), and the size of
- * the JavaScript.
+ * The console in a real Chromium, on a gateway of its own. It measures the size of the JavaScript, and the time to
+ * paint a queue of 5,000 waiting threads. It also measures the time until a new thread appears in an open queue, on
+ * the same instance and on another.
  *
  * node bench/console.mjs [--threads 5000] [--rounds 5] (redis-server for the part with two instances)
  */
@@ -92,7 +92,7 @@ async function signedIn(gateway) {
   return page
 }
 
-/** The time from the navigation to the first frame with rows, for an empty cache when `cold`. */
+/** Measures the time from the navigation to the first frame with rows, with an empty cache and with a full one. */
 async function paints(gateway, page) {
   const cookies = await page.context().cookies()
   const secret = await page.evaluate(() => sessionStorage.getItem('secret'))
@@ -125,7 +125,7 @@ async function paintOf(gateway, page) {
   return page.evaluate(() => globalThis.painted)
 }
 
-/** The time from the agent's request to the frame that shows the thread, both by the clock of this machine. */
+/** Measures the time from the agent's request to the frame that shows the thread, by the clock of this machine. */
 async function arrivals(page, propose, where) {
   const taken = []
   for (let round = 0; round < ROUNDS * 4; round++) {

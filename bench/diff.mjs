@@ -1,6 +1,7 @@
 /*
- * Time of the semantic difference of two bundles: single edits of the starter bundle, an edit that affects every tool,
- * and one edit among a thousand tools. Loading is not counted, because `countersign check` takes that time too.
+ * Processor time of the semantic difference of two bundles. It measures single edits of the starter bundle, one of
+ * which affects every tool, and one edit among a thousand tools. It does not count loading, which `countersign check`
+ * does too.
  *
  * npm run build && node bench/diff.mjs [rounds]
  */

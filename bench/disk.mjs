@@ -1,5 +1,5 @@
 /*
- * Disk space of a call in the embedded store, its evidence included.
+ * Disk space that a call takes in the embedded store, its evidence included.
  *
  * npm run build && node bench/disk.mjs [allowed calls] [held calls]
  */

@@ -1,6 +1,6 @@
 /*
- * The source files that one allowed call enters: files of dist/ in which a function runs between request and answer, by
- * V8's precise coverage.
+ * The source files that one allowed call enters: files of dist/ in which a function runs between request and answer
+ * (V8's precise coverage).
  *
  * After `npm run build`: node bench/files-entered.mjs [--list]
  */

@@ -1,6 +1,6 @@
 /*
- * Tools of all benchmarks for a real gateway: a `serve` process of dist/ on free ports with its state in a temporary
- * directory, keys, and a simple client. Everything is on loopback, and removed when `stop` has resolved.
+ * A real gateway for all benchmarks: a `serve` process of dist/ on free loopback ports, its keys, and a simple client.
+ * Its state is in a temporary directory, which `stop` removes.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,10 +25,7 @@ export function endWithUs(child) {
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0
 
-/**
- * Pins servers to core 0, and this process (with its unpinned children) to core 1. Where that is impossible, reports it
- * and continues.
- */
+/** Pins this process and its unpinned children to core 1. Pinned servers have core 0. Prints a note without taskset. */
 export function pinThisProcess() {
   if (!hasTaskset) {
     console.log('taskset is not there: server and load share the cores, so read the ratios with care')
@@ -37,10 +34,10 @@ export function pinThisProcess() {
   spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)])
 }
 
-/** Node options of the image and the unit (docs/operations.md). */
+/** The options of Node.js in the image and in the systemd unit (docs/operations.md). */
 const AS_DEPLOYED = ['--v8-pool-size=0', '--min-semi-space-size=16']
 
-/** Runs a Node script, on core 0 when `pinned`, or on the `cores` (as taskset has them). */
+/** Starts a Node.js script, on core 0 when `pinned`, or on `cores` (a list for taskset). */
 export function startNode(
   args,
   { pinned = false, cores = pinned ? '0' : undefined, env = {}, flags = [] } = {},
@@ -152,14 +149,14 @@ export async function call(url, { method = 'GET', path, key, body, headers = {} 
   return JSON.parse(text)
 }
 
-/** Kilobytes by name from /proc/<pid>/status (Linux). */
+/** Returns resident and anonymous memory from /proc/<pid>/status, in kilobytes (Linux). */
 export function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const kilobytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? Number.NaN)
   return { rss: kilobytes('VmRSS'), anonymous: kilobytes('RssAnon') }
 }
 
-/** Processor time of a process so far, all threads, in microseconds (Linux). */
+/** Returns the processor time of a process so far, in all threads, in microseconds (Linux). */
 export function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10_000

@@ -1,6 +1,7 @@
 /*
- * The gateway over HTTP, with durability, beside a bare Fastify route with the same body schema: the same run, core and
- * number of keep-alive connections, rounds in turn. Read the ratios: absolute numbers depend on the machine.
+ * The gateway over HTTP, with durability, beside a bare Fastify route with the same body schema. Both run on the same
+ * core with as many keep-alive connections, in alternate rounds. Read the ratios: absolute numbers depend on the
+ * machine.
  *
  * npm run build && node bench/http.mjs [seconds per row] [rounds] [connections]
  */
@@ -45,7 +46,7 @@ const rows = {
   'validate (redeems)': async () => ({ url: gateway.url, next: supply(await proofs(PROOFS_PER_ROUND)) }),
 }
 
-/** Requests that redeem, for threads that were opened, approved and collected before. */
+/** Opens and approves threads, and collects their proofs. Returns requests that redeem the proofs. */
 async function proofs(count) {
   const answers = []
   const collect = { onBody: (body) => answers.push(JSON.parse(body)), connections: 32 }

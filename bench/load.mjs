@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net'
 
-/** The bytes of one request. */
+/** Returns the bytes of one request. */
 export function requestBytes(url, { method = 'POST', path, key, body, headers = {} }) {
   const text = body === undefined ? '' : JSON.stringify(body)
   const head = [
@@ -22,7 +22,7 @@ export function requestBytes(url, { method = 'POST', path, key, body, headers = 
 /**
  * Sends the results of `next()` over `connections` connections, until it returns undefined or `seconds` are over.
  * `onBody` receives the body of every answer. `onAnswer` receives the whole answer, its request, its time and its
- * duration. `awake: false` lets this process sleep, when another process needs its core.
+ * duration. `awake: false` lets this process sleep, for another process that needs its core.
  */
 export async function load(
   url,
@@ -55,8 +55,8 @@ export async function load(
 }
 
 /**
- * Keeps this process from sleeping between two answers. The process that wakes a sleeper on another core pays for it,
- * on a virtual machine as much as for Fastify itself. Only the slower server would pay.
+ * Keeps this process from sleeping between two answers. A process that wakes a sleeper on another core pays for it: on
+ * a virtual machine, as much as for Fastify itself. Only the slower server would pay.
  */
 function stayAwake() {
   let awake = true
@@ -94,7 +94,7 @@ function drive(socket, run) {
 }
 
 function lengthOf(answer) {
-  const at = answer.indexOf('ontent-length: ') // Node writes `content-length`, Fastify's clients `Content-Length`
+  const at = answer.indexOf('ontent-length: ') // matches `content-length` and `Content-Length`
   return at < 0 ? 0 : Number.parseInt(answer.slice(at + 15, at + 25), 10)
 }
 

@@ -1,7 +1,7 @@
 /*
- * Many waiting threads: anonymous memory of the gateway, without the store's mapped pages, which the kernel can
- * reclaim; and the time of a poll at 1,000 and at 100,000 threads. Memory is read before and after a full collection:
- * V8's own limits bound its garbage. The baseline is a gateway after as many calls that leave no thread.
+ * Many waiting threads: the gateway's anonymous memory, and the time of a poll, at 1,000 and at 100,000 threads.
+ * Anonymous memory excludes the store's mapped pages, which the kernel can reclaim. It is read before and after a full
+ * collection of garbage. The baseline is a gateway after as many calls that leave no thread.
  *
  * npm run build && node bench/memory.mjs [threads] (Linux)
  */
@@ -38,7 +38,7 @@ async function fillTo(count) {
   await load(gateway.url, { next, onBody: (body) => ids.push(JSON.parse(body).thread_id) })
 }
 
-/** Polls threads from everywhere over one connection, so that no queue adds to the time. */
+/** Polls random threads over one connection, so that no queue adds to the time. */
 async function polls() {
   const rounds = []
   for (let round = 0; round <= ROUNDS; round++) {
@@ -61,7 +61,7 @@ async function polls() {
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 3_000))
-/** Memory before and after a full collection. */
+/** Returns memory before and after a full collection. */
 async function memory() {
   await settle()
   const asItIs = memoryOf(gateway.pid)

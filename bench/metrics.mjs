@@ -1,7 +1,7 @@
 /*
  * The cost of metrics. First the allow path in one gateway that counts during every other 300 answers: nothing else
  * differs, so this works best on a shared machine. Then three gateways with metrics and three without, rounds in turn.
- * Then a scrape of the largest possible label set, and how long it blocks the event loop.
+ * Then a scrape of the most series that there can be, and the time that it blocks the event loop.
  *
  * npm run build && node bench/metrics.mjs [seconds per round] [rounds] [connections]
  */
@@ -17,7 +17,7 @@ import { load, requestBytes } from './load.mjs'
 
 const [seconds = 0.5, rounds = 15, connections = 64] = process.argv.slice(2).map(Number)
 const SWITCHING_SECONDS = 40
-/** Slices while the program is compiled, a multiple of four. */
+/** Slices that are not counted, while V8 compiles the program; a multiple of four. */
 const WARM_SLICES = 40
 const ALLOWED = {
   tool_name: 'ledger.transfer',
@@ -152,7 +152,7 @@ async function stall() {
 const NONE = { propose: 0, follow: 0, people: 0 }
 const QUEUE = { underWay: NONE, waiting: NONE, refused: NONE }
 
-/** Metrics with as many series as there is room for, under names of realistic length. */
+/** Creates metrics with as many series as there is room for, under names of realistic length. */
 function fullMetrics() {
   const metrics = createMetrics({
     version: '0.0.0',

@@ -1,6 +1,6 @@
 /*
- * Load in an open loop: requests are sent when they are due, whatever became of earlier ones. Times count from that
- * moment, so that waiting for a free connection is not hidden (coordinated omission).
+ * Load in an open loop: each request is sent when it is due, even while earlier ones wait for their answers. Times
+ * count from that moment, to include the wait for a free connection (coordinated omission).
  */
 import { connect } from 'node:net'
 

@@ -1,7 +1,7 @@
 /*
- * The queue in front of a gateway: its cost while empty, bursts of 500 and 2,000 new connections, and twice the
- * gateway's capacity in an open loop. It measures the calls served, their latency and their cost. Meanwhile a reviewer,
- * a health probe and an agent with a held call continue.
+ * The queue in front of a gateway. It measures the cost of the empty queue, and bursts of 500 and 2,000 new
+ * connections. In an open loop at twice the gateway's capacity, it measures the served calls, their latency and their
+ * cost. Meanwhile a reviewer, a health probe and an agent with a held call continue.
  *
  * npm run build && node bench/overload.mjs [seconds] [factor] [embedded|redis]
  */
@@ -137,7 +137,7 @@ function sum(counts) {
   return Object.values(counts).reduce((all, count) => all + count, 0)
 }
 
-/** The most answers in a second, and in a second of the gateway's core. */
+/** Returns the most answers in a second, and in a second of the gateway's core. */
 async function peakOf() {
   const peaks = []
   for (const connections of [64, 128, 256]) {
@@ -155,7 +155,7 @@ async function peakOf() {
   }
 }
 
-/** Microseconds to enter and leave an empty queue, including the listeners that every response has. */
+/** Returns the microseconds to enter and leave an empty queue, with the listeners that every response has. */
 function microsecondsOfQueue() {
   const sender = { tenant: 'acme', holder: 'acme' }
   const admission = createAdmission({
@@ -178,7 +178,7 @@ function microsecondsOfQueue() {
   return Math.min(...times)
 }
 
-/** The number of receipts without an allow record: each must name a record whose hash is its leaf. */
+/** Returns the number of receipts without an allow record. A receipt must name a record whose hash is its leaf. */
 async function unbackedReceipts() {
   const wanted = new Map(receipts.map((receipt) => receipt?.split(':') ?? ['', '']))
   const repeated = receipts.length - wanted.size
@@ -196,7 +196,7 @@ async function unbackedReceipts() {
   }
 }
 
-/** Measures the latency of reviewers, probes and waiting agents meanwhile. */
+/** Measures the latency of a reviewer, a probe and a waiting agent until `stop`. */
 function probeWhile() {
   const latencies = { reviewer: [], readyz: [], waits: [], failures: [] }
   let running = true

@@ -1,4 +1,7 @@
-/* Makes policy bundles of any size: each tool has `perTool` rules over the same six fields, a fifth of them reject, two fifths review. */
+/*
+ * Writes policy bundles of any size. Each tool has the same six fields and `perTool` rules, of which a fifth reject and
+ * two fifths review.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

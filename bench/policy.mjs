@@ -1,6 +1,6 @@
 /*
- * Processor time of a decision by the size of the bundle and the rules of the tool. The baseline is the same conditions
- * as compiled closures, called one after another, which no engine can beat.
+ * Processor time of a decision, by the rules of the bundle and of the tool. The baseline is the same conditions as
+ * closures, called one after another, which no engine can beat.
  *
  * npm run build && node bench/policy.mjs [rounds]
  */

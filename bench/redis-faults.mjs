@@ -1,6 +1,6 @@
 /*
- * Part of redis.mjs: Redis is killed, and frozen, under load. It measures the latest answer, and counts the answers
- * with 200 that evidence lacks. Every call has a task of its own, so that each answer can be found in the evidence.
+ * Part of redis.mjs: kills and freezes Redis under load. It measures the latest answer, and counts the answers that
+ * evidence contradicts. Every call has a task of its own, so that the evidence shows which call it is about.
  */
 import { leafHash } from '../dist/domain/digest.js'
 import { call, startGateway } from './gateway.mjs'
@@ -133,7 +133,7 @@ function verdict(answers, { struck, mending, deadline, evidence }) {
   }
 }
 
-/** All evidence of the tenant, as stored in Redis. */
+/** Returns all evidence of the tenant as Redis stores it: records by number, and the tasks in them. */
 async function evidenceOf(redis) {
   const entries = await redis.ask('XRANGE', 'cs:{acme}:e', '-', '+')
   const byNumber = new Map(entries.map(([id, fields]) => [Number.parseInt(id, 10), fields[3]]))

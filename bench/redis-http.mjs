@@ -1,6 +1,6 @@
 /*
- * Parts of redis.mjs over HTTP: the allow path on one gateway and on two, with the processor time of every process
- * involved. `others` is the load of the rest of the machine: where it is high, ignore the row.
+ * Parts of redis.mjs over HTTP: the allow path on one gateway and on two, with the processor time of every process of
+ * the benchmark. `others` is the load of the rest of the machine. Ignore a row where it is high.
  */
 import { readFileSync } from 'node:fs'
 import { cpuOf, median, startGateway } from './gateway.mjs'
@@ -22,7 +22,7 @@ const ALLOWED = {
   action_hash: '4f1c0d5a9e8b7a6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c',
 }
 
-/** One gateway on each kind of store: the cost of Redis, of `appendfsync always` and of a replica. */
+/** Compares one gateway on each kind of store: the cost of Redis, of `appendfsync always` and of a replica. */
 export async function measureStores(given) {
   const options = { ...given, awake: false } // Redis needs the core of the load generator
   const durable = await startRedis()
@@ -54,12 +54,12 @@ export async function measureStores(given) {
   console.log(`one replica that confirms (WAIT): ${price.toFixed(2)} x without`)
 }
 
-/** Share of a core for gateways that are held back. */
+/** The share of a core that a gateway has when it is held back. */
 const HELD_TO = 0.3
 
 /**
- * Compares two gateways on one Redis with one of them alone. No process is pinned. With too few cores, the cores are
- * the limit instead of Redis, so a second run holds each gateway to a part of a core.
+ * Compares two gateways on one Redis with one of them alone. No process is pinned. On few cores, the cores are the
+ * limit instead of Redis, so other rows hold each gateway to a part of a core.
  */
 export async function measureTwo(options) {
   const redis = await startRedis()
@@ -167,7 +167,7 @@ async function end(rows) {
   }
 }
 
-/** Processor time of the whole machine so far, including time that the hypervisor took, in microseconds (Linux). */
+/** Returns the machine's processor time so far, including time that the hypervisor took, in microseconds (Linux). */
 function machineCpu() {
   const [, user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
     .split('\n', 1)[0]

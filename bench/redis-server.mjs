@@ -1,6 +1,4 @@
-/*
- * redis-server processes for benchmarks: on free ports of the loopback, in temporary directories, ended by their process id.
- */
+/* redis-server processes for benchmarks, on free ports of loopback and in temporary directories. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +8,7 @@ import { join } from 'node:path'
 import { createClient } from '@redis/client'
 import { endWithUs } from './gateway.mjs'
 
-/** Each commit is on disk before its answer; nothing is evicted. */
+/** Redis writes each commit to disk before its answer, and evicts nothing. */
 const DURABLE = {
   bind: '127.0.0.1',
   save: '',

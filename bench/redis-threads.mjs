@@ -1,7 +1,7 @@
 /*
- * Part of redis.mjs: many waiting threads in Redis. It measures bytes per thread and per evidence record, and the time
- * of a poll beside few threads. The gateway's own code opens the threads in this process, without HTTP. Every thread
- * belongs to a task of its own, which costs most.
+ * Part of redis.mjs: many waiting threads in Redis. It measures bytes per thread and per evidence record, and compares
+ * the time of a poll with few threads and with many. The gateway's own code opens the threads in this process, without
+ * HTTP. Every thread has a task of its own, which costs most.
  */
 import { startApp } from '../dist/app.js'
 import { loadConfig } from '../dist/settings/config.js'
@@ -27,7 +27,7 @@ const payload = {
 const HELD = { tool_name: 'ledger.transfer', payload }
 const ALLOWED = { ...HELD, payload: { ...payload, amount_cents: 2_500 } }
 
-/** Fast to fill: durability affects neither bytes nor reads. */
+/** Settings of a server that fills fast. Durability affects neither bytes nor reads. */
 const NO_FILE = { appendonly: 'no' }
 
 export async function measureThreads({ threads, rounds }) {
@@ -50,7 +50,7 @@ export async function measureThreads({ threads, rounds }) {
   await many.stop()
 }
 
-/** A gateway in this process that listens, but is called through its functions. */
+/** Opens a gateway in this process, which callers use through its functions. */
 async function openFiller(redis) {
   const args = ['--port', '0', '--metrics-port', '0', '--store', redis.url, '--policies', STARTER_POLICIES]
   const env = { COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-benchmarks-on-loopback-only' }
@@ -100,13 +100,13 @@ async function fillAndWeigh(redis, filler, count) {
   }
 }
 
-/** Waits until the buffers of connections are free again. */
+/** Waits until the buffers of connections are free again. Returns the used memory, bytes. */
 async function settled(redis) {
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   return redis.usedMemory()
 }
 
-/** Bytes of the keys that belong to one thread alone. The rest are entries of indexes and of the evidence. */
+/** Returns the bytes of the keys that one thread has alone. The rest are entries of indexes and of the evidence. */
 async function partsOf(redis, id) {
   const ask = (command, key) => redis.ask(...command, `cs:{acme}:${key}`)
   const { task_id } = JSON.parse((await ask(['GET'], `r:thread:${id}`)).replace(/^.*\n/, ''))

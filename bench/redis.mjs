@@ -1,9 +1,15 @@
 /*
- * The gateway on Redis: beside the embedded store, two gateways, a replica that confirms, memory and polls with many waiting threads, and
- * what is answered when Redis is killed or frozen. It starts its own redis-server processes on free ports. Read the ratios.
+ * The gateway on Redis, in four parts:
  *
- *   npm run build && node bench/redis.mjs [--only stores,two,threads,faults] [--seconds 2] [--rounds 3] [--connections 64]
- *                                         [--threads 10000] [--deadline 500]      (Linux; redis-server 7.0 or later)
+ * - `stores`: beside the embedded store, and with a replica that confirms
+ * - `two`: two gateways beside one
+ * - `threads`: memory and polls with many waiting threads
+ * - `faults`: the answers while Redis is killed or frozen
+ *
+ * It starts its own redis-server processes on free ports. Read the ratios.
+ *
+ *   npm run build && node bench/redis.mjs [--only stores,two,threads,faults] [--seconds 2] [--rounds 3]
+ *     [--connections 64] [--threads 10000] [--deadline 500] (Linux; redis-server 7.0 or later)
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -39,6 +45,6 @@ if (parts.includes('faults')) {
   await measureFaults({ deadline: Number(values.deadline), connections })
 }
 if (parts.includes('stores')) {
-  pinThisProcess() // and Redis with it; last, because it stays
+  pinThisProcess() // pins Redis too; last, because the pin stays
   await measureStores({ seconds, rounds, connections, pinned: true })
 }

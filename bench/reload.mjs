@@ -1,6 +1,6 @@
 /*
- * Reloading 1,000 rule files in a running gateway: the time from a change to the new bundle in force, and the longest
- * stall of the main thread (by a timer inside the process, loaded by --import, and by requests from outside).
+ * Reloading 1,000 rule files in a running gateway. It measures the time from a change until the new bundle is in force,
+ * and the longest stall of the main thread. A timer inside the process and requests from outside measure the stall.
  *
  * npm run build && node bench/reload.mjs [files] [reloads]
  */
@@ -27,20 +27,18 @@ const ask = () =>
     key,
     body: { tool_name: 'bench.t0', payload: { amount: 1 } },
   })
-/**
- * Reads the loads four times a second only: rendering the metrics of a thousand tools is work of the main thread, too.
- */
+/** Returns the number of loads. It is read only four times a second, because a scrape takes the main thread too. */
 const loads = async () => {
   const text = await (await fetch(gateway.metrics)).text()
   return Number(/^countersign_policy_reloads_total\{result="ok"\} (\d+)$/m.exec(text)?.[1])
 }
-/** The longest stall since the last call, in ms. */
+/** Returns the longest stall since the last call, ms. */
 const stall = () => {
   process.kill(gateway.pid, 'SIGUSR2')
   return new Promise((resolve) => setTimeout(() => resolve(Number(readFileSync(report, 'utf8'))), 200))
 }
 
-/** The latency of a client that sends without a pause during `work`, with a reload or without. */
+/** Measures the gateway, and a client that sends without a pause, during `work`. */
 async function watched(work) {
   await stall()
   let working = true
@@ -68,7 +66,7 @@ async function reload(i) {
   clearInterval(memory)
 }
 
-/** The largest resident memory of the loading process, MB. */
+/** The largest resident memory of the process that loads, MB. */
 let largest = 0
 function noteMemory() {
   try {

@@ -1,8 +1,8 @@
 /*
- * The footprint: time from `spawn` of `countersign serve` to the first 200 of /readyz, resident memory at rest, production packages, and the
- * start on a store that holds many records.
+ * The footprint of a gateway: resident memory at rest, production packages, and the time of a start. A start lasts from
+ * `spawn` to the first 200 of /readyz, on an empty store and on one with many threads.
  *
- *   npm run build && node bench/start.mjs [starts] [records]
+ * npm run build && node bench/start.mjs [starts] [threads]
  */
 import { spawnSync } from 'node:child_process'
 import { call, median, memoryOf, startGateway } from './gateway.mjs'
@@ -15,7 +15,7 @@ const HELD = {
   payload: { from: 'acct_ops', to: 'acct_travel', amount_cents: 25_000, currency: 'eur' },
 }
 
-/** Time for Node to start and end without work: a measure of the machine's current speed. */
+/** Returns the time for Node.js to start and end without work: a measure of the machine's current speed. */
 function timeOfNothing() {
   const started = performance.now()
   spawnSync(process.execPath, ['-e', '0'])

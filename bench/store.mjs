@@ -1,10 +1,10 @@
 /*
- * What a durable commit costs on the embedded store, and what it would cost with one LMDB transaction per commit.
+ * The cost of a durable commit on the embedded store, beside a store with one LMDB transaction for each commit.
  *
- *   npm run build && node bench/store.mjs [seconds per row] [callers] [rounds]
+ * npm run build && node bench/store.mjs [seconds per row] [callers] [rounds]
  *
- * Closed loop: every caller starts its next commit when the last one is durable. `cpu main` is processor time of the main thread
- * per commit, the caller's own included (Linux only), `cpu all` that of all threads.
+ * Closed loop: every caller starts its next commit when the last one is durable. `cpu main` is the processor time of
+ * the main thread per commit, the caller's own included (Linux only). `cpu all` is the processor time of all threads.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -57,7 +57,7 @@ const workloads = {
   },
 }
 
-/** The simplest correct store: one child transaction for each commit; LMDB groups them. */
+/** The simplest correct store: one child transaction for each commit. LMDB groups them. */
 function openNaive(path) {
   const db = open({ path: join(path, 'naive.mdb'), overlappingSync: false, maxDbs: 1 })
   const apply = (partition, { commitId, deadline, guards, writes, events }) => {
@@ -84,7 +84,7 @@ function openNaive(path) {
   }
 }
 
-/** Processor time of the main thread, whose id is the process id; NaN where the kernel does not report it. */
+/** Returns the processor time of the main thread, whose id is the process id; NaN where the kernel lacks it. */
 function mainThreadMicroseconds() {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1000

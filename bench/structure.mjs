@@ -1,6 +1,7 @@
 /**
- * Draws the folders of src from their real imports into docs/images/structure.svg: `npm run structure`. A box says what its folder holds (the folder's header
- * comment) and what it imports. A line goes to a folder that no other line already leads to. test/architecture.test.ts finds a picture that is out of date.
+ * Draws the folders of src into docs/images/structure.svg: `npm run structure`. A box has the contents of its folder,
+ * from the folder's header comment, and its imports. A line leads to each import that no longer path reaches.
+ * test/architecture.test.ts finds an outdated picture.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -30,7 +31,7 @@ function importsOf(file, text) {
     )
 }
 
-/** The contents and imports of each folder. */
+/** Returns the contents and imports of each folder. */
 function readFolders() {
   const folders = new Map([
     [SDK, { holds: "the agent's side: a package without dependencies", imports: new Set() }],
@@ -48,7 +49,7 @@ function readFolders() {
   return folders
 }
 
-/** The row of each folder: the longest chain of folders below it. */
+/** Returns the rows of folders, top row first. A folder is above all folders that it imports. */
 function rowsOf(folders) {
   const ranks = new Map()
   const rank = (name) => {
@@ -68,7 +69,7 @@ function rowsOf(folders) {
   })
 }
 
-/** Imports that no longer path leads to. */
+/** Returns the imports that no longer path leads to. */
 function directOf(folders, name) {
   const reach = (from, seen = new Set()) => {
     for (const one of folders.get(from).imports) if (!seen.has(one)) reach(one, seen.add(one))

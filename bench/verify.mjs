@@ -1,6 +1,6 @@
 /*
- * Time and memory of an auditor: `evidence verify` over an export of many threads, each submitted, approved, collected
- * and redeemed, beside only reading the file and hashing its lines.
+ * Time and memory of `evidence verify` over an export of many threads, beside only reading the file and hashing its
+ * lines. Each thread has a submission, an approval, a collected proof and its redemption.
  *
  * npm run build && node bench/verify.mjs [threads ...]
  */
@@ -69,7 +69,7 @@ function* records(threads) {
   }
 }
 
-/** Writes the export and signs it. */
+/** Writes an export. Returns its signed checkpoint and the key to verify it. */
 async function exportTo(file, threads) {
   const out = createWriteStream(file)
   let tree = EMPTY_TREE

@@ -10,7 +10,7 @@ import { load, requestBytes } from './load.mjs'
 import { startRedis } from './redis-server.mjs'
 
 const most = Number(process.argv[2] ?? 5_000)
-/** The gateway's bound of held polls for one agent. */
+// the gateway holds no more polls of one agent
 if (most > 7_500) throw new Error('at most 7,500 polls of one agent are held')
 const onRedis = process.argv[3] === 'redis'
 const SECONDS = 10
@@ -92,7 +92,7 @@ async function holdAll() {
   return all
 }
 
-/** A poll on a separate connection, with the time of its answer. */
+/** Sends a held poll on a separate connection. `answered` has its answer and the time of it. */
 function holdPoll(thread) {
   const { hostname, port } = new URL(gateway.url)
   const socket = connect(Number(port), hostname)

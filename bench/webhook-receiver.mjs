@@ -1,6 +1,6 @@
 /*
- * A process of webhooks.mjs with two receivers: one answers at once, the other never. argv: directory with a key and a
- * certificate.
+ * A process of webhooks.mjs with two receivers: one answers at once, the other never. Its argument is a directory with
+ * a key and a certificate.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'

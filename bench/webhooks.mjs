@@ -1,12 +1,15 @@
 /*
- * Webhooks: how many deliveries one instance makes to a receiver that answers at once while another one hangs, how long after the decision they arrive, and
- * whether the one that hangs makes the other late (W035 of test/data/hostile/webhook-receiver-behaviours.json). Then what webhooks cost the decision path:
- * one gateway, two tenants, of which one has both destinations; decisions come at a fixed rate, whatever becomes of them, a second for one tenant, a second
- * for the other, so that a slow disk and busy neighbours meet both. Read the ratios.
+ * Webhooks. First the number and the delay of deliveries to a receiver that answers at once, alone and beside a
+ * receiver that hangs (W035 of test/data/hostile/webhook-receiver-behaviours.json).
  *
- *   npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 8] [--rounds 3] [--slices 120] [--cores 0]      (Linux; openssl)
+ * Then the cost of webhooks to decisions. One gateway has two tenants, one of them with both destinations. Calls arrive
+ * at a fixed rate, in slices of a second for each tenant in turn. So a slow disk and busy neighbours affect both. Read
+ * the ratios.
  *
- * `--cores 0-1` lets the gateway use the core of the receivers and of who calls, too, as on a machine that it has for itself.
+ * npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 8] [--rounds 3] [--slices 120] [--cores 0]
+ * (Linux; openssl)
+ *
+ * With `--cores 0-1` the gateway also uses the core of the receivers and the callers.
  */
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,7 +43,7 @@ const [rate, seconds, rounds, slices] = [values.rate, values.seconds, values.rou
 )
 const SETTLE_MS = 2_000
 const SLICE_S = 1
-/** Uncounted part at the start of a slice: deliveries of the slice before still continue. */
+/** The share of a slice that is not counted, because deliveries of the previous slice still continue. */
 const UNCOUNTED = 0.3
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-webhooks-'))
@@ -50,7 +53,7 @@ const names = ['-subj', '/CN=receiver', '-addext', 'subjectAltName=IP:127.0.0.1'
 execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, ...files, ...names], { stdio: 'ignore' })
 
 const cores = availableParallelism()
-// before any child starts: receivers stand for other machines, and must not use the gateway's core
+// before any child starts, because receivers represent other machines and must not use the gateway's core
 pinThisProcess()
 const receiver = fork(fileURLToPath(new URL('./webhook-receiver.mjs', import.meta.url)), [directory], {
   stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -91,7 +94,7 @@ const CALL = {
   payload: { from: 'acct_ops', to: 'acct_travel', amount_cents: 2_500, currency: 'eur', memo: 'tickets' },
 }
 
-/** Calls at the fixed rate. Returns the ms of each, in the order in which they were due. */
+/** Sends calls at the fixed rate. Returns the duration of each, ms, in the order in which they were due. */
 async function decide(name, { key = agent, lasting = seconds } = {}) {
   const calls = []
   const start = performance.now()
@@ -121,7 +124,7 @@ async function listen(urls) {
   return made
 }
 
-/** Deliveries to the fast receiver; `hanging`: beside a receiver that never answers. */
+/** Measures deliveries to the fast receiver, one of the destinations `urls`. */
 async function deliver(name, urls) {
   const made = await listen(urls)
   await decide(`${name}-warm`)
@@ -136,7 +139,7 @@ async function deliver(name, urls) {
   return { perSecond: received / seconds, late: at(late.sort(ascending), 0.99), load }
 }
 
-/** Slices in turn: for the tenant without destinations, and for the one with both. */
+/** Decides calls in slices, in turn for the tenant without destinations and for the one with `urls`. */
 async function compare(urls) {
   await listen(urls)
   const tenants = { quiet: { key: quiet, slices: [] }, heard: { key: agent, slices: [] } }
@@ -148,7 +151,7 @@ async function compare(urls) {
   return { quiet: tenants.quiet.slices, heard: tenants.heard.slices }
 }
 
-/** The middle nine tenths of the ratio over resampled slices, with a fixed sequence of draws. */
+/** Returns the 5 % and 95 % quantiles of the ratio over resampled slices, with a fixed sequence of draws. */
 function spread({ quiet, heard }, share) {
   let state = 1
   const draw = (of) => of.map(() => of[(state = (state * 48_271) % 2_147_483_647) % of.length])

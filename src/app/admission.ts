@@ -6,7 +6,7 @@ import { senderOf } from '../http/admission/sender.ts'
 import type { StrangerBounds } from '../http/wire/strangers.ts'
 import type { Config } from '../settings/config.ts'
 
-/** The queue of requests. The log has a line when the queue begins to refuse, and one when it stops. */
+/** Creates the queue of requests. Logs one line when the queue begins to refuse, and one when it stops. */
 export function admissionOf(
   { bodyLimit }: Config,
   { log, ...known }: { gateway: Deps; adminKeyHash: Uint8Array; log: Logger },

@@ -7,7 +7,7 @@ import type { EvidenceRecord } from '../gateway/core/event-record.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 
-/** The signer of evidence. Records reach it before it starts, because it needs a gateway to start. */
+/** The signer of checkpoints. It starts after the gateway, and ignores records before its start. */
 export interface Checkpoints {
   noted(record: EvidenceRecord): void
   lagMs(): number

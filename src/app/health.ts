@@ -2,7 +2,7 @@ import type { Deps } from '../gateway/core/deps.ts'
 import type { Health } from '../http/operations/public.ts'
 import type { Reports } from './reports.ts'
 
-/** Whether this gateway can decide: a store that takes writes, a bundle in force, and no end in sight. */
+/** Returns the health of this gateway: ready while the store takes writes and a bundle is in force, until `close`. */
 export function healthOf(
   deps: Deps,
   writes: () => Pick<Reports, 'refusal'> | undefined,

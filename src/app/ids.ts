@@ -5,7 +5,7 @@ import { successor, timeOrderedId } from '../domain/id.ts'
 
 const ID_RANDOM_BYTES = 10
 
-/** Random bytes come from the system in blocks. Each byte serves once. */
+/** The size of a block. Random bytes come from the system in blocks, and each byte serves once. */
 const RANDOM_BLOCK_BYTES = 4_096
 
 export function randomSource(): (bytes: number) => Uint8Array {
@@ -23,14 +23,14 @@ export function randomSource(): (bytes: number) => Uint8Array {
   }
 }
 
-/** Unique per process by 96 random bits, and per commit by a counter. */
+/** Creates a source of commit ids, unique by 96 random bits per process and by a counter. */
 export function commitIds(random: (bytes: number) => Uint8Array): () => string {
   const instance = Buffer.from(random(12)).toString('base64url')
   let count = 0
   return () => `${instance}.${(count++).toString(36)}`
 }
 
-/** Ids that sort by age, also within one millisecond: the newest thread of a task is the last one. */
+/** Creates a source of ids that sort by age, even within one millisecond, so that a task's newest thread is last. */
 export function orderedIds(now: () => number, random: (bytes: number) => Uint8Array): () => string {
   let last = Number.NEGATIVE_INFINITY
   let tail: Uint8Array = new Uint8Array(ID_RANDOM_BYTES)

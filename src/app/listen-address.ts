@@ -5,14 +5,14 @@ const ALL_OF_IPV4 = '0.0.0.0'
 /** Errors of a system without IPv6. */
 const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL']
 
-/** `::` takes connections of both families. On a machine without IPv6 it means all addresses of IPv4. */
+/** Returns the address to listen on: `0.0.0.0` for `::` on a machine without IPv6, any other host unchanged. */
 export async function listenAddress(host: string, tryToListen = listenOnce): Promise<string> {
   if (host !== ALL_OF_BOTH) return host
   const code = await tryToListen(host)
   return code !== undefined && NO_IPV6.includes(code) ? ALL_OF_IPV4 : host
 }
 
-/** The code of the error, if there is one. */
+/** Tries to listen. Returns the code of the error, or undefined. */
 function listenOnce(host: string): Promise<string | undefined> {
   const server = createServer()
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ function listenOnce(host: string): Promise<string | undefined> {
   })
 }
 
-/** The address that a program on this machine connects to: a wildcard is only for listening. */
+/** Returns the address to which a program on this machine connects. A wildcard is only for listening. */
 export const addressToAsk = (host: string): string =>
   [ALL_OF_BOTH, ALL_OF_IPV4].includes(host) ? '127.0.0.1' : host
 

@@ -7,10 +7,10 @@ import type { Store } from '../store/store.ts'
 import { createMetrics, type Metrics, type MetricSources } from '../telemetry/count/metrics.ts'
 import { packageVersion } from '../system/package.ts'
 
-/** A scrape counts waiting threads afresh only this often. */
+/** Shortest time between two counts of the store's threads and deliveries, ms. */
 const CENSUS_EVERY_MS = 5_000
 
-/** Sources of gauges. The first scrape reads them, when every part of the gateway is open. */
+/** Sources of gauges. Scrapes read them, when every part of the gateway is open. */
 export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady' | 'checkpointLagMs'> {
   readonly store: Store
   readonly policies: PolicyFeed
@@ -41,7 +41,7 @@ export function assembleMetrics(
   })
 }
 
-/** One at a time: a scrape that comes while it is counted waits for the same answer. */
+/** Caches the census. A scrape during a count waits for the same answer. */
 function cached(
   ask: () => Promise<Census>,
   { everyMs, onError }: { readonly everyMs: number; readonly onError: (error: unknown) => void },

@@ -16,8 +16,8 @@ export interface LoadListeners {
 const MOST_ERRORS = 20
 
 /**
- * Counts every load. Log and evidence hold each load that put a bundle in force. They hold a failed load when its
- * errors differ from those before: an unreadable directory is tried again every few seconds.
+ * Counts every load. Writes a successful load to log and evidence, and a failed one when its errors are new. An
+ * unreadable directory is tried again every few seconds.
  */
 export function noteLoads(
   { policies: directory }: Pick<Config, 'policies'>,

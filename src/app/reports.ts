@@ -9,11 +9,11 @@ import { startWriteProbe, type WriteProbe } from './write-probe.ts'
 const EVERY_MS = 2_000
 
 export interface Reports extends Pick<WriteProbe, 'noted' | 'refusal'> {
-  /** Ends the reports, and takes this instance off the list when that can be written. */
+  /** Ends the reports, and tries to remove this instance from the list. */
   close(): Promise<void>
 }
 
-/** This instance tells the others by which bundle it decides; each report proves that the store takes writes. */
+/** Reports this instance and its bundle to the others. Each report also proves that the store takes writes. */
 export function startReports(deps: Deps, everyMs = EVERY_MS): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),

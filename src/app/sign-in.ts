@@ -3,7 +3,7 @@ import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import { createOutbound } from '../outbound/outbound.ts'
 import { openIdProvider } from '../sign-in/oidc.ts'
 
-/** The identity provider that the configuration names. */
+/** Returns single sign-on with the identity provider of the configuration; an empty object without one. */
 export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcReviewerClaim: reviewerClaim } = config
   if (issuer === undefined || clientId === undefined) return {}

@@ -12,8 +12,8 @@ import type { RedisOptions } from '../store/redis/store.ts'
 import type { Store } from '../store/store.ts'
 
 /*
- * The store that the configuration names: to work with, to read as a whole, or to fill from a backup. The adapter for
- * Redis, and the modules of maintenance commands, are loaded on demand: they would slow every start.
+ * Opens the store of the configuration: to work with, to read as a whole, or to fill from a backup. The adapter for
+ * Redis and the modules of maintenance commands load on demand, because they would slow every start.
  */
 
 export async function openStore(config: Config): Promise<Store> {
@@ -37,7 +37,7 @@ export async function openArchive(config: Config): Promise<StoreArchive> {
 }
 
 export interface RestoreOptions {
-  /** Drops what a restore left in Redis that was broken off. */
+  /** Drops the remains of an interrupted restore in Redis. */
   readonly restart: boolean
 }
 
@@ -50,7 +50,7 @@ export async function openRestore(config: Config, { restart }: RestoreOptions): 
   return openRedisRestore({ ...redisOptions(config), restart })
 }
 
-/** How many replicas each server of Redis has, connected or on their way. @throws as openStore */
+/** Returns the number of replicas of each Redis server, connected or connecting. @throws as openStore */
 export async function countReplicas(
   config: Config,
 ): Promise<{ readonly server: string; readonly replicas: number }[]> {
@@ -64,7 +64,7 @@ export async function countReplicas(
   return found
 }
 
-/** How far ahead of their server's clock partitions in Redis are. @throws as openStore */
+/** Returns how far partitions in Redis are ahead of their server's clock, ms. @throws as openStore */
 export async function timesInRedis(
   config: Config,
   partitions: readonly string[],
@@ -73,7 +73,7 @@ export async function timesInRedis(
   return timesOf(redisOptions(config), partitions)
 }
 
-/** The server of the address, with the credentials that are given beside it. */
+/** Returns the options for Redis. Credentials in the address take precedence over separate settings. */
 export function redisOptions(config: Config): RedisOptions {
   const { store, storeUsername: username, storePassword: password, sentinelPassword, durability } = config
   if (store.kind !== 'redis') throw new TypeError('the store is not on Redis')

@@ -10,20 +10,20 @@ import { createOutboundThread } from '../outbound/outbound-thread.ts'
 import { composeSecret } from '../webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from '../webhooks/worker.ts'
 
-/** Changes for tests: period of the outbox and limit of a try (ms), clock, trusted issuers, DNS. */
+/** Overrides: period of the outbox and limit of a try (ms), clock, trusted issuers, DNS servers, thread. */
 export interface WebhookParts {
   readonly everyMs?: number
   readonly deadlineMs?: number
   readonly wall?: () => number
   readonly ca?: string
   readonly dnsServers?: readonly string[]
-  /** Deliveries are made in a thread of their own, whose built file lies beside the program. */
+  /** True to make deliveries in a separate thread, whose built file is beside the program. */
   readonly inThread?: boolean
 }
 
 export interface Webhooks {
   readonly ports: WebhookPorts
-  /** Wakes the worker for a tenant, once it has started. */
+  /** Wakes the worker for a tenant. Has no effect before the start. */
   enqueued(tenant: string): void
   start(
     deps: Deps,
@@ -33,7 +33,7 @@ export interface Webhooks {
 
 const EVERY_MS = 500
 
-/** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
+/** Creates the sender of webhooks. The gateway needs its ports before its start, and its start needs the gateway. */
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
   const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = parts
   const options = { allowed: config.webhooksAllow ?? [], ...trust }
@@ -54,7 +54,7 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
         wall,
         observe: (tried) => metrics.observeDelivery(tried),
         beginSpan: () => tracing.begin('deliver', undefined),
-        // the outbox is looked at twice a second
+        // throttled, because the worker reads the outbox twice a second
         onError: saysTrouble(log, 'a webhook could not be delivered or noted now'),
       })
       return worker

@@ -2,14 +2,14 @@ import type { Observation } from '../gateway/core/deps.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 
 /**
- * Tells whether the store takes writes. A store may answer every read and refuse every write, such as a full disk or
- * Redis without memory or replicas. So the store must have acknowledged a write within the last seconds. Without
- * another write, the instance's report is that write.
+ * Watches whether the store takes writes. A store may answer every read and refuse every write, for example with a full
+ * disk, or Redis without memory or replicas. So the store must have acknowledged a write within the last seconds.
+ * Without other writes, the instance's report is that write.
  */
 export interface WriteProbe {
-  /** A commit of any verb has ended. */
+  /** Notes the end of a verb's commit. */
   noted(observation: Extract<Observation, { kind: 'commit' }>): void
-  /** One sentence while the store refuses writes, or has acknowledged no write for too long; else undefined. */
+  /** Returns a clause while the store refuses writes or has acknowledged no write for too long; else undefined. */
   refusal(): string | undefined
   close(): Promise<void>
 }
@@ -22,7 +22,7 @@ export interface ProbeOptions {
   readonly deadlineMs: number
 }
 
-/** While writes fail, they are tried this often. */
+/** Time between two tries while writes fail, ms. */
 const RETRY_MS = 500
 
 export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): WriteProbe {
@@ -71,7 +71,7 @@ export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): W
   }
 }
 
-/** The store's own reason: the caller gets a text of ours. */
+/** Returns the store's own reason: the message of the innermost cause. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error ? reasonOf(cause) : message

@@ -6,23 +6,23 @@ import { isObject } from './message.ts'
 
 /** The tools of a server, from its answers to `tools/list`. */
 export interface Listing {
-  /** Begins a list. The newest list that has all its pages is in force. */
+  /** Begins a list. The newest list with all its pages is in force. */
   begin(): List
-  /** The server reports that its tools changed: no list begun before is whole any more. */
+  /** Voids all lists so far, because the server reports that its tools changed. */
   outdated(): void
-  /** The list in force; undefined until the server has listed all its tools. */
+  /** Returns the list in force; undefined until the server has listed all its tools. */
   whole(): Tools | undefined
 }
 
 export interface Tools {
-  /** The tool of this name; undefined when the list does not have it. */
+  /** Returns the tool of this name; undefined when the list does not have it. */
   of(name: string): Listed | undefined
   names(): Iterable<string>
 }
 
-/** A list whose pages still arrive. */
+/** A list, to which pages are still added. */
 export interface List extends Tools {
-  /** Takes the next page. Returns the cursor of the page after it; undefined for the last page. */
+  /** Adds the next page. Returns the cursor of the page after it; undefined for the last page. */
   learn(page: JsonObject): string | undefined
 }
 

@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { LossyNumber, parseStrictJson } from '../contract/strict-json.ts'
 
 /*
- * Messages of the Model Context Protocol: JSON-RPC 2.0, one to a line (transport `stdio`). The proxy writes every
- * message anew from what it read, so that it and the server never read the same bytes differently.
+ * Messages of the Model Context Protocol: JSON-RPC 2.0, one per line (transport `stdio`). The proxy parses each message
+ * of the client and writes it anew, so that the server reads what the proxy read.
  */
 
 export type Id = string | number
@@ -32,11 +32,11 @@ export interface Refusal {
   readonly id: Id | null | undefined
   readonly code: number
   readonly why: string
-  /** The side that chose the id: client and server both count from zero. */
+  /** The side that chose the id and gets the error. Client and server may use equal ids. */
   readonly asker: 'client' | 'server'
   /** The call that the client cancels in the refused message. */
   readonly cancelled?: Id
-  /** The model can correct the refused call. It reads the result of a failed call, but no error of the protocol. */
+  /** Present when the model can correct the call. It reads results of failed calls, but no errors of the protocol. */
   readonly isCorrectable?: true
 }
 
@@ -55,7 +55,7 @@ const LIST_CHANGED = 'notifications/tools/list_changed'
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const CALL_MEMBERS = ['name', 'arguments', '_meta', 'task']
 
-/** Reads a message of the client. Refuses everything that could run a tool and is not plainly a call. */
+/** Reads a message of the client. Refuses any message that could run a tool and is not clearly a call. */
 export function readClient(line: Uint8Array): FromClient {
   const message = parsed(line)
   if (message === undefined) return refuse(null, PARSE_ERROR, 'not JSON in UTF-8')
@@ -64,7 +64,7 @@ export function readClient(line: Uint8Array): FromClient {
   const id = idOf(message['id'])
   if ('id' in message && id === undefined)
     return refuse(null, INVALID_REQUEST, 'an id is text, or a number up to 2^53-1')
-  // a server that reads names in any case, or the first of two, would read another message
+  // a server that ignores the case of names would read another message
   const stray = Object.keys(message).find((member) => !MEMBERS.includes(member))
   if (stray !== undefined) return refuseMessage(message, `a message has no member \`${stray}\``)
   const { method } = message
@@ -73,7 +73,7 @@ export function readClient(line: Uint8Array): FromClient {
   return readPassing(message)
 }
 
-/** Reads a message that runs no tool. It passes unless the server could read it differently. */
+/** Reads a message that runs no tool. Refuses it when the proxy would alter it by writing it anew. */
 function readPassing(message: JsonObject): FromClient {
   const cancelled =
     message['method'] === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
@@ -85,15 +85,12 @@ function readPassing(message: JsonObject): FromClient {
 }
 
 /**
- * The deepest nesting, far beyond real messages. JSON.parse goes deeper than JSON.stringify (up to Node 24) and than
- * our own stack.
+ * The deepest nesting, far beyond real messages. JSON.parse reads deeper nesting than JSON.stringify (up to Node 24)
+ * and our own stack can handle.
  */
 const DEPTH = 500
 
-/**
- * The reason that rewriting would alter the message; undefined when it would not. It walks level by level to spare the
- * stack.
- */
+/** Returns why writing the message anew would alter it; undefined when it would not. Walks by level to save stack. */
 function whatAlters(message: JsonObject): string | undefined {
   let level: JsonValue[] = [message]
   for (let depth = 0; level.length > 0; depth++) {
@@ -106,18 +103,18 @@ function whatAlters(message: JsonObject): string | undefined {
 }
 
 /**
- * Whether a method is visible ASCII, as all methods of the protocol are, and no spelling of a call. A lenient server,
- * which cuts text at NUL or drops invisible characters, could run a tool without review.
+ * Returns true for a method in visible ASCII, as all methods of the protocol are, and not a spelling of a call. A
+ * lenient server, which cuts text at NUL or drops invisible characters, could run a tool without review.
  */
 function isOtherMethod(method: JsonValue | undefined): boolean {
   return typeof method === 'string' && /^[!-~]+$/.test(method) && method.toLowerCase() !== CALL
 }
 
-/** The correction for numbers that lose digits: most programs read an identifier of 64 bits inexactly. */
+/** Advice for numbers that lose digits, such as identifiers of 64 bits. */
 const SEND_AS_TEXT =
   'Numbers of JSON are exact up to 9007199254740991 and to 17 digits. Send this one as text, in quotes, and call the tool again.'
 
-/** Reads a call by the gateway's own strict scan: reviewers must approve exactly what the server reads. */
+/** Reads a call by the gateway's own strict scan, so that reviewers approve exactly the call that the server reads. */
 function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool is called by a request, which has an id')
   let message: JsonValue
@@ -144,8 +141,8 @@ function refuse(id: Id | null | undefined, code: number, why: string): Refusal {
 }
 
 /**
- * Refuses a message. A refused answer is reported to the server: the client would take an error with this id for
- * another answer.
+ * Refuses a message. The error for a refused answer goes to the server: to the client, it would look like the answer to
+ * another request.
  */
 function refuseMessage(message: JsonObject, why: string): Refusal {
   const asker = 'method' in message ? 'client' : 'server'
@@ -157,7 +154,7 @@ export interface ServerAnswer {
   readonly kind: 'answer'
   readonly id: Id
   readonly line: Uint8Array
-  /** An error of the protocol, or a result that says that the tool failed. */
+  /** True for an error of the protocol, and for a result with `isError`. */
   readonly failed: boolean
   /** Undefined for an error. */
   readonly result: JsonObject | undefined
@@ -175,7 +172,7 @@ export interface ServerProgress {
   readonly progress: number
 }
 
-/** Reads a message of the server. Undefined for other kinds, and for a line that is no message. */
+/** Reads a message of the server. Undefined for other kinds, and for a line that is not a message. */
 export function readServer(line: Uint8Array): ServerAnswer | ServerProgress | ServerOutdated | undefined {
   const message = parsed(line)
   if (!isObject(message)) return undefined
@@ -218,16 +215,13 @@ export function idOf(value: JsonValue | undefined): Id | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/**
- * Writes JSON in ASCII: a server that reads its system's encoding instead of UTF-8 would run something other than what
- * was approved.
- */
+/** Writes JSON in ASCII: a server that reads its system's encoding, not UTF-8, would not run the approved call. */
 export function asciiJson(message: JsonObject): string {
   const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(message).replaceAll(/[\u007f-\uffff]/g, escaped)
 }
 
-/** A call with the arguments that were approved. */
+/** Returns the message of a call with its approved arguments. */
 export function callMessage({ id, name, rest }: ToolCall, args: JsonObject): JsonObject {
   return { jsonrpc: '2.0', id, method: CALL, params: { ...rest, name, arguments: args } }
 }
@@ -236,16 +230,14 @@ export function errorMessage(id: Id | null, code: number, message: string): Json
   return { jsonrpc: '2.0', id, error: { code, message } }
 }
 
-/**
- * A result that the model reads as the failure of its call. Many clients hide errors of the protocol from the model.
- */
+/** Returns a result that the model reads as a failed call. Many clients hide errors of the protocol from the model. */
 export function failureMessage(id: Id, text: string, meta: JsonObject): JsonObject {
   const content = [{ type: 'text', text }]
   // revision 2026-07-28 of the protocol requires `resultType`; older revisions ignore it
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', isError: true, content, _meta: meta } }
 }
 
-/** The client's name for itself: in `initialize`, and since revision 2026-07-28 in each request. */
+/** Returns the client's name for itself. It is in `initialize`, and since revision 2026-07-28 in each request. */
 export function clientNameIn({ method, params }: JsonObject): string | undefined {
   const meta = objectIn(objectIn(params)['_meta'])
   const info = method === 'initialize' ? objectIn(params)['clientInfo'] : meta[CLIENT_INFO]

@@ -1,9 +1,9 @@
 /*
- * The names that `countersign import mcp` gave to tools before contracts had a `source`. Characters that names may not
- * have became `_`, and a duplicate name got `_2`, `_3`. Such a contract does not record its tool.
+ * The names that `countersign import mcp` gave to tools before contracts had a `source`. Illegal characters became `_`,
+ * and a duplicate name got `_2`, `_3`. Such a contract does not record its tool.
  */
 
-/** Another tool of the server for which an old import may have written the contract that `name` now matches. */
+/** Returns another tool of the server for which an old import may have written the contract that `name` matches. */
 export function otherToolOf(name: string, names: Iterable<string>, prefix: string): string | undefined {
   const tools = [...names].map((tool): Tool => ({ tool, base: baseOf(prefix + tool) }))
   return tools.find((one) => one.tool !== name && mayBeCalled(prefix + name, one, tools))?.tool
@@ -21,7 +21,7 @@ function mayBeCalled(contract: string, one: Tool, tools: readonly Tool[]): boole
   return one.base === base && tools.some((other) => other !== one && mayTake(base, other))
 }
 
-/** Whether two names that make the same file could have taken each other's place. */
+/** Returns true when `other` may have taken the file of this name, or of this name without its number. */
 function mayTake(name: string | undefined, other: Tool): boolean {
   if (name === undefined) return false
   return fileOf(other.base) === fileOf(name) || mayTake(withoutCount(name), other)

@@ -37,17 +37,18 @@ import { createQuestions, type Questions } from './questions.ts'
 import { type Contracts, createContracts } from './tools.ts'
 
 /**
- * Stands between an MCP client and one MCP server (specification, transport `stdio`): everything passes, but `tools/call` only as far as the gateway lets
- * it (docs/agent-api.md), with exactly the arguments that were approved. Fails closed: what cannot be decided is answered, and not sent on.
+ * Relays messages between an MCP client and one MCP server (specification, transport `stdio`). It sends a `tools/call`
+ * only after the gateway allows it (docs/agent-api.md), with exactly the approved arguments. Fails closed: it answers
+ * an undecided call itself, and does not send it.
  */
 export interface Proxy {
-  /** A line of the client, without its end; resolves when all that follows from it has happened. Never rejects. */
+  /** Takes a line of the client, without its end. Resolves when the line is handled completely. Never rejects. */
   fromClient(line: Uint8Array): Promise<void>
-  /** A line of the server, without its end. */
+  /** Takes a line of the server, without its end. */
   fromServer(line: Uint8Array): void
-  /** The server is gone: what it was asked will not be answered, and what is held cannot run. */
+  /** Ends all calls: the ended server answers no request, and runs no held call. */
   serverEnded(): void
-  /** The client is gone: what is held runs no more. */
+  /** Ends held calls, because the client ended. */
   clientEnded(): void
 }
 
@@ -56,19 +57,19 @@ export interface ProxyParts {
   readonly callIds: CallIds
   readonly toServer: (line: Uint8Array) => void
   readonly toClient: (line: Uint8Array) => void
-  /** For people who look at the log of the client. */
+  /** Writes a note for people who read the client's log. */
   readonly note: (text: string) => void
-  /** In front of the server's name of a tool, where no contract says which tool it is for: `github.`. */
+  /** The prefix of contract names, such as `github.`. It serves to find a contract when no `source` names the tool. */
   readonly prefix: string
-  /** As contracts name the server. */
+  /** The server's name in contracts. */
   readonly server: string
-  /** Of all calls. */
+  /** The task of all calls. */
   readonly taskId: string
-  /** Longest time to hold a call for people, ms. */
+  /** Longest time to hold a call for reviewers, ms. */
   readonly maxWaitMs: number
-  /** How long the server may take to list all its tools, ms. A call that comes before the list waits for it. */
+  /** Longest time for the server to list all its tools, ms. Earlier calls wait for the list. */
   readonly listWithinMs: number
-  /** Time between two signs of life for a client that asked for them, ms. */
+  /** Time between two progress messages to a client that requests them, ms. */
   readonly progressEveryMs: number
 }
 
@@ -106,23 +107,23 @@ export function createProxy(parts: ProxyParts): Proxy {
 }
 
 interface State extends ProxyParts {
-  /** Calls by id. 1 and '1' are two ids. */
+  /** Open calls by id. 1 and '1' are two ids. */
   readonly underWay: Map<Id, UnderWay>
-  /** Of the proxy itself to the server. */
+  /** The proxy's own requests to the server. */
   readonly questions: Questions
   readonly contracts: Contracts
-  /** What the client calls itself. */
+  /** The client's name for itself. */
   client: string | undefined
 }
 
-/** A call that is held until it is allowed, and then with the server. */
+/** An open call: held until the gateway allows it, and then sent to the server. */
 interface UnderWay {
   readonly asked: ToolCall
   readonly abort: AbortController
   readonly progress: Progress
-  /** The gateway's name of the tool, once the call is judged by it. */
+  /** The gateway's name of the tool, once its contract is known. */
   tool?: string
-  /** Why it must not run any more, though its client waits. */
+  /** The reason why the call must no longer run, although its client waits. */
   refused?: NotExecuted
   sent?: {
     readonly answer: (answer: ServerAnswer) => void
@@ -130,12 +131,12 @@ interface UnderWay {
   }
 }
 
-/** The client is there, and may start the server again: what people are asked goes on. */
+/** The end of the server. By its name, the thread stays open: the client may start the server again. */
 class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** Thrown so that the gateway hears of it: the server's own answer says so. */
+/** A failed call. Its `line` is the answer to the client; the throw makes the guard report the failure. */
 class ToolFailed extends Error {
   readonly line: Uint8Array
 
@@ -181,7 +182,7 @@ function misfit(id: Id, why: string): JsonObject {
   return failureMessage(id, refusalText(refused), refusalFacts(refused))
 }
 
-/** The server knows nothing of what is held; that runs no more. */
+/** Cancels a call. Passes the message on unless the call is held, because the server does not know a held call. */
 function cancel(proxy: State, id: Id, message: JsonObject): void {
   const one = proxy.underWay.get(id)
   if (one === undefined || one.sent !== undefined) proxy.toServer(lineOf(message))
@@ -208,7 +209,7 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
   if (line !== undefined) toClient(line)
 }
 
-/** What the client is told; undefined when it does not listen any more. */
+/** Returns the answer to the client; undefined when the client no longer waits. */
 async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefined> {
   const { gate, maxWaitMs, server, taskId } = proxy
   const { asked, progress } = one
@@ -225,7 +226,7 @@ async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefi
     ...(client === undefined ? {} : { workflow_name: client }),
   }
   const run = (args: Payload): Promise<Uint8Array> => {
-    // people have decided: from here on it is the server that tells of its progress
+    // the call is decided: from here on the server reports its progress
     progress.end()
     callId.end()
     return send(proxy, args, one)
@@ -246,7 +247,7 @@ function contractOf({ contracts }: State, { asked, abort: { signal } }: UnderWay
   return contracts.contractOf(asked.name, { signal, meta: asked.rest['_meta'] })
 }
 
-/** Why a call that was judged must not run: by now its tool is another one, or has another contract. */
+/** Returns why a judged call must not run: its tool, or the contract of the tool, has changed since. */
 async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | undefined> {
   try {
     if ((await contractOf(proxy, one)) === one.tool) return undefined
@@ -256,7 +257,7 @@ async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | unde
   }
 }
 
-/** Ends held calls whose tool changed: reviewers looked at another tool. A list that is late is requested again before the call runs. */
+/** Ends held calls whose tool changed: reviewers saw another tool. After a late list, `send` checks again. */
 async function reviewHeld(proxy: State): Promise<void> {
   const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
   const reviewing = held.map(async (one) => {
@@ -268,7 +269,7 @@ async function reviewHeld(proxy: State): Promise<void> {
   await Promise.all(reviewing)
 }
 
-/** Resolves with the server's answer, in its own bytes. @throws ToolFailed */
+/** Sends an approved call. Resolves with the server's answer, in its own bytes. @throws ToolFailed */
 async function send(proxy: State, args: Payload, one: UnderWay): Promise<Uint8Array> {
   const { asked, abort } = one
   const change = await changeOf(proxy, one)
@@ -284,7 +285,7 @@ async function send(proxy: State, args: Payload, one: UnderWay): Promise<Uint8Ar
   return withEnd(line)
 }
 
-/** The reason that the client reads: it does not know that the call was ended from here. */
+/** Returns the reason for the client: the proxy's own when the proxy ended the held call. */
 function whyOf(error: unknown, { refused, abort: { signal } }: UnderWay): unknown {
   const isHeld = error instanceof NotExecuted && signal.aborted
   if (isHeld && refused !== undefined) return refused
@@ -295,7 +296,7 @@ function isOpen(error: unknown): boolean {
   return error instanceof NotExecuted && isUndecided(error)
 }
 
-/** Only an undecided call continues later: one that the client cancelled is withdrawn. */
+/** Leaves an undecided call open for a later attempt. Ends any other call. */
 function settle(error: unknown, callId: CallId): void {
   if (isOpen(error)) callId.leave()
   else callId.end()
@@ -320,12 +321,12 @@ function fromServer(proxy: State, line: Uint8Array): void {
     void reviewHeld(proxy)
   }
   if (said?.kind === 'answer' && answered(proxy, said)) return
-  // by the specification progress must increase, and the client has heard of some
+  // by the specification progress must increase, also over the proxy's own
   if (said?.kind === 'progress' && isOld(proxy, said)) return
   proxy.toClient(withEnd(line))
 }
 
-/** Whether the proxy has dealt with an answer of the server; all others are the client's. */
+/** Returns true when the proxy has handled an answer of the server. All others are for the client. */
 function answered(proxy: State, said: ServerAnswer): boolean {
   const { underWay, note, contracts, questions } = proxy
   if (questions.answered(said)) return true
@@ -343,7 +344,7 @@ function answered(proxy: State, said: ServerAnswer): boolean {
 const isOld = ({ underWay }: State, said: ServerProgress): boolean =>
   [...underWay.values()].some((one) => one.progress.isBehind(said))
 
-/** As it came, unless a tool in it runs no more. */
+/** Passes a list of tools to the client, unchanged unless it has a refused tool. */
 async function passList(
   proxy: State,
   { id, line, result }: ServerAnswer,
@@ -357,14 +358,14 @@ async function passList(
 interface Progress {
   begin(message: string): void
   end(): void
-  /** Whether the client was told of as much of this call before. */
+  /** Returns true when the proxy has already reported as much progress of this call. */
   isBehind(said: ServerProgress): boolean
 }
 
-/** Of our own: so little that a server, which counts from zero or in parts of one, is beyond it at once. */
+/** The step of the proxy's own progress. It is tiny, so that any progress of the server is beyond it. */
 const PROGRESS_STEP = 1 / 1_000_000
 
-/** Signs of life while people look, for a client that asked for them: without any, many give up after a minute. */
+/** Reports progress while a call is held, if the client requests it. Without progress, many give up after a minute. */
 function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
   const token = idOf(objectIn(rest['_meta'])['progressToken'])
   let timer: ReturnType<typeof setInterval> | undefined

@@ -4,9 +4,9 @@ import type { Id, ServerAnswer } from './message.ts'
 
 /** The proxy's own requests to the server. */
 export interface Questions {
-  /** Rejects when `deadline` aborts, when the server answers with an error, and when the server ends. */
+  /** Sends a request. Rejects when `deadline` aborts, when the server answers with an error, and when it ends. */
   ask(method: string, params: JsonObject, deadline: AbortSignal): Promise<JsonObject>
-  /** Whether `answer`, even a late one, is for the proxy: the client does not see it. */
+  /** Returns true for an answer to the proxy, even a late one. The client must not see it. */
   answered(answer: ServerAnswer): boolean
   /** Rejects all requests, open and later. */
   end(why: string): void
@@ -14,7 +14,7 @@ export interface Questions {
 
 export function createQuestions(send: (message: JsonObject) => void): Questions {
   const open = new Map<Id, (result: JsonObject | Error) => void>()
-  // no id of the client begins like this
+  // no id of the client has this prefix
   const prefix = `countersign-${crypto.randomUUID()}-`
   let count = 0
   let ended: string | undefined

@@ -7,11 +7,11 @@ import { linesOf } from '../system/lines.ts'
 export interface ServerProcess {
   write(line: Uint8Array): void
   /**
-   * Ends the server as the specification says: it closes the input, then sends SIGTERM, then SIGKILL. Processes that
-   * hold the output open after that are left running.
+   * Ends the server as the specification says: closes its input, then sends SIGTERM, then SIGKILL. Other processes that
+   * hold the output open after that keep running.
    */
   stop(): void
-  /** Takes the next of these steps at once: our own caller may not wait. */
+  /** Takes the next of these steps at once, for a caller that does not wait. */
   insist(): void
   /**
    * The exit code, once the server ended and all its output was read; 1 when a signal ended it. Rejects with LongLine,
@@ -20,13 +20,13 @@ export interface ServerProcess {
   readonly ended: Promise<number>
 }
 
-/** The longest line: results of tools may hold pictures and files. */
+/** The longest line. Results of tools may hold pictures and files. */
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const PATIENCE_MS = 3_000
 
 /**
- * @param env without the credentials of the gateway: with some of them a server could approve its own calls
- * @param heard the next line is read when it resolves
+ * @param env the environment, without credentials of the gateway: a server could approve its own calls with them
+ * @param heard takes a line; the next one is read when it resolves
  */
 export function startServer(
   [program = '', ...args]: readonly string[],
@@ -66,7 +66,7 @@ export function startServer(
   const stop = (): void => {
     if (taken === 0) insist()
   }
-  // most servers have ended by then, which `ended` reports; callers would wait forever for one that has not
+  // most servers have ended by then; for one that has not, callers would wait forever
   child.stdin.on('error', stop)
   child.stdout.once('end', stop)
   const listening = listen().catch((cause: unknown) => {

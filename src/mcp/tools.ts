@@ -6,9 +6,9 @@ import { type Id, isObject, objectIn } from './message.ts'
 import { otherToolOf } from './old-names.ts'
 
 /**
- * Finds the contract that judges a call of a server's tool (docs/agent-side.md): the contract whose `source` names that
- * tool, not one of a similar name. The proxy reads the server's whole list of tools first. A tool that differs from the
- * one its contract was made for does not run.
+ * Finds the contract that judges a call of a server's tool (docs/agent-side.md). Its `source` names the tool; without a
+ * `source`, its name does. The proxy reads the server's whole list of tools first. A tool that differs from the one
+ * that its contract was made for does not run.
  */
 export interface Contracts {
   /**
@@ -17,13 +17,14 @@ export interface Contracts {
    * @throws NotExecuted
    */
   contractOf(name: string, about: About): Promise<string>
-  /** The client requests `tools/list`. */
+  /** Notes a `tools/list` request of the client. */
   asked(id: Id, params: JsonValue | undefined): void
   /**
-   * The server's answer for the client, where `id` belongs to such a request; the same object where no tool is refused.
+   * Returns the result for the client when `id` is of such a request, else undefined. It is the same object unless a
+   * tool is refused.
    */
   answered(id: Id, result: JsonObject): Promise<JsonObject> | undefined
-  /** The server reports that its tools changed. */
+  /** Voids the list, because the server reports that its tools changed. */
   outdated(): void
 }
 
@@ -39,10 +40,10 @@ export interface ContractsParts {
   /** The server's name in contracts. */
   readonly server: string
   readonly prefix: string
-  /** Time for the server to list all its tools, ms. */
+  /** Longest time for the server to list all its tools, ms. */
   readonly listWithinMs: number
   readonly note: (text: string) => void
-  /** Sends a request of the proxy. Rejects when the server answers with an error, or not before the deadline. */
+  /** Sends a request of the proxy. Rejects when the server answers with an error, or misses the deadline. */
   readonly ask: (method: string, params: JsonObject, deadline: AbortSignal) => Promise<JsonObject>
 }
 
@@ -83,16 +84,14 @@ interface State extends ContractsParts {
   readonly questions: Map<Id, List>
   /** The list that each cursor continues. */
   readonly cursors: Map<string, List>
-  /** Refused tools, with their digest: each is reported once. */
+  /** The reported tools, each with its digest. */
   readonly reported: Set<string>
   known: { readonly at: number; readonly tools: readonly ResolvedTool[] } | undefined
-  /** The proxy's own list, while the server answers. */
+  /** The proxy's own request for the list, while the server answers. */
   underWay: Promise<void> | undefined
 }
 
-/**
- * The list that a request of the client begins or continues. An unknown cursor begins a list that is never in force.
- */
+/** Returns the list that a request of the client begins or continues. A list of an unknown cursor is never in force. */
 function listAskedFor({ listing, cursors }: State, params: JsonValue | undefined): List {
   const { cursor } = objectIn(params)
   if (typeof cursor === 'string') return cursors.get(cursor) ?? createListing().begin()
@@ -121,7 +120,7 @@ async function wholeList(state: State, name: string, about: About): Promise<Tool
     const known = state.listing.whole()
     if (known !== undefined) return known
     state.underWay ??= list(state, about).finally(() => (state.underWay = undefined))
-    // all waiting calls share the answer, so no single call may end it
+    // all waiting calls share the request, so no single call may end it
     const failed = await orAborted(
       state.underWay.then(() => undefined, asError),
       about,
@@ -131,7 +130,7 @@ async function wholeList(state: State, name: string, about: About): Promise<Tool
   throw notListed(state, name, new Late('the list changes each time it is requested'))
 }
 
-/** The server is late; a later request for the list may succeed. */
+/** The error of a late server. A later request for the list may succeed. */
 class Late extends Error {}
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(messageOf(error)))
@@ -215,7 +214,7 @@ async function contracts(
   return tools
 }
 
-/** The reason that the contract must not judge a call of the tool; undefined when it may. */
+/** Returns why the contract must not judge a call of the tool; undefined when it may. */
 function objectionTo(state: State, name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
   const listed = tools.of(name)
   if (listed === undefined) return `the server does not list \`${name}\``
@@ -226,7 +225,7 @@ function objectionTo(state: State, name: string, { source }: ResolvedTool, tools
     : `the server's tool \`${name}\` differs from the one that its contract was made for: read the difference and accept it with \`countersign import mcp --update\``
 }
 
-/** Compares a description with the server's own first one, where the contract has no digest. */
+/** Returns why a tool without a digest in its contract is refused; undefined when it equals its first listing. */
 function sinceFirst(name: string, { digest, first }: Listed): string | undefined {
   return digest !== undefined && digest === first
     ? undefined
@@ -241,7 +240,7 @@ function ofTwin({ prefix, server }: State, name: string, tools: Tools): string |
   )
 }
 
-/** The page with a note on each refused tool. A model must not read the new description of a tool that changed. */
+/** Returns the page, with the reason as the description of each refused tool: a model must not read the changed one. */
 async function marked(state: State, page: Tools, result: JsonObject): Promise<JsonObject> {
   const known = await contracts(state, false, undefined).catch(() => [])
   let changed = false

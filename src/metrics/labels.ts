@@ -3,7 +3,7 @@ import { SIGN_IN_PROBLEMS, type SignInProblem } from '../contract/sign-in-proble
 import { RISKS, VERDICTS } from '../domain/decision.ts'
 import { BUDGET_NAMES } from '../domain/budget.ts'
 
-/** Label values of the metrics. Every set is closed, or bounded by its metric's `atMost`. */
+/** Label values of the metrics. Every set is closed, or the metric's `atMost` bounds it. */
 
 /** Names from the bundle or the routes, unknown in advance. */
 export interface OpenSet {
@@ -36,12 +36,12 @@ const REFUSALS = new Set(CODES.map((code) => String(ERRORS[code].status)))
 /** All statuses of answers. */
 export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
 
-/** Exhaustible things: the budgets, and the disk. */
+/** Bounds that refuse requests: the budgets, and the disk. */
 export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
 export const METHODS = ['GET', 'POST', 'DELETE', OTHER] as const
 
-/** Reasons of rejections: a rule, no matching rule, or a code in place of a rule's id. */
+/** Reasons for rejections: a rule, no matching rule, or a code in place of a rule's id. */
 export const REJECTION_REASONS = [
   'rule',
   'unmatched',
@@ -67,7 +67,7 @@ export const REVIEW_ENDS = [
 /** States in which an agent withdraws a call. */
 export const WITHDRAWN_FROM = ['pending_review', 'changes_requested', 'approved'] as const
 
-/** Reasons that an approval no longer held when the agent collected it. */
+/** Reasons why an approval was void when the agent collected it. */
 export const REVOCATIONS = ['policy_changed', 'reviewer_removed', 'store_changed', 'frozen', OTHER] as const
 
 export const SIGN_IN_RESULTS: readonly ('ok' | 'refused' | SignInProblem)[] = [

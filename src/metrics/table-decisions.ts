@@ -1,7 +1,7 @@
 import { BUNDLE, REJECTION_REASONS, RISKS, RULES, TOOLS, VERDICTS } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
-/** Starts at 10 us, because policy takes a small part of a request. */
+/** Buckets from 10 us, because policy takes a small part of a request. */
 const FAST = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1]
 
 export const DECISION_METRICS = {

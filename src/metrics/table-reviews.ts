@@ -2,9 +2,9 @@ import { FREEZE_KINDS } from '../domain/freeze.ts'
 import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, WITHDRAWN_FROM } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
-/** From five seconds to seven days. */
+/** Buckets from five seconds to seven days. */
 const HUMAN = [5, 30, 60, 300, 900, 1_800, 3_600, 14_400, 28_800, 86_400, 259_200, 604_800]
-/** Times below 2.5 s are too short to read anything. */
+/** Buckets of seconds. Below 2.5 s a reviewer cannot have read anything. */
 const ATTENTION = [1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 
 export const REVIEW_METRICS = {

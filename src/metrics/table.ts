@@ -38,7 +38,7 @@ export type MetricOf<K extends MetricSpec['kind']> = {
 }[MetricName]
 type ValueOf<S> = S extends readonly (infer V)[] ? V : string
 
-/** The labels of a metric, each with its values of the table. */
+/** The labels of a metric, each with its values in the table. */
 export type LabelsOf<N extends MetricName> = {
   readonly [L in keyof (typeof METRICS)[N]['labels']]: ValueOf<(typeof METRICS)[N]['labels'][L]>
 }
@@ -54,13 +54,13 @@ export const MAX_SAMPLES = 5_000
 /** The most samples of Node's own metrics. */
 export const NODE_SAMPLES = 200
 
-/** The number of series over closed sets: one for each combination of their values. */
+/** Returns the number of combinations of the values of closed sets. */
 export function closedSeries({ labels }: MetricSpec): number {
   return Object.values(labels).reduce((all, set) => all * (isOpen(set) ? 1 : set.length), 1)
 }
 
 export const mostSeries = (spec: MetricSpec): number => spec.atMost ?? closedSeries(spec)
 
-/** Lines of one series: a histogram has one for each bucket, `+Inf`, sum and count. */
+/** Returns the lines of one series: a histogram has one for each bucket, `+Inf`, sum and count. */
 export const samplesPerSeries = ({ buckets }: MetricSpec): number =>
   buckets === undefined ? 1 : buckets.length + 3

@@ -23,10 +23,10 @@ import type { Diagnostic } from '../policy/report/diagnostics.ts'
 export interface Evaluated {
   /** Errors first, as `countersign check` lists them. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Absent when the files do not check: no test ran. */
+  /** Absent when errors in the files prevent the tests. */
   readonly tests?: readonly TestResult[]
   readonly decision?: Decision
-  /** Why there is no decision. */
+  /** The reason for a missing decision. */
   readonly problem?: string
 }
 
@@ -38,7 +38,7 @@ export interface TestResult {
 
 export interface Decision {
   readonly verdict: 'allow' | 'review' | 'reject'
-  /** What `countersign explain` prints. */
+  /** The text that `countersign explain` prints. */
   readonly text: string
 }
 
@@ -67,7 +67,7 @@ export async function evaluate(
   }
 }
 
-/** The first call that a test of the bundle describes, as a request; undefined when there is none. */
+/** Returns the first call with a payload in the bundle's tests, as a request; undefined without one. */
 export function exampleRequest(files: readonly BundleText[]): string | undefined {
   for (const { path, text } of files) {
     if (!path.startsWith('rules/')) continue

@@ -1,6 +1,6 @@
 /*
- * The few functions of Node.js that policy uses, for a browser. The builds of the console and of the documentation site put this module in the place of
- * `node:*` (portable.mjs).
+ * The functions of Node.js that policy code uses, for a browser. The builds of the console and of the documentation
+ * site resolve `node:*` to this module (portable.mjs).
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'
@@ -77,6 +77,6 @@ const IPV4 = new RegExp(`^(?:${OCTET}\\.){3}${OCTET}$`)
 /** `node:net` */
 export const isIPv4 = (text: string): boolean => IPV4.test(text)
 
-/** `node:net`. The parser of URLs reads what is in brackets as RFC 4291 writes it. */
+/** `node:net`. The URL parser reads IPv6 addresses in brackets as RFC 4291 defines them. */
 export const isIPv6 = (text: string): boolean =>
   /^[0-9a-fA-F:.]+$/.test(text) && text.includes(':') && URL.canParse(`http://[${text}]/`)

@@ -4,7 +4,7 @@ const IN_BROWSERS = fileURLToPath(new URL('node.ts', import.meta.url))
 const OF_NODE = ['crypto', 'util', 'timers/promises', 'buffer', 'net'].map((name) => `node:${name}`)
 
 /**
- * A plugin of Vite: what the sources import of Node.js comes from node.ts.
+ * Creates a Vite plugin that resolves the `node:` imports of src/ to node.ts.
  *
  * @returns {import('vite').Plugin}
  */

@@ -2,10 +2,10 @@ import { Buffer } from './node.ts'
 import type { BundleText } from '../policy/check/check.ts'
 import { evaluate, exampleRequest, type Evaluated } from './evaluate.ts'
 
-// policy reads the length of texts in bytes
+// policy code measures texts in bytes by `Buffer`
 Object.assign(globalThis, { Buffer })
 
-/** What the page asks. Without a request, an example of the bundle is made one. */
+/** A message of the page. Without a request, the worker takes one from the bundle's tests. */
 export interface Question {
   readonly id: number
   readonly files: readonly BundleText[]
@@ -17,7 +17,7 @@ export interface Reply extends Evaluated {
   readonly request: string
 }
 
-/** What a dedicated worker has of its page (HTML, Web workers). */
+/** The part of a dedicated worker's global scope that this file uses (HTML, Web workers). */
 interface WorkerScope {
   addEventListener(type: 'message', listener: (event: { readonly data: Question }) => void): void
   postMessage(reply: Reply): void

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Config, type Only, ONLY, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
 
-/** A combination of settings that would break a promise of the product, in a sentence. */
+/** Returns why the settings must not be combined, as one sentence; undefined when they may. */
 export function combinationProblem(
   { store, policies, oidcIssuer, oidcClientId }: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -23,7 +23,7 @@ export function combinationProblem(
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
 
-/** The path with its links followed; of a path that does not exist yet, as far as it exists. */
+/** Returns the path with its links resolved, as far as the path exists. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -33,15 +33,15 @@ function realPath(path: string): string {
   }
 }
 
-/** A setting that was made, and has no effect in this configuration. */
+/** A setting that has a value, and no effect in this configuration. */
 export interface WithoutEffect {
-  /** As it was written: a flag, a variable, or a key and its file. */
+  /** The name that the user wrote: a flag, a variable, or a key and its file. */
   readonly name: string
-  /** With what it has an effect. */
+  /** The condition under which it has an effect (ONLY). */
   readonly counts: string
 }
 
-/** Settings without an effect here, except those that repeat their default: `store_replicas: 0` is true of a file. */
+/** Returns the settings without an effect here, except those that repeat their default (`store_replicas: 0`). */
 export function settingsWithoutEffect(
   { store, oidcIssuer }: Config,
   texts: Readonly<Partial<Record<SettingKey, string>>>,

@@ -16,15 +16,15 @@ export type Origin = 'flag' | 'environment' | 'file' | 'default'
 export interface LoadedConfig {
   readonly config: Config
   readonly origins: Readonly<Record<SettingKey, Origin>>
-  /** Settings as they were written; absent ones are left out. */
+  /** The text of each setting, defaults included. An absent setting has no text. */
   readonly texts: Readonly<Partial<Record<SettingKey, string>>>
-  /** Arguments that are no settings. */
+  /** The arguments that are not flags. */
   readonly positionals: readonly string[]
-  /** Files that were named, or found. */
+  /** The files of the configuration. */
   readonly files: readonly NamedFile[]
-  /** Variables that begin with `COUNTERSIGN_`, and mean nothing to a gateway. */
+  /** Unknown variables that begin with `COUNTERSIGN_`. */
   readonly unknown: readonly string[]
-  /** Variables that Kubernetes made for a Service, and that have the name of a setting. */
+  /** Variables that Kubernetes made for a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. */
   readonly links: readonly string[]
   /** Settings that have no effect in this configuration. */
   readonly withoutEffect: readonly WithoutEffect[]
@@ -40,7 +40,7 @@ export interface NamedFile {
 export interface ConfigSources {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Parses a YAML text; injected, because the parser is loaded only when a file is there. */
+  /** Parses YAML. Injected, so that the parser loads only when there is a file. */
   readonly parseYaml: (text: string) => unknown
 }
 
@@ -48,7 +48,7 @@ const FILE = 'countersign.yaml'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** @throws ConfigError naming the setting, where it came from, and what it may be */
+/** @throws ConfigError that names the setting, its origin and its form */
 export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
   const { flags, positionals } = parseFlags(args)
   const unknown = unknownVariables(env)
@@ -97,7 +97,7 @@ function pick(
   return fromFile === undefined ? [row.default, 'default'] : [fromFile, 'file']
 }
 
-/** A file may have a number where the setting is one. */
+/** Returns a raw value as text. A file may hold numbers for numeric settings. */
 function textOfValue({ parse }: SettingRow, raw: unknown, written: string): string {
   if (typeof raw === 'string') return raw
   if (takesNumbers(parse)) return String(raw)
@@ -136,7 +136,7 @@ function namedFiles(
   ]
 }
 
-/** The value of a secret may be in a file that `<NAME>_FILE` names. */
+/** Returns the value from the environment. A secret may be in a file that `<NAME>_FILE` names. */
 function environmentValue(
   { variable: name, standard, secret }: Pick<SettingRow, 'variable' | 'standard' | 'secret'>,
   env: Environment,
@@ -206,12 +206,12 @@ function textOf(path: string): string {
   }
 }
 
-/** `EACCES: permission denied`, without what was done and the path, which is said already. */
+/** Returns `EACCES: permission denied`, without the operation and the path that follow it. */
 function reasonOf(cause: unknown): string {
   return (cause as Error).message.split(',')[0] ?? ''
 }
 
-/** Every setting with its value and where that came from; secrets are masked, and the password in an address. */
+/** Returns every setting with its value and origin. Masks secrets, and the password in the store's address. */
 export function describeConfig({
   config,
   texts,
@@ -223,7 +223,7 @@ export function describeConfig({
   })
 }
 
-/** Variables by which the command line reaches a running gateway. */
+/** Returns the variables by which commands reach a running gateway. */
 export function clientEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): {
   url?: string
   reviewerKey?: string
@@ -237,14 +237,14 @@ export function clientEnvironment(env: Readonly<Record<string, string | undefine
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined && value !== ''))
 }
 
-/** The admin key, where the gateway finds it too: in a container there is often its file only. @throws ConfigError */
+/** Returns the admin key from its variable or its file, as the gateway reads it. @throws ConfigError */
 export function adminKeyOf(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {
   return environmentValue({ variable: 'COUNTERSIGN_ADMIN_KEY', secret: true }, env)
 }
 
-/** The environment for other programs: without our variables, and so without credentials of the gateway. */
+/** Returns the environment for other programs, without `COUNTERSIGN_` variables and thus without their credentials. */
 export function environmentForChildren(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
@@ -252,7 +252,7 @@ export function environmentForChildren(
 }
 
 /**
- * The directory of this user's caches (XDG Base Directory Specification, which ignores a relative path).
+ * Returns this user's state directory (XDG Base Directory Specification, which ignores a relative path).
  *
  * @throws for a user without a home directory
  */
@@ -261,7 +261,7 @@ export function stateHome(env: Readonly<Record<string, string | undefined>> = pr
   return isAbsolute(named) ? named : join(homedir(), '.local', 'state')
 }
 
-/** Variables that name a proxy for outgoing connections. The guard connects directly (docs/operations.md). */
+/** Returns the variables that name a proxy. The gateway ignores them (docs/operations.md). */
 export function proxyVariables(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
   return Object.keys(env)
     .filter((name) => /^(?:https?|all)_proxy$/i.test(name) && env[name])

@@ -11,10 +11,10 @@ import {
 } from '../store/redis/address.ts'
 import { ACCEPTABLE, type Acceptable } from '../store/redis/settings.ts'
 
-/** Reads the text of a setting. @throws Misfit when the value is not of its form, Error with a sentence of its own */
+/** Reads the text of a setting. @throws Misfit for a value of another form, Error for other problems */
 export type Parse<T> = (text: string) => T
 
-/** Says the form that a value must have. The reporter adds the setting and, except for secrets, the value. */
+/** States the form that a value must have. The reporter adds the setting and, except for secrets, the value. */
 export class Misfit extends Error {
   override readonly name = 'Misfit'
 }
@@ -24,7 +24,7 @@ export const text: Parse<string> = (value) => {
   return value
 }
 
-/** A whole number, also when the file has it as a number. */
+/** A whole number. The file may hold it as a number. */
 export const whole = (minimum: number, maximum: number): Parse<number> =>
   Object.assign(
     (value: string): number => {
@@ -46,7 +46,7 @@ export const oneOf =
     return found
   }
 
-/** Callers send it in a header, which carries printable ASCII and loses spaces at either end (RFC 9110 section 5.5). */
+/** A value of a header: printable ASCII, without spaces at either end (RFC 9110 section 5.5). */
 export const headerValue =
   (minChars: number): Parse<string> =>
   (value) => {
@@ -58,7 +58,7 @@ export const headerValue =
     return value
   }
 
-/** `[::]`, as in a URL, is `::`. */
+/** An address to listen on. `[::]`, as in a URL, is `::`. */
 export const host: Parse<string> = (value) => /^\[([0-9a-f:.]+)\]$/i.exec(text(value))?.[1] ?? value
 
 /** The address of the store; `shown` is the address without its password. */
@@ -70,7 +70,7 @@ export const storeAddress: Parse<StoreAddress> = (value) => {
   if (isRedisAddress(value))
     return { kind: 'redis', address: parseRedisAddress(value), shown: withoutPassword(value) }
   if (!value.startsWith('file:')) {
-    // its scheme only: what is no address may be anything, a password that lacks an @ too
+    // shows the scheme alone, because the rest may be a password
     const scheme = /^[a-z][\w+.-]*:/i.exec(value)?.[0]
     const what = scheme === undefined ? 'an address without a scheme' : `\`${scheme}\``
     throw new Error(`${what} is not known here; use file:<directory> or ${REDIS_FORMS}`)
@@ -86,7 +86,7 @@ const listOf = (value: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-/** Unsafe settings of Redis, by name. */
+/** Names of unsafe Redis settings to accept. */
 export const acceptables: Parse<readonly Acceptable[]> = (value) =>
   listOf(value).map((name) => {
     const known = ACCEPTABLE.find((one) => one === name)
@@ -106,7 +106,7 @@ export const signingKey: Parse<SigningKey> = (value) => {
 
 const BITS = { 4: 32, 6: 128 } as const
 
-/** Networks as `10.0.0.0/8, 2001:db8::/32`; an address alone is itself. */
+/** Networks as `10.0.0.0/8, 2001:db8::/32`. An address without a length is a network of one host. */
 export const networks: Parse<BlockList> = (value) => {
   const list = new BlockList()
   for (const network of listOf(value)) addNetwork(list, network)
@@ -125,7 +125,7 @@ function addNetwork(list: BlockList, network: string): void {
 
 const urlOf = (value: string): URL | undefined => (URL.canParse(value) ? new URL(value) : undefined)
 
-/** A scheme, a host and perhaps a port. */
+/** An http or https origin, without a path. */
 export const origin: Parse<string> = (value) => {
   const url = urlOf(value)
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
@@ -133,7 +133,7 @@ export const origin: Parse<string> = (value) => {
   return value
 }
 
-/** A collector of spans. */
+/** The address of a collector of spans. */
 export const collector: Parse<string> = (value) => {
   const url = urlOf(value)
   if (url === undefined || !/^https?:$/.test(url.protocol))

@@ -32,13 +32,13 @@ import {
 
 export interface Setting<T = unknown> {
   readonly parse: Parse<T>
-  /** As text; without it the setting may be absent. */
+  /** The default, as text. A setting without a default may be absent. */
   readonly default?: string
   readonly help: string
   readonly secret?: true
-  /** A variable that others have agreed on; it counts when ours is not set. */
+  /** A variable of another standard. It counts when ours is unset. */
   readonly standard?: string
-  /** Elsewhere it has no effect. */
+  /** The condition without which it has no effect. */
   readonly only?: Only
 }
 
@@ -215,7 +215,7 @@ export const budgetsOf = (config: Config): Budgets => ({
   sessions_per_tenant: config.budgetSessionsPerTenant,
 })
 
-/** Something about the configuration that must be mended before the gateway starts. */
+/** An error in the configuration, which prevents the start of the gateway. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

@@ -2,8 +2,8 @@ import { ConfigError, SETTING_ROWS } from './settings.ts'
 import { didYouMean, nearest } from '../policy/language/nearest.ts'
 
 /*
- * Variables that begin as ours do and belong to no setting. A misspelt variable would leave the default in force,
- * unseen: another store, or sessions that are too long. So it ends the start, as an unknown flag or key does.
+ * Variables with our prefix that belong to no setting. A misspelt variable would silently leave the default in force:
+ * another store, or sessions that are too long. So it ends the start, as an unknown flag or key does.
  */
 
 const PREFIX = 'COUNTERSIGN_'
@@ -12,14 +12,15 @@ const IN_FILE = '_FILE'
 const OF_CLIENTS = ['URL', 'REVIEWER_KEY', 'AGENT_KEY']
 /** Variables of the tests of this repository. */
 const OF_TESTS = /^TEST_/
-/** Kubernetes and Docker set these for each service whose name begins with ours; `_PORT` only with such a value. */
+/** Kubernetes and Docker set these for each service whose name begins with ours, and `_PORT` with a value of LINK. */
 const OF_SERVICES =
   /(?:^|_)SERVICE_(?:HOST|PORT(?:_\w+)?)$|(?:^|_)PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
 const LINK = /^(?:tcp|udp|sctp):\/\//
 
 /**
- * The variables that belong to no setting, sorted: those of another program, or of a later version. The start warns.
- * @throws ConfigError for one that is almost the name of a setting
+ * Returns the variables that belong to no setting, sorted. Another program or a later version may use them.
+ *
+ * @throws ConfigError for a name close to that of a setting
  */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const settings = [`${PREFIX}CONFIG`, ...SETTING_ROWS.map(({ variable }) => variable)]
@@ -42,7 +43,7 @@ function refuseSlip(variable: string, settings: readonly string[], ours: readonl
   if (meant !== undefined) throw new ConfigError(`\`${variable}\` is no setting; did you mean \`${meant}\`?`)
 }
 
-/** `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`: the address of a Service, and no setting, though one has that name. */
+/** Returns true for the address of a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. It is not a setting. */
 export function isServiceLink(variable: string, value: string | undefined): boolean {
   return variable.startsWith(PREFIX) && variable.endsWith('_PORT') && LINK.test(value ?? '')
 }

@@ -11,14 +11,14 @@ export interface MetricsListener {
   close(): Promise<void>
 }
 
-/** Whatever `params` a scrape job has: there is one page. */
+/** The pages. A scrape job may add any query. */
 const PLACE = /^\/(metrics|livez|readyz)(?:\?|$)/
 
 export type Scrape = (format: Format) => Promise<Exposition>
 
 export interface OperatorPages {
   readonly scrape: Scrape
-  /** As on the agents' port. */
+  /** Returns the readiness, as on the agents' port. */
   readonly ready: () => Promise<{ readonly ready: boolean }>
 }
 

@@ -139,7 +139,7 @@ const spend = (payload: object, task = 't1', agent = bot) =>
   agent.submit(task, { tool_name: 'spend', payload: { to: 'x', ...payload } })
 
 describe('a backtest', () => {
-  it('of a threshold that moves finds the calls between, the loosened first', async () => {
+  it('finds the calls between the old and the new threshold, loosened ones first', async () => {
     for (const amount of [10, 100, 101, 150, 151]) await spend({ amount }, `t${amount}`)
     const report = await run(await edited('rules/spend.yaml', 'over: 100 }', 'over: 150 }'))
     expect(report).toMatchObject({ calls: 5, unchanged: 3, untold: [], checked: { calls: 5, differing: 0 } })
@@ -164,7 +164,7 @@ describe('a backtest', () => {
     )
   })
 
-  it('holds fewer approvals and more time looser, other people changed, and says who reviews', async () => {
+  it('counts fewer approvals and more time as looser, other groups as changed, and names the reviewers', async () => {
     await spend({ amount: 150 })
     const asking = (reviewers: string): Promise<CompiledSnapshot> =>
       edited('rules/spend.yaml', '{ over: 100 } }', `{ over: 100 } }\n    reviewers: { ${reviewers} }`)
@@ -185,7 +185,7 @@ describe('a backtest', () => {
     )
   })
 
-  it('counts what a limit would have stopped, as the allowed calls add up', async () => {
+  it('counts the calls that a limit would have stopped, as allowed calls add up', async () => {
     for (let i = 0; i < 6; i++) await spend({ amount: 40 }, `t${i}`)
     const report = await run(await edited('rules/spend.yaml', 'at_most: 300', 'at_most: 100'))
     expect(report.flips).toMatchObject([
@@ -193,7 +193,7 @@ describe('a backtest', () => {
     ])
   })
 
-  it('gives nothing back of an approval without a token that was read, as the gateway does not', async () => {
+  it('refunds nothing for a collected approval without a proof, as the gateway does', async () => {
     const free = await world.agent('free')
     const { body } = await spend({ amount: 250 }, 't1', free)
     const thread_id = body.thread_id ?? ''
@@ -208,7 +208,7 @@ describe('a backtest', () => {
     expect(report.flips).toMatchObject([{ direction: 'loosens', before: { by: ['spend-daily'] }, calls: 1 }])
   })
 
-  it('is not sure of the revision of a call that people would not have been asked about', async () => {
+  it('cannot tell the revision of a call that would not have been reviewed', async () => {
     const { body } = await spend({ amount: 120 })
     const thread = body.thread_id ?? ''
     const request_payload = { amount: 90, to: 'x' }
@@ -223,7 +223,7 @@ describe('a backtest', () => {
     expect(report.untold).toMatchObject([{ because: ['limit spend-daily'], calls: 1 }])
   })
 
-  it('holds a revision to the risk and the people of the call before it, as the gateway does', async () => {
+  it('keeps the risk and the reviewers of the first call for its revision, as the gateway does', async () => {
     const { body } = await spend({ amount: 120 })
     const request_payload = { amount: 90, to: 'x' }
     const revision = { tool_name: 'spend', revision_id: 'r1', request_payload }
@@ -241,7 +241,7 @@ describe('a backtest', () => {
     expect(second?.requirement).toEqual(first?.requirement)
   })
 
-  it('says what cannot be told: fields that no rule read then', async () => {
+  it('names the missing fields: those that no rule read at the time', async () => {
     await spend({ amount: 10, memo: 'hello' })
     await spend({ amount: 7, memo: 'hello' }, 't2')
     const next = await edited(
@@ -258,7 +258,7 @@ describe('a backtest', () => {
     expect(printBacktestMarkdown(report)).toContain('| spend | 1 | payload.memo | acme#')
   })
 
-  it('tells all the same where the missing field makes no difference', async () => {
+  it('decides when the missing field makes no difference', async () => {
     await bot.submit('t1', { tool_name: 'read' })
     await spend({ amount: 7, memo: 'hello' })
     const next = await edited(
@@ -269,13 +269,13 @@ describe('a backtest', () => {
     expect(await run(next)).toMatchObject({ calls: 2, unchanged: 2, untold: [] })
   })
 
-  it('cannot tell what stands as a commitment', async () => {
+  it('cannot decide by a value that evidence holds only as a commitment', async () => {
     await spend({ amount: 10, card: 'x-1' })
     const next = await edited('rules/spend.yaml', 'starts_with: x', 'starts_with: y')
     expect((await run(next)).untold).toMatchObject([{ because: ['payload.card'] }])
   })
 
-  it('does not count as unchanged what a tenant did that neither bundle has', async () => {
+  it('does not count calls of a tenant as unchanged when neither bundle has the tenant', async () => {
     await spend({ amount: 10 })
     const without = await edited('directory.yaml', '  acme:', '  acme-2:')
     const report = await backtest(await readAll(await exported()), without, without)
@@ -286,7 +286,7 @@ describe('a backtest', () => {
     expect(gained.flips).toMatchObject([{ direction: 'loosens', before: { by: ['unknown_tenant'] } }])
   })
 
-  it('cannot tell a default inside an object of which it is not recorded whether it was there', async () => {
+  it('cannot apply a default inside an object when evidence does not show whether the object was present', async () => {
     const tool =
       'tool: nest\ndescription: d\nrisk: low\ninput_schema:\n  type: object\n  properties: { meta: { type: object, properties: { deep: { type: string, default: b } } } }\n'
     const rule = 'tool: nest\nrules:\n  - { id: nest-b, allow: B., when: { payload.meta.deep: b } }\n'
@@ -315,7 +315,7 @@ describe('a backtest', () => {
     }
   })
 
-  it('of an export without its beginning says so, and tells no history and no limit', async () => {
+  it('reports an export without its beginning, and cannot decide by history or limits', async () => {
     await spend({ amount: 10 })
     await spend({ amount: 20 })
     const lines = (await exported()).trim().split('\n')
@@ -334,7 +334,7 @@ describe('a backtest', () => {
     await expect(readAll(text)).rejects.toThrow(message)
   })
 
-  it('reads an export as it is asked for: it may be larger than a text, or memory, can be', async () => {
+  it('reads an export record by record, because it may not fit in memory', async () => {
     for (const amount of [1, 2]) await spend({ amount })
     const lines = (await exported()).trim().split('\n')
     let taken = 0
@@ -359,7 +359,7 @@ describe('a backtest', () => {
     await expect(readAll([lines[0], lines[2]].join('\n'))).rejects.toThrow('follows 1')
   })
 
-  it('refuses records that no gateway writes, also where the hash is right', async () => {
+  it('refuses records that no gateway writes, even with the right hash', async () => {
     await spend({ amount: 1 })
     const [line = ''] = (await exported()).trim().split('\n')
     const { record } = JSON.parse(line) as { record: JsonObject }
@@ -511,7 +511,7 @@ describe('a replay is exact', () => {
     return calls
   }
 
-  it('under the bundle that decided, whatever agents, people and the clock did', async () => {
+  it('under the bundle that decided, for random acts of agents, reviewers and the clock', async () => {
     const calls = await replayRandom(
       fc.array(acts(fc.constant(false)), { minLength: 10, maxLength: 40 }),
       (one, verdict) => expect([one.number, verdict]).toEqual([one.number, one.verdict]),
@@ -519,7 +519,7 @@ describe('a replay is exact', () => {
     expect(calls).toBeGreaterThan(150)
   })
 
-  it('or silent, where evidence holds commitments instead of values', async () => {
+  it('or undecided, when evidence holds commitments in place of values', async () => {
     let told = 0
     const calls = await replayRandom(
       fc.array(acts(fc.boolean()), { minLength: 10, maxLength: 40 }),
@@ -533,7 +533,7 @@ describe('a replay is exact', () => {
     expect(told).toBeLessThan(calls)
   })
 
-  it('under another bundle: what it tells is what a gateway with that bundle does', async () => {
+  it('under another bundle: it decides like a gateway with that bundle', async () => {
     const change = ['rules/spend.yaml', 'at_most: 300', 'at_most: 130'] as const
     const next = await edited(...change)
     const requests = Array.from({ length: 60 }, (_, i) => ({

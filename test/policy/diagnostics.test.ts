@@ -436,7 +436,7 @@ const CASES: readonly Case[] = [
 describe('a diagnostic', () => {
   runCases(CASES)
 
-  it('is not given for a span of hours that ends with the day', async () => {
+  it('is not reported for a span of hours that ends with the day', async () => {
     expect(await diagnose(bundle(when('{ time.hour: { at_least: 18, under: 24 } }')))).toEqual([])
   })
 
@@ -457,7 +457,7 @@ describe('a diagnostic', () => {
     expect(JSON.parse(printDiagnosticsJson(found))).toEqual(found)
   })
 
-  it('stands under what it marks, whatever stands before it: tabs, wide letters, emoji and marks', () => {
+  it('has its caret under the place, after tabs, wide letters, emoji and combining marks', () => {
     const one = { code: 'c', severity: 'error', file: 'f', line: 7, message: 'm' } as const
     const carets = (before: string, marked: string): string | undefined =>
       printDiagnostics([
@@ -470,7 +470,7 @@ describe('a diagnostic', () => {
     expect(carets('e\u0301', 'c')).toBe('       ^')
   })
 
-  it('comes with all others at once, in the order of files, lines and columns', async () => {
+  it('appears with all others, ordered by file, line and column', async () => {
     const found = await diagnose(
       bundle({ ...routing('Europe/Berlin', 'Nowhere'), ...when('{ payload.x: 1, payload.y: 2 }') }),
     )
@@ -495,13 +495,13 @@ describe('a contract with errors', () => {
     ['it is no YAML', CONTRACT.replace('type: object', 'type: [object'), 'yaml-syntax'],
     ['it is no YAML, as JSON', '{ "description": "d",\n  "tool": "pay", ]', 'yaml-syntax'],
     ['it is empty', '# pay\n', 'empty-file'],
-  ])('is the finding, not that rules name its tool: %s', async (_, text, code) => {
+  ])('is the only finding, although rules name its tool: %s', async (_, text, code) => {
     const found = await shown({ 'tools/pay.yaml': text })
     expect(found).toContain(`tools/pay.yaml ${code}`)
     expect(found.filter((one) => !one.startsWith('tools/'))).toEqual([])
   })
 
-  it('is the finding for a glob, and for a test, that name its tool', async () => {
+  it('is the only finding, although a glob and a test name its tool', async () => {
     const changes = {
       'tools/a.yaml': mail.replace('risk: low', 'risk: 1'),
       'rules/mail.yaml': `${MAIL}${TESTS}`,
@@ -509,7 +509,7 @@ describe('a contract with errors', () => {
     expect(await shown(changes)).toEqual(['tools/a.yaml wrong-type'])
   })
 
-  it('excuses no other name', async () => {
+  it('does not hide other unknown names', async () => {
     const changes = {
       'tools/a.yaml': mail.replace('risk: low', 'risk: 1'),
       ...pay('  - { id: a, allow: A. }\n', 'tool: pya'),
@@ -519,7 +519,7 @@ describe('a contract with errors', () => {
 })
 
 describe('routing.yaml with errors', () => {
-  it('is the finding, not that rules name its lists', async () => {
+  it('is the only finding, although rules name its lists', async () => {
     const found = await diagnose(
       bundle({ 'routing.yaml': 'levels: {}\n', ...when('{ payload.note: $our_domains }') }),
     )

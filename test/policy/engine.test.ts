@@ -31,7 +31,7 @@ function plainEngine(): () => Promise<number> {
 }
 
 describe('overlapping runs', () => {
-  it('lose rules on a plain engine (the trap is real)', async () => {
+  it('lose rules on a plain engine, which shows that the trap exists', async () => {
     let lost = 0
     for (let offset = 0; offset < 80; offset++) {
       const run = plainEngine()
@@ -59,7 +59,7 @@ describe('the engine', () => {
     expect(await createVerdictEngine(new Set())(firing('allow'))).toBeUndefined()
   })
 
-  it('takes only true for a match, not what is truthy', async () => {
+  it('counts only true as a match, not other truthy values', async () => {
     const run = createVerdictEngine(all)
     expect(await run({ fire: () => 1 as unknown as boolean })).toBeUndefined()
   })
@@ -96,7 +96,7 @@ describe('the engine', () => {
     vi.restoreAllMocks()
   })
 
-  it('lets nothing in the payload pose as a trusted fact', async () => {
+  it('never reads the payload as a trusted fact', async () => {
     const snapshot = await withRules(
       '  - id: a\n    allow: A.\n    when: { agent.id: root, payload.amount: present }\n',
     )
@@ -141,7 +141,7 @@ interface RuleInside {
 }
 const insideOf = (engine: Engine): Inside => engine as unknown as Inside
 
-describe('the guards against what a plain engine does', () => {
+describe('the guards against traps of a plain engine', () => {
   it('no run can end another: stop() and listeners fail, status stays as it is', async () => {
     const { engine } = await engineOf(all)
     expect(() => engine.stop()).toThrow('overlapping')
@@ -166,7 +166,7 @@ describe('the guards against what a plain engine does', () => {
     expect([...operators.operators.keys()].toSorted()).toEqual(['allow', 'reject', 'review'])
   })
 
-  it('a missing or wrongly typed value keeps a reject rule on, where a plain one goes off', async () => {
+  it('a reject rule fires on a missing or wrongly typed value, unlike on a plain engine', async () => {
     const plain = new Engine(
       [
         {
@@ -193,7 +193,7 @@ describe('the guards against what a plain engine does', () => {
       await expect(withRules(`  - { id: a, allow: A., when: ${empty} }\n`)).rejects.toThrow('empty-match')
   })
 
-  it('no condition may have a path, and a value that is a reference is refused', async () => {
+  it('a path in a condition and a reference as a value are refused', async () => {
     const plain = new Engine([
       {
         event: { type: 'allow' },
@@ -213,7 +213,7 @@ describe('the guards against what a plain engine does', () => {
     await expect(run(firing('allow'))).rejects.toThrow('true only')
   })
 
-  it('a run has one fact: whatever else is asked for or added is refused', async () => {
+  it('a run has one fact, and any other is refused', async () => {
     const runs = vi.spyOn(Engine.prototype, 'run')
     await createVerdictEngine(all)(firing())
     const [facts, options] = runs.mock.calls[0] ?? []

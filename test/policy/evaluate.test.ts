@@ -112,7 +112,7 @@ describe('a condition', () => {
     })
   }
 
-  it('takes `$$` in a list for a text that begins with $, as in a test', async () => {
+  it('reads `$$` in a list as a text that begins with $, as in a test', async () => {
     const snapshot = await snapshotOf(
       bundle({
         'routing.yaml': ROUTING.replace('[acme.com, acme.io]', () => '[$$ours]'),
@@ -125,13 +125,13 @@ describe('a condition', () => {
   })
 
   const means = (text: string): string => `tool: pay\nmissing_means: { ${text} }`
-  it('takes a text that begins with $ from $$, as a test does', async () => {
+  it('reads `$$` in missing_means as a text that begins with $, as in a test', async () => {
     const rule = "  - { id: a, allow: A., when: { payload.note: '$$x' } }\n"
     const snapshot = await withRules(rule, means("payload.note: '$$x'"))
     expect((await snapshot.decide(call({}))).verdict).toBe('allow')
   })
 
-  it('takes missing_means for a missing field, and nothing for false', async () => {
+  it('uses missing_means for a missing field, and `nothing` as false', async () => {
     expect(await truth('{ payload.amount: { at_most: 5 } }', {}, means('payload.amount: 3'))).toBe('true')
     expect(await truth('{ payload.amount: { not: 5 } }', {}, means('payload.amount: nothing'))).toBe('false')
     expect(await truth('{ not: { payload.amount: 5 } }', {}, means('payload.amount: nothing'))).toBe('true')
@@ -148,7 +148,7 @@ describe('a condition', () => {
 })
 
 describe('a decision', () => {
-  it('is the strictest of what fired, by the ids that say so', async () => {
+  it('is the strictest verdict that fired, with the ids of its rules', async () => {
     const snapshot = await withRules(
       '  - { id: b-two, review: Two., risk: high }\n  - { id: a-one, review: One. }\n  - { id: c-ok, allow: Ok. }\n',
     )
@@ -169,7 +169,7 @@ describe('a decision', () => {
     expect(outcome.fired.map((rule) => rule.id)).toEqual(['a-one', 'b-two', 'c-ok'])
   })
 
-  it('asks the reviewers of both risks and of every deciding rule', async () => {
+  it('needs the reviewers of both risks and of every deciding rule', async () => {
     const snapshot = await withRules(
       '  - id: a\n    review: A.\n    reviewers: { group: fraud-desk, approvals: 1, expires: 2h }\n',
     )
@@ -179,7 +179,7 @@ describe('a decision', () => {
     expect(requirement?.expires_ms).toBe(2 * 3_600_000)
   })
 
-  it('asks for a sign-in when a level or a deciding rule does, and says so', async () => {
+  it('needs a sign-in when a level or a deciding rule does, and says so', async () => {
     const plain = '  - { id: a, review: A. }\n'
     const asking = '  - { id: b, review: B., reviewers: { group: fraud-desk, interactive: true } }\n'
     const level = { 'routing.yaml': ROUTING.replace('expires: 8h', 'expires: 8h, interactive: true') }
@@ -199,7 +199,7 @@ describe('a decision', () => {
     expect(await ask(plain + asking, {})).toEqual([true, true])
   })
 
-  it('of an unmatched call is what routing says, with the levels', async () => {
+  it('of an unmatched call follows routing, with the levels', async () => {
     const quiet = '  - { id: a, allow: A., when: { payload.amount: 1 } }\n'
     const refused = await (await withRules(quiet)).decide(call({ amount: 2 }))
     const message = 'No rule covers this call.'
@@ -213,7 +213,7 @@ describe('a decision', () => {
     expect(asked.requirement?.seats[0]?.group).toBe('on-call')
   })
 
-  it('of a rule that fired on UNKNOWN says what could not be checked, and is no match', async () => {
+  it('of a rule that fired on UNKNOWN names the fields that it could not check, and is not a match', async () => {
     const snapshot = await withRules(
       '  - id: a\n    review: Look.\n    when: { payload.amount: { over: 5 }, payload.note: x }\n',
     )
@@ -260,7 +260,7 @@ describe('a decision', () => {
     })
   })
 
-  it('honours until through the whole of its day in the routing time zone', async () => {
+  it('applies until through its whole day in the routing time zone', async () => {
     const snapshot = await withRules("  - { id: a, allow: A., until: '2026-11-16' }\n")
     const end = Date.UTC(2026, 10, 16, 23)
     expect((await snapshot.decide(call({}, { at: end - 1 }))).verdict).toBe('allow')
@@ -268,7 +268,7 @@ describe('a decision', () => {
     expect((await snapshot.decide(call({}, { at: Number.NaN }))).verdict).toBe('reject')
   })
 
-  it('reads the clock of the routing time zone, across the change of the season', async () => {
+  it('reads the clock of the routing time zone, across a change to summer time', async () => {
     const snapshot = await withRules('  - { id: a, allow: A., when: { time.hour: 2, time.weekday: sun } }\n')
     const at = async (utc: number) => (await snapshot.decide(call({}, { at: utc }))).verdict
     expect(await at(Date.UTC(2026, 9, 25, 0, 30))).toBe('allow')
@@ -305,7 +305,7 @@ describe('a decision', () => {
     ])
   })
 
-  it('explains itself rule by rule without showing what is sensitive', async () => {
+  it('explains itself rule by rule without sensitive values', async () => {
     const snapshot = await withRules(
       '  - id: a\n    allow: A.\n    when: { domain(payload.email): acme.com }\n  - id: b\n    review: B.\n    when: { any: [{ payload.amount: { over: 5 } }, { payload.note: x }] }\n',
     )
@@ -333,7 +333,7 @@ describe('a decision', () => {
     expect(text).toContain(`(${JSON.stringify(note)} gives ${given}`)
   })
 
-  it('prints nothing that a function made of a missing or a sensitive value', async () => {
+  it('never prints the result of a function for a missing or a sensitive value', async () => {
     const snapshot = await withRules(
       '  - id: a\n    reject: A.\n    when: { any: [{ domain(payload.email): a.io }, { domain(payload.note): a.io }] }\n',
     )
@@ -350,7 +350,7 @@ describe('a decision', () => {
     })
   })
 
-  it('is the same at any time of asking', async () => {
+  it('is the same at any time', async () => {
     const snapshot = await withRules('  - { id: a, allow: A., when: { payload.amount: 1 } }\n')
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, n) => snapshot.decide(call({ amount: n % 2 }, { at: NOON + n }))),

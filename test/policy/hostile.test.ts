@@ -33,7 +33,7 @@ function textOf({ text, gen }: Entry): string {
 const SYNTAX = new Set(['bomb', 'structure', 'type', 'unicode'])
 
 describe('the hostile YAML data set', () => {
-  it('holds what it says', () => {
+  it('has the stated entries', () => {
     expect(texts.length).toBeGreaterThan(60)
   })
 
@@ -161,7 +161,7 @@ describe('the same attacks in the real grammar', () => {
     expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
   })
 
-  it('text of any living script is no look-alike, nor is a range of letters in a pattern', async () => {
+  it('text of any living script and a range of letters in a pattern are not look-alikes', async () => {
     const texts = benign.filter((text) => findHidden(text) < 0).map((text) => JSON.stringify(text))
     expect(texts.length).toBeGreaterThan(20)
     const found = await diagnose(
@@ -174,7 +174,7 @@ describe('the same attacks in the real grammar', () => {
     expect(found).toEqual([])
   })
 
-  it('a rule behind a lone carriage return in a comment is no comment', async () => {
+  it('a rule after a lone carriage return in a comment is reported', async () => {
     const text = rules('  # note\r  - id: deny-all\r    reject: No.\n  - id: a\n    allow: A.\n')
     const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
     expect(found.map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual([
@@ -200,7 +200,7 @@ describe('the same attacks in the real grammar', () => {
   for (const mark of ['\x85', '\u2028', '\u2029']) {
     const name = `U+${mark.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`
 
-    it(`a rule behind ${name} in a comment is no comment`, async () => {
+    it(`a rule after ${name} in a comment is reported`, async () => {
       const text = rules(`  # note${mark}  - id: deny-all\n  - id: a\n    allow: A.\n`)
       const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
       expect(found.map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual([
@@ -220,7 +220,7 @@ describe('the same attacks in the real grammar', () => {
       }
     })
 
-    it(`${name} can be looked for as the hint says`, async () => {
+    it(`${name} can be matched as the hint says`, async () => {
       const pattern = `\\x{${mark.charCodeAt(0).toString(16)}}`
       const snapshot = await withRules(
         `  - id: a\n    allow: A.\n    when: { payload.note: { matches: '${pattern}' } }\n`,
@@ -237,20 +237,20 @@ describe('the same attacks in the real grammar', () => {
   it.each([
     ['maps without keys', `tool: pay\nrules:\n${': '.repeat(2_000)}${'"?\n'.repeat(2_000)}`, '3:135'],
     ['maps behind folded text', `x: ${'>\n[]: "a": '.repeat(2_000)}a:\n}`, '67:10'],
-  ])('what the parser alone nests deeply is refused with its place: %s', async (_, text, place) => {
+  ])('text that only the parser nests deeply is refused with its place: %s', async (_, text, place) => {
     const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
     expect(found.map(({ code, line, column }) => `${line}:${column} ${code}`)).toEqual([
       `${place} yaml-depth`,
     ])
   })
 
-  it('lists that stand below their keys count once, as deep as it goes', async () => {
+  it('lists below their keys count as one level, up to the deepest', async () => {
     const deep = Array.from({ length: 31 }, (_, n) => `${' '.repeat(2 * n)}${n === 0 ? '' : '- '}a:\n`)
     const found = await diagnose(bundle({ 'rules/pay.yaml': `${deep.join('')}` }))
     expect(found.map((one) => one.code)).not.toContain('yaml-depth')
   })
 
-  it('patterns that are fine one by one are too large together, in rules as in a contract', async () => {
+  it('patterns that are small alone can be too large together, in rules and in a contract', async () => {
     const patterns = (count: number): readonly string[] =>
       Array.from({ length: count }, (_, n) => `'^x{900}${n}$'`)
     const inRules = (count: number) => allow(`{ payload.note: { matches: [${patterns(count).join(', ')}] } }`)
@@ -273,7 +273,7 @@ describe('the same attacks in the real grammar', () => {
       expect(await found(rulesText, contract)).toEqual(['tools/pay.yaml:1:7 bad-pattern'])
   })
 
-  it('what a message repeats of a file is legible, on one line, and not endless', async () => {
+  it('text of a file in a message is legible, on one line and bounded', async () => {
     const escapes = '"\\e[2J\\r\\n\\t::error::"'
     for (const word of [escapes, 'x'.repeat(100_000)])
       for (const text of [
@@ -295,7 +295,7 @@ describe('the same attacks in the real grammar', () => {
       }
   })
 
-  it('an unclosed bracket is a syntax error, and no hidden character', async () => {
+  it('an unclosed bracket is a syntax error, not a hidden character', async () => {
     const text = 'tool: pay\nrules: [ { id: a, allow: A. }\n'
     const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
     expect(found.map((one) => one.code)).not.toContain('hidden-character')
@@ -303,7 +303,7 @@ describe('the same attacks in the real grammar', () => {
   })
 
   for (const mark of ['\x02', '\x18', '\x1f'])
-    it(`a control character that the lexer uses too is seen in the text: ${JSON.stringify(mark)}`, async () => {
+    it(`a control character that the lexer itself uses is found in the text: ${JSON.stringify(mark)}`, async () => {
       for (const note of [mark, `a${mark}`, `[${mark}, b]`, `"${mark}"`]) {
         const found = await diagnose(bundle({ 'rules/pay.yaml': allow(`{ payload.note: ${note} }`) }))
         expect(found.map((one) => one.code)).toContain('hidden-character')
@@ -340,7 +340,7 @@ describe('the same attacks in the real grammar', () => {
     '^(?:ls|pwd)?$',
     '.+',
     '\\b',
-  ])('a pattern that fits nothing at all, and some text not, is fine: %s', async (pattern) => {
+  ])('a pattern that does not fit every text is fine: %s', async (pattern) => {
     const found = await diagnose(
       bundle({ 'rules/pay.yaml': allow(`{ payload.note: { matches: '${pattern}' } }`) }),
     )
@@ -348,7 +348,7 @@ describe('the same attacks in the real grammar', () => {
   })
 })
 
-describe('text with more marks on a letter than anybody compares', () => {
+describe('text with too many combining marks on a letter', () => {
   const STACK = `a${'\u0345\u0334'.repeat(16_000)}`
   const TESTS = [
     '{ payload.note: b }',
@@ -365,7 +365,7 @@ describe('text with more marks on a letter than anybody compares', () => {
     '{ not: { sql_verbs(payload.note): { some: delete } } }',
   ]
 
-  it.each(TESTS)('allows nothing, and fires what guards: %s', async (when) => {
+  it.each(TESTS)('allows no call, and fires review and reject rules: %s', async (when) => {
     const snapshot = await withRules(
       `  - id: open\n    allow: Open.\n    when: ${when}\n  - id: guard\n    reject: No.\n    when: ${when}\n`,
     )

@@ -206,7 +206,7 @@ describe('the laws of section 4', () => {
     })
   })
 
-  it('what explains a decision, rule by rule, is what decided it', async () => {
+  it('the explanation of a decision, rule by rule, agrees with the decision', async () => {
     await hold(policyOf(), async (policy) => {
       const decided = await snapshot(policy)
       return async (payload) => {

@@ -37,7 +37,7 @@ const decide = async (
   changes: Partial<Call> = {},
 ): Promise<Outcome> => (await snapshotOf(files)).decide(call(payload, changes))
 
-describe('what a call uses of a limit', () => {
+describe('the charge of a call to a limit', () => {
   it('is its amount, under the name of its agent', async () => {
     const { verdict, limits } = await decide(limit(DAILY), { amount: 40 })
     expect(verdict).toBe('allow')
@@ -64,7 +64,7 @@ describe('what a call uses of a limit', () => {
     expect(limits).toMatchObject([{ amount, limit: name }])
   })
 
-  it('stands among the rules of its bundle, with its place', async () => {
+  it('belongs to a limit that is among the rules of its bundle, with its place', async () => {
     const { rules: all } = await snapshotOf(limit(DAILY))
     const [mode, file] = ['enforced', 'rules/pay.yaml']
     expect(all).toEqual([
@@ -73,7 +73,7 @@ describe('what a call uses of a limit', () => {
     ])
   })
 
-  it('by a field is a counter for each value, which does not show it', async () => {
+  it('by a field has a counter for each value, whose name hides the value', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.iban }')
     const names = await Promise.all(
       ['DE1', 'DE2', 'DE1'].map(async (iban) => (await decide(files, { iban })).limits?.[0]?.limit),
@@ -83,7 +83,7 @@ describe('what a call uses of a limit', () => {
     expect(names[0]).toMatch(/^l [0-9a-f]{64}$/)
   })
 
-  it('by a field counts texts together that tests take for the same, however they are composed', async () => {
+  it('by a field has one counter for equal texts in all compositions', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }')
     const names = await Promise.all(
       ['caf\u00e9', 'cafe\u0301', 'cafe'].map(async (to) => (await decide(files, { to })).limits?.[0]?.limit),
@@ -92,7 +92,7 @@ describe('what a call uses of a limit', () => {
     expect(names[0]).not.toBe(names[2])
   })
 
-  it('by a field is a counter for each number and each truth value too, apart from the text that looks alike', async () => {
+  it('by a field has a counter for each number and boolean too, not shared with equal-looking text', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.account }')
     const uses = await Promise.all(
       [1, 2, '1', true, 'true', 1].map(async (account) => (await decide(files, { account })).limits),
@@ -103,14 +103,14 @@ describe('what a call uses of a limit', () => {
     expect(names[5]).toBe(names[0])
   })
 
-  it('of nothing is nothing: it is measured', async () => {
+  it('of amount 0 is 0, and counts as measured', async () => {
     expect(await decide(limit(DAILY), { amount: 0 })).toMatchObject({
       verdict: 'allow',
       limits: [{ amount: 0 }],
     })
   })
 
-  it('applies to every tool of the file, under one name', async () => {
+  it('has one counter for every tool of the file', async () => {
     const files = bundle({
       'tools/pay.yaml': COUNTED,
       'tools/tip.yaml': COUNTED.replace('tool: pay', 'tool: tip'),
@@ -149,7 +149,7 @@ describe('a limit without room', () => {
     })
   })
 
-  it('is no match: a call that no rule covers stays uncovered', async () => {
+  it('does not match: a call that no rule covers stays uncovered', async () => {
     const files = {
       ...limit(DAILY),
       'rules/pay.yaml': `${rules('  - id: big\n    allow: Big.\n    when: { payload.amount: { over: 50 } }\n')}limits:\n  - ${DAILY}\n`,
@@ -173,14 +173,14 @@ describe('a limit without room', () => {
     }
   })
 
-  it('of another agent is not that of this one', async () => {
+  it('of another agent does not affect this one', async () => {
     const outcome = await decide(limit(DAILY), { amount: 40 }, { exceeded: new Set(['daily agent other']) })
     expect(outcome.verdict).toBe('allow')
   })
 })
 
 describe('a limit that cannot be measured', () => {
-  it('fires, says what is missing, and uses nothing', async () => {
+  it('fires, names the missing field, and charges nothing', async () => {
     const outcome = await decide(limit(DAILY), {})
     expect(outcome).toMatchObject({
       verdict: 'review',
@@ -203,7 +203,7 @@ describe('a limit that cannot be measured', () => {
     },
   )
 
-  it('fires when nobody knows whose it is', async () => {
+  it('fires when its scope is missing', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }')
     expect(await decide(files, {})).toMatchObject({
       verdict: 'reject',
@@ -211,14 +211,14 @@ describe('a limit that cannot be measured', () => {
     })
   })
 
-  it('is out of play where missing means nothing, and measured where it means a value', async () => {
+  it('does not apply when missing means nothing, and is measured when it means a value', async () => {
     const nothing = limit(DAILY, 'missing_means: { payload.amount: nothing }\n')
     expect(await decide(nothing, {})).toMatchObject({ verdict: 'allow', limits: [] })
     const seven = limit(DAILY, 'missing_means: { payload.amount: 7 }\n')
     expect(await decide(seven, {})).toMatchObject({ verdict: 'allow', limits: [{ amount: 7 }] })
   })
 
-  it('is out of play where a missing name of its counter means nothing', async () => {
+  it('does not apply when a missing scope means nothing', async () => {
     const text = '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }'
     const nothing = limit(text, 'missing_means: { payload.to: nothing }\n')
     expect(await decide(nothing, {})).toMatchObject({ verdict: 'allow', by: ['open'], limits: [] })
@@ -237,7 +237,7 @@ describe('inline tests', () => {
       'rules/pay.yaml': `${limit(DAILY)['rules/pay.yaml'] ?? ''}tests:\n  - ${test}\n`,
     })
 
-  it('say with `used` what was charged before', async () => {
+  it('set earlier charges by `used`', async () => {
     expect(
       await tested('{ allow: to the last unit, payload: { amount: 40 }, used: { daily: 60 }, by: [open] }'),
     ).toEqual([])
@@ -248,7 +248,7 @@ describe('inline tests', () => {
     ).toEqual([])
   })
 
-  it('are full for a call that is more than they hold, though nothing was charged before', async () => {
+  it('exceed a limit by one call that is larger than the limit', async () => {
     expect(
       await tested('{ review: by itself too much, payload: { amount: 101 }, risk: high, by: [daily] }'),
     ).toEqual([])
@@ -261,7 +261,7 @@ describe('inline tests', () => {
     expect(found?.message).toContain('`dayly` is not a limit that this call uses')
   })
 
-  it('say what the task and the agent did before', async () => {
+  it('set the history of the task and of the agent', async () => {
     const files = (test: string): Files =>
       bundle({
         'tools/pay.yaml': COUNTED,
@@ -292,14 +292,14 @@ describe('history', () => {
     ),
   })
 
-  it('is said to be needed, by what reads it', async () => {
+  it('is needed by rules that read it', async () => {
     const snapshot = await snapshotOf(files)
     expect(snapshot.historyNeeds('pay')).toEqual({ task: true, agent: false })
     expect((await snapshotOf(bundle())).historyNeeds('pay')).toEqual({ task: false, agent: false })
     expect(snapshot.historyNeeds('nobody')).toEqual({ task: false, agent: false })
   })
 
-  it('is unknown when it was not brought, and empty when nothing was before', async () => {
+  it('is unknown when it is not given, and empty without earlier calls', async () => {
     expect(await decide(files, {})).toMatchObject({ verdict: 'review', by: ['seen'] })
     expect(await decide(files, {}, { history: NO_HISTORY })).toMatchObject({ verdict: 'allow' })
     const history = { ...NO_HISTORY, taskTools: ['web'] }
@@ -309,7 +309,7 @@ describe('history', () => {
   })
 })
 
-describe('a limit that is not one', () => {
+describe('an invalid limit', () => {
   const messages = async (text: string): Promise<string> =>
     (await diagnose(limit(text))).map(({ line, code, message }) => `${line} ${code}: ${message}`).join('\n')
 
@@ -404,7 +404,7 @@ describe('a limit that is not one', () => {
     ['tsak', 'did you mean `task`?'],
     ['Tenant', 'did you mean `tenant`?'],
     ['agent.di', 'did you mean `agent.id`?'],
-  ])('is told what was meant by `per: %s`', async (per, hint) => {
+  ])('gets a hint for `per: %s`', async (per, hint) => {
     const files = limit(`{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: ${per} }`)
     expect((await diagnose(files)).map((one) => one.hint)).toContain(hint)
   })
@@ -416,7 +416,7 @@ describe('a limit that is not one', () => {
     'payload.meta.x',
     'domain(payload.to)',
     'tool.name',
-  ])('is not what counts by `%s`, which is one value or may be', async (per) => {
+  ])('is not reported for `per: %s`, which has or may have one value', async (per) => {
     const files = limit(`{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: ${per} }`)
     expect((await diagnose(files)).filter((one) => one.severity === 'error')).toEqual([])
   })

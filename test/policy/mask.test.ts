@@ -26,20 +26,20 @@ describe('masking', () => {
     })
   })
 
-  it('takes no longer for each member of a payload with more of them, each of them sensitive', () => {
+  it('takes linear time for payloads with many sensitive members', () => {
     const many = (size: number) => Object.fromEntries(Array.from({ length: size }, (_, i) => [`m${i}`, i]))
     expect(mask(many(10_000)).masked).toHaveLength(10_000)
     expect(growth((size) => mask(many(size)), 1_000)).toBeLessThan(LINEAR)
   })
 
-  it('replaces everything when nobody can tell what is sensitive', () => {
+  it('replaces everything when the sensitive fields are unknown', () => {
     expect(mask({ a: 1, 'b/c~': [2] })).toEqual({
       payload: { a: '<1>', 'b/c~': '<[2]>' },
       masked: ['/a', '/b~1c~0'],
     })
   })
 
-  it('leaves everything else as it is, members named like what objects inherit too', () => {
+  it('leaves everything else unchanged, members with names of inherited properties included', () => {
     const payload = JSON.parse('{"__proto__":{"x":1},"constructor":2,"a":{"__proto__":3}}') as JsonObject
     const shown = mask(payload, ['payload.a.b']).payload
     expect(canonicalJson(shown)).toBe(canonicalJson(payload))

@@ -22,8 +22,8 @@ function distance(a: string, b: string): number {
 
 const words = fc.string({ unit: fc.constantFrom('a', 'b', '_'), maxLength: 9 })
 
-describe('what a writer meant', () => {
-  it('is told by the distance of the whole table', () => {
+describe('the nearest name', () => {
+  it('is chosen by the edit distance of the full table', () => {
     fc.assert(
       fc.property(words, words, (a, b) => {
         expect(editDistance(a, b)).toBe(distance(a, b))
@@ -32,7 +32,7 @@ describe('what a writer meant', () => {
     )
   })
 
-  it('is the first of the nearest, within a third of the word', () => {
+  it('is the first with the least distance, within a third of the word', () => {
     fc.assert(
       fc.property(words, fc.array(words, { maxLength: 6 }), (word, candidates) => {
         const limit = Math.max(1, Math.min(3, Math.floor(word.length / 3)))
@@ -44,7 +44,7 @@ describe('what a writer meant', () => {
     )
   })
 
-  it('is told of many slips beside a thousand names for a small part of what all the tables take', () => {
+  it('takes a small part of the time of the full tables, for many slips and a thousand names', () => {
     const names = Array.from({ length: 1_000 }, (_, n) => `some.tool.with.a.name.${n}`)
     const slips = Array.from({ length: 10 }, (_, n) => `some.tood.wiht.a.nbme.${n}`)
     const tables = cpuMs(() => slips.map((slip) => names.map((name) => distance(slip, name))))

@@ -95,7 +95,7 @@ describe('portable rules', () => {
     }
   })
 
-  it('use four operators on one fact, no path, no empty group and no value that is a reference', async () => {
+  it('use four operators on one fact, and no path, empty group or reference as a value', async () => {
     const everything: PortableCondition[] = []
     const collect = (one: PortableCondition): void => {
       everything.push(one)
@@ -134,7 +134,7 @@ describe('portable rules', () => {
     vi.restoreAllMocks()
   })
 
-  it('say nothing of a file that does not apply to the tool, and repeat one that applies to several', async () => {
+  it('leave out a file that does not apply to the tool, and repeat one that applies to several', async () => {
     const other = 'tool: other\ndescription: d\nrisk: high\ninput_schema: { type: object }\n'
     const { ir } = await prepare(
       bundle({

@@ -52,7 +52,7 @@ describe('the starter policies', () => {
     ).toEqual(['allow', 'review', 'reject'])
   })
 
-  it('can be reviewed at every level by people who do not own the agent', () => {
+  it('have reviewers who do not own the agent at every level', () => {
     const { directory, snapshot } = { directory: ready().snapshot.directory, snapshot: ready().ir.head }
     for (const tenant of directory.tenants.values()) {
       for (const agent of tenant.agents.values()) {
@@ -71,7 +71,7 @@ describe('the starter policies', () => {
 describe('the limits', () => {
   const docs = readFileSync(new URL('../../docs/policy-language.md', import.meta.url), 'utf8')
 
-  it('are what the documentation prints', () => {
+  it('are as the documentation states', () => {
     for (const [name, value] of Object.entries(bounds))
       expect(docs).toContain(`| \`${name}\` | ${value.toLocaleString('en-US')} |`)
   })

@@ -17,7 +17,7 @@ const report = async (files: Files): Promise<SuiteReport> =>
   reportSuite(await prepareBundle(Object.entries(files).map(([path, text]) => ({ path, text }))))
 
 describe('the report of a suite', () => {
-  it('counts for each rule the tests that fire it, on unknown and in shadow too', async () => {
+  it('counts the tests that fire each rule, on unknown and in shadow too', async () => {
     const { coverage, passed } = await report(
       withTests('  - { allow: one, payload: { amount: 1 } }\n  - { reject: none, payload: {} }\n'),
     )
@@ -29,7 +29,7 @@ describe('the report of a suite', () => {
     ])
   })
 
-  it('counts also when a test fails, and names the rules that none fires', async () => {
+  it('counts even when a test fails, and names the rules that no test fires', async () => {
     const found = await report(withTests('  - { reject: wrong, payload: { amount: 1 } }\n'))
     expect([found.ok, found.failed]).toEqual([false, 1])
     expect(printSuite(found)).toMatch(
@@ -37,7 +37,7 @@ describe('the report of a suite', () => {
     )
   })
 
-  it('as JUnit holds whatever a name holds', async () => {
+  it('as JUnit can hold any name', async () => {
     const junit = printJunit(
       await report(withTests('  - { reject: \'<a> & "b"\', payload: { amount: 1 } }\n')),
     )

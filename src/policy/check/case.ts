@@ -21,7 +21,7 @@ import type { Mark } from '../yaml/source.ts'
 import { showForeign } from '../language/text.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from '../language/time.ts'
 
-/** An inline test: one call and its expected decision. */
+/** An inline test (docs/policy-language.md): one call and its expected decision. */
 export interface CaseIr {
   readonly name: string
   readonly tool: string
@@ -30,13 +30,13 @@ export interface CaseIr {
   readonly tenant: string
   readonly task: { readonly workflow?: string; readonly label?: string; readonly subject?: string }
   readonly history: History
-  /** The earlier charges of limits, by id. */
+  /** The amounts that earlier calls charged to limits, by limit id. */
   readonly used: ReadonlyMap<string, number>
   readonly riskLevel?: Risk
   readonly time?: CaseTime
   readonly verdict: Verdict
   readonly risk?: Risk
-  /** Exactly the deciding ids, in any order. */
+  /** The ids of all deciding rules and limits, in any order. */
   readonly by?: readonly string[]
   readonly reader: Reader
   readonly at: { readonly mark: Mark }
@@ -125,7 +125,7 @@ function checkCaseTool(
   return undefined
 }
 
-/** Earlier tools that were allowed or approved, and the labels of their contracts. */
+/** The tools of earlier allowed or approved calls, and the labels of their contracts. */
 interface Before {
   readonly tools?: readonly string[]
   readonly labels?: readonly string[]
@@ -147,7 +147,7 @@ function checkBefore(
   })
 }
 
-/** `{ refund-daily-sum: 99000 }` */
+/** Reads `{ refund-daily-sum: 99000 }`. */
 function checkUsed(reader: Reader, doc: Doc): ReadonlyMap<string, number> {
   const used = new Map<string, number>()
   for (const { key, value } of readMap(reader, doc, '`used`')?.entries ?? []) {
@@ -184,7 +184,7 @@ function checkTask(reader: Reader, doc: Doc): CaseIr['task'] & Before {
   }
 }
 
-/** `{ weekday: sat, hour: 23 }`, or a local date and time such as `2027-01-31T23:00`. */
+/** Reads `{ weekday: sat, hour: 23 }`, or a local date and time such as `2027-01-31T23:00`. */
 function checkTime(reader: Reader, doc: Doc): CaseTime | undefined {
   if (doc.kind === 'map') return checkWeekTime(reader, doc)
   const text = readText(reader, doc, '`time`')

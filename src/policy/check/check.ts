@@ -23,7 +23,7 @@ import { createReader, type Reader } from '../yaml/shape.ts'
 import type { BundleFile, Directory } from '../evaluate/snapshot.ts'
 import { createFindings, createSource, fileDiagnostic, type Findings } from '../yaml/source.ts'
 
-/** One file of a bundle, path relative to its root with forward slashes. */
+/** One file of a bundle. Its path is relative to the bundle's root, with forward slashes. */
 export interface BundleText {
   readonly path: string
   readonly text: string
@@ -32,7 +32,7 @@ export interface BundleText {
 export interface CheckedBundle {
   readonly ir: BundleIr
   readonly cases: readonly CaseIr[]
-  /** Findings of the tests, which run later. */
+  /** The findings so far. The inline tests, which run later, add theirs. */
   readonly findings: Findings
   /** The rule files with their places, in the order of `ir.ruleFiles`. */
   readonly rules: readonly CheckedRuleFile[]
@@ -86,7 +86,7 @@ export function checkBundle(
   return { ok: true, bundle: { ir, cases, findings, rules: checked.rules } }
 }
 
-/** SHA-256 over the files in path order: for each, path, NUL, length of the content in bytes, NUL, content. */
+/** Returns the SHA-256 (hex) of the files in path order. Each gives path, NUL, size of the content, NUL, content. */
 export function revisionOf(sorted: readonly BundleText[]): string {
   const hash = createHash('sha256')
   for (const { path, text } of sorted) hash.update(`${path}\0${Buffer.byteLength(text)}\0`).update(text)
@@ -191,7 +191,7 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
 
 const NAME_IN_TEXT = /^[ {]*["']?tool["']?[ ]*:[ ]*["']?([A-Za-z0-9_.:/-]+)/m
 
-/** Returns the likely tools of unusable contracts, from their readable content and file names. */
+/** Returns the likely tools of contracts with errors, from their text and file names. */
 function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): ReadonlySet<string> {
   const usable = new Set(tools.map((tool) => tool.reader.source.path))
   const names = files

@@ -22,7 +22,7 @@ import type { AgentEntry, Directory, ReviewerEntry, Tenant } from '../evaluate/s
 
 const ROLES = ['admin'] as const
 
-/** Checks directory.yaml (docs/policy-language.md). Only `owners` of an agent and `groups` of a reviewer are required. */
+/** Checks directory.yaml (docs/policy-language.md). An agent needs `owners`, and a reviewer `groups`. */
 export function checkDirectory(reader: Reader, doc: Doc): Directory | undefined {
   const root = readMap(reader, doc, 'directory.yaml')
   if (!root) return undefined
@@ -40,7 +40,7 @@ export function checkDirectory(reader: Reader, doc: Doc): Directory | undefined 
   return { tenants, groups: keys.identities ? checkIdentities(reader, keys.identities) : new Map() }
 }
 
-/** `identities.groups`: from a name of the identity provider to a group of the directory. */
+/** Reads `identities.groups`: groups of the directory by their names at the identity provider. */
 function checkIdentities(reader: Reader, doc: Doc): ReadonlyMap<string, string> {
   const map = readMap(reader, doc, '`identities`')
   const keys = map && readKeys(reader, map, { what: '`identities`', optional: ['groups'] })
@@ -151,7 +151,7 @@ function checkOwners(
 
 const RATE_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** `600/m`: calls per second, minute or hour. */
+/** Reads `600/m`: calls per second, minute or hour. */
 function checkRate(reader: Reader, doc: Doc): AgentEntry['rate'] {
   const text = readText(reader, doc, '`rate`')
   if (text === undefined) return undefined

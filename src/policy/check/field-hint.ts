@@ -6,7 +6,7 @@ import type { FieldIr } from '../language/rule.ts'
 import { childOf } from '../schema/child.ts'
 import { showHidden } from '../language/text.ts'
 
-/** Returns the hint for a text that is not a FIELD: a payload field that one of the contracts declares. */
+/** Returns the hint for a text that is not a FIELD: a payload field of a contract where possible. */
 export function hintForField(
   { name, hint }: FieldProblem,
   schemas: readonly JsonObject[],
@@ -37,7 +37,7 @@ function nearTo(text: string, schemas: readonly JsonObject[]): FieldIr['path'] |
   return near === undefined ? undefined : [near]
 }
 
-/** The most steps of one hint: names with equal beginnings could need very many. */
+/** The most steps of one hint, because names with equal beginnings could need very many. */
 const MOST_TRIES = 1_000
 
 /** Returns the declared field whose names, without quotes, read like the text: `labels.app.kubernetes.io/name`. */

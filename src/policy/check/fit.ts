@@ -6,7 +6,7 @@ import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../language/possible.ts'
 import { describeKinds } from '../language/possible-words.ts'
 
-/** A test that a field of one contract cannot answer as its author expects, with its place. */
+/** A test that does not fit the values of a field, with its place. */
 export interface Misfit extends Problem {
   readonly at: { readonly mark: Mark }
 }
@@ -122,7 +122,7 @@ function fitTexts(fitting: Fitting, op: NameWith<'texts'>, { at, value }: Asked)
   return eachLiteral(fitting.lists, value, (literal) => fitPart(fitting, op, String(literal)))
 }
 
-/** Checks every literal by itself. Fields share a `$list`, so a list is a misfit only when none of its entries fits. */
+/** Checks every literal by itself. Fields share a `$list`, so it is a misfit only when every entry is one. */
 function eachLiteral(
   lists: Fitting['lists'],
   doc: Doc,

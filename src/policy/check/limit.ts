@@ -32,7 +32,7 @@ type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof R
 /** The longest id, because the counter's name in the store contains it. */
 const MAX_ID = 100
 
-/** Checks one limit. */
+/** Checks one entry of `limits:` (docs/policy-language.md). */
 export function checkLimit(
   context: MatchContext,
   doc: Doc,
@@ -84,7 +84,7 @@ function checkVerdict(
   return verdict && reason !== undefined ? { verdict, reason } : undefined
 }
 
-/** `count: calls` or `sum: FIELD`. */
+/** Reads `count: calls` or `sum: FIELD`. */
 function checkMeasure(
   context: MatchContext,
   map: DocMap,
@@ -149,10 +149,7 @@ function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   return context.reader.report('bad-value', doc, `${several} not one value per call`, hint) as undefined
 }
 
-/**
- * Returns why a field cannot name a counter. Names are text, numbers, true and false; a list or an object never
- * measures.
- */
+/** Returns why a field cannot name a counter; undefined when it holds text, a number or a boolean for each tool. */
 function severalValues({ tools, fieldValues }: MatchContext, field: FieldIr): string | undefined {
   for (const tool of tools) {
     const values = fieldValues.of(tool, field)

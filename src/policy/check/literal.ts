@@ -16,7 +16,7 @@ import {
 import { FALSE, TRUE } from '../language/truth.ts'
 import { describeAmong, describeKinds, describeLength, describeRange } from '../language/possible-words.ts'
 
-/** A field as messages name it, its possible values, and the lists of routing.yaml. */
+/** A field as messages name it, its possible values, and the lists of the bundle. */
 export interface Fitting {
   readonly name: string
   readonly values: Values
@@ -81,7 +81,7 @@ function equalsText(name: string, texts: Texts, value: string): Problem | undefi
   return form && { code: 'literal-form', message: `${name} is never \`${value}\`, which is not ${form.name}` }
 }
 
-/** Returns true for ASCII. Tests read NFC and contracts read the raw text: only for ASCII are both surely equal. */
+/** Returns true for printable ASCII. Tests read NFC and contracts the raw text, and for ASCII both are equal. */
 function isAscii(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
@@ -110,7 +110,7 @@ interface Comparison {
   readonly limit: number
 }
 
-/** Reports a comparison that no number of the field meets, or one beyond its range that all meet. */
+/** Returns the problem of a comparison that no number of the field meets, or that all meet. A bound itself is fine. */
 export function fitNumber(name: string, numbers: Numbers, comparison: Comparison): Problem | undefined {
   const settled = settledBy(numbers, comparison)
   if (settled === undefined || !Number.isFinite(comparison.limit)) return undefined
@@ -133,7 +133,7 @@ function settledBy({ min, minOpen, max, maxOpen }: Numbers, { op, limit }: Compa
   return points.every((point) => test(point) === TRUE) && limit !== min && limit !== max ? true : undefined
 }
 
-/** Reports a text test with a text that no value of the field can meet. */
+/** Returns the problem of a text test that no value of the field meets, or that every text meets. */
 export function fitPart(
   { name, values }: Fitting,
   op: NameWith<'texts'> | 'contains',

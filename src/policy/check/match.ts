@@ -18,7 +18,7 @@ export interface MatchContext extends TestContext, PathContext {
   readonly toolUses: ToolUse[]
 }
 
-/** Checks a match: field lines and any / all / not, all of which must hold. */
+/** Checks a match (docs/policy-language.md): lines of fields, `any`, `all` and `not`, all of which must hold. */
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
   const map = readMap(context.reader, doc, 'a match')
   if (!map) return undefined
@@ -78,7 +78,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   return { kind: 'leaf', field, test }
 }
 
-/** Reports a null test of a function, which returns text. Unreadable values, including null, are unknown. */
+/** Reports a null test of a function. A function never gives null: what it cannot read, null included, is unknown. */
 function checkNullOfFunction(
   reader: Reader,
   field: FieldIr,

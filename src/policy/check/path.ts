@@ -23,7 +23,7 @@ import { describeKinds } from '../language/possible-words.ts'
 /** The contracts and fields that a payload path is checked against. */
 export interface PathContext {
   readonly reader: Reader
-  /** The contracts the rule file applies to. */
+  /** The contracts that the rule file applies to. */
   readonly tools: readonly ToolContract[]
   /** Fields with a `missing_means` in this file. */
   readonly declared: ReadonlySet<string>
@@ -31,8 +31,8 @@ export interface PathContext {
 }
 
 /**
- * Checks that every contract the rule applies to has every step of a payload path: otherwise the field is always
- * missing. With a presence test or a `missing_means`, one contract is enough.
+ * Checks that every contract that the rule applies to has the payload field, which would otherwise always be missing.
+ * With a presence test or a `missing_means`, one contract is enough.
  */
 export function checkPayloadField(
   context: PathContext,
@@ -87,7 +87,7 @@ function valuesAt({ fieldValues }: PathContext, tool: ToolContract, path: FieldI
   return fieldValues.of(tool, { name: payloadName(path), root: 'payload', path })
 }
 
-/** Returns the declared name nearest to the step at which the path leaves the contract. */
+/** Returns a hint about the step at which the path leaves the contract: the nearest declared name, if any. */
 function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): string | undefined {
   const depth = path.findIndex((_, index) => !canBePresent(valuesAt(context, tool, path.slice(0, index + 1))))
   const [parent, step] = [path.slice(0, depth), path[depth]]
@@ -101,7 +101,7 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
   return values.lists ? `${kinds}: test it with \`some\`, or write \`${payloadName(parent)}[0]\`` : kinds
 }
 
-/** Returns the near name, written as a field where the bare name is not one. */
+/** Returns the hint with the nearest name, written as a whole field when the name needs quotes. */
 function nearName(parent: FieldIr['path'], step: string, names: readonly string[]): string | undefined {
   const near = nearest(step, names)
   if (near === undefined || isPlainName(near)) return didYouMean(step, names)
@@ -123,7 +123,7 @@ function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark
   }
 }
 
-/** Returns true in the usual case, which is fast to check: a property of the payload itself. */
+/** Returns true for a declared property of the payload itself: the usual case, which is fast to check. */
 function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): boolean {
   const { properties } = inputSchema
   const [only] = path

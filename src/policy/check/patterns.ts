@@ -8,8 +8,8 @@ import { compilePattern } from '../language/patterns.ts'
 import { isSchema } from '../schema/part.ts'
 
 /**
- * Bounds the total cost of a tool's patterns, in its contract and its rules. The gateway compiles them on the tool's
- * first call, and answers no other request meanwhile.
+ * Reports a tool whose patterns, in its contract and its rules, are too large together. The gateway compiles them on
+ * the tool's first call, and answers no other request meanwhile.
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
   const sizes = new Map<string, number>()

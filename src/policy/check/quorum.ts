@@ -28,7 +28,7 @@ function staffed(directory: Directory): readonly (readonly [string, Tenant])[] {
   return [...directory.tenants].filter(([, tenant]) => tenant.reviewers.size > 0)
 }
 
-/** Reports levels that a tenant with reviewers cannot satisfy for each of its agents. */
+/** Reports levels that the reviewers of a tenant cannot fill, at all or for one of its agents. */
 export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, directory: Directory): void {
   for (const { group, approvals, at, level } of routing.groups) {
     if (level === undefined) continue
@@ -48,9 +48,9 @@ export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, direc
 }
 
 /**
- * Reports pairs of levels that cannot be filled together. A call whose agent claims a higher risk than policy needs
- * reviewers of both levels, each for one seat. It checks the risks that policy can give a call, for the agents that
- * may make it. One warning names all such pairs.
+ * Reports pairs of levels that reviewers cannot fill together. A call whose agent claims a higher risk than policy
+ * assesses needs reviewers of both levels, each for one seat. It checks the risks that policy can give a call, for the
+ * agents that may make it. One warning names all such pairs.
  */
 export function checkLevelPairs(
   reader: Reader,
@@ -92,7 +92,7 @@ function contractsAt(
   return [...[...tools.values()].filter((tool) => tool.risk === risk), ...raised]
 }
 
-/** Finds a pair of levels that can be filled singly but not together, for an agent that may use one of the tools. */
+/** Returns where reviewers can fill each level alone but not both, for calls of one of the tools; else undefined. */
 function findUnreachablePair(
   { low, high }: { readonly low: Risk; readonly high: Risk },
   tools: readonly ToolContract[],
@@ -127,12 +127,12 @@ function reportOwners(
   reader.report('level-understaffed', at, message, hint)
 }
 
-/** Returns whether all eligible reviewers of an agent's calls could together fill every seat. */
+/** Returns true when the eligible reviewers of an agent's calls can together fill every seat. */
 export type Fillable = (agent: AgentEntry | undefined) => boolean
 
 /**
- * Prepares the check for all agents of a tenant. Reviewers of equal groups are alike, so only as many as seats and
- * owners need are kept.
+ * Prepares the check for all agents of a tenant. Reviewers in the same groups are alike, so it keeps only as many of
+ * them as there are seats and owners.
  */
 export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillable {
   const alike = alikeFor(groupsEver(requirement), tenant)
@@ -147,7 +147,7 @@ export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillab
   }
 }
 
-/** Returns the reviewers by their subset of the groups, without reviewers outside all groups. */
+/** Returns the reviewers in the groups, by the groups that they share. */
 function alikeFor(groups: readonly string[], { reviewers }: Tenant): readonly (readonly ReviewerEntry[])[] {
   const alike = new Map<string, ReviewerEntry[]>()
   for (const person of reviewers.values()) {
@@ -166,7 +166,7 @@ const enough = (
 ): readonly ReviewerEntry[] =>
   alike.flatMap((people) => people.slice(0, seats + owners.length).filter(({ id }) => !owners.includes(id)))
 
-/** Reports rules whose reviewers cannot be found beside those of the level: each reviewer takes only one seat. */
+/** Reports rules whose seats cannot be filled beside those of the level, because each reviewer takes only one seat. */
 export function checkRuleQuorums(
   files: readonly CheckedRuleFile[],
   { tools, routing, directory }: RuleQuorumContext,
@@ -211,7 +211,7 @@ function findUnreachable(
   return undefined
 }
 
-/** Returns the agents that may use one of the tools. A tenant without agents counts as one without owners. */
+/** Returns the agents that may use one of the tools. For a tenant without agents, it returns one without owners. */
 function agentsOf(tenant: Tenant, tools: readonly ToolContract[]): readonly (AgentEntry | undefined)[] {
   if (tenant.agents.size === 0) return [undefined]
   return [...tenant.agents.values()].filter((agent) =>

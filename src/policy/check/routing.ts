@@ -22,14 +22,14 @@ import {
 } from '../yaml/shape.ts'
 import { isTimeZone } from '../language/time.ts'
 
-/** routing.yaml, checked. `groups` are the groups it names, with their places, for the check against the directory. */
+/** routing.yaml, checked. `groups` are its uses of groups, for the check against the directory. */
 export interface CheckedRouting {
   readonly routing: RoutingIr
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly groups: readonly GroupUse[]
 }
 
-/** A group that routing or a rule asks for `approvals` of. */
+/** A use of a group: routing or a rule needs `approvals` of it. */
 export interface GroupUse {
   readonly group: string
   readonly approvals: number
@@ -38,7 +38,7 @@ export interface GroupUse {
   readonly level?: Risk
 }
 
-/** Checks routing.yaml. `unmatched` defaults to reject, `allow_up_to` to low, `timezone` to UTC; every level is required. */
+/** Checks routing.yaml. Defaults: `unmatched` reject, `allow_up_to` low, `timezone` UTC. Every level is required. */
 export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefined {
   const root = readMap(reader, doc, 'routing.yaml')
   if (!root) return undefined
@@ -165,7 +165,7 @@ function checkEscalations(
   })
 }
 
-/** Reports a higher level that asks less of a group than a lower level. */
+/** Reports a higher level that is looser than a lower level of the same group. */
 function checkOrder(
   reader: Reader,
   levels: Partial<Record<Risk, ReviewRequirement>>,
@@ -205,7 +205,7 @@ function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scal
   return lists
 }
 
-/** Reads a literal as in a test: `$$` begins a text with $. A `$list` is refused here. */
+/** Reads a literal as in a test: `$$` begins a text with $. Reports a `$list`. */
 export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | undefined {
   const value = readScalar(reader, item)
   if (typeof value !== 'string' || !value.startsWith('$')) return value
@@ -215,7 +215,7 @@ export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | un
   return undefined
 }
 
-/** Text, a number or true/false. */
+/** Reads text, a number, true or false. */
 export function readScalar(reader: Reader, doc: Doc): Scalar | undefined {
   if (doc.kind === 'text' || doc.kind === 'number' || doc.kind === 'boolean') return doc.value
   return wrongType(reader, doc, 'a value', 'text, a number or true or false')

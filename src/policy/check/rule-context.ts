@@ -11,14 +11,14 @@ import type { GroupUse } from './routing.ts'
 /** The names that rule files refer to. */
 export interface World {
   readonly tools: ReadonlyMap<string, ToolContract>
-  /** Tools whose contract has errors. Those errors are reported, not the rules that name the tool. */
+  /** Tools whose contract has errors. The check reports those errors, not the rules that name the tool. */
   readonly refused: ReadonlySet<string>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   /** True when routing.yaml has errors or is missing, so that its lists are unknown. */
   readonly listsUnknown: boolean
   readonly timezone: string
   readonly allowUpTo: Risk
-  /** Rule ids so far, with the place of the first. */
+  /** The ids of rules and limits so far, each with its place. */
   readonly ids: Map<string, string>
   readonly fieldValues: FieldValues
   /** The time of loading, ms since 1970; undefined when unknown. */
@@ -30,7 +30,7 @@ export interface RuleContext {
   /** True when the whole file is in shadow mode. */
   readonly shadow: boolean
   readonly groups: GroupUse[]
-  /** The place of each rule, by id, for findings that need all rules. */
+  /** The place of each rule and limit, by id, for findings that need all of them. */
   readonly places: Map<string, Doc>
 }
 

@@ -20,7 +20,7 @@ import { endOfDate, parseDate } from '../language/time.ts'
 const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
 type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
 
-/** Checks one rule. */
+/** Checks one rule (docs/policy-language.md). */
 export function checkRule(
   context: MatchContext,
   doc: Doc,

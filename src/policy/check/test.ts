@@ -6,7 +6,7 @@ import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
-/** The names that a test may refer to, and its place. */
+/** The lists that a test may name, and the kind of value that it tests. */
 export interface TestContext {
   readonly reader: Reader
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
@@ -15,7 +15,7 @@ export interface TestContext {
   readonly tested?: 'an element of a list' | 'a count'
 }
 
-/** Checks a test. Returns undefined after reporting a problem. */
+/** Checks a test (docs/policy-language.md). Returns undefined after it reports a problem. */
 export function checkTest(context: TestContext, doc: Doc): Test | undefined {
   if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
   if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))
@@ -48,7 +48,7 @@ function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc
   return sound.length === 1 ? sound[0] : { op: 'and', tests: sound }
 }
 
-/** Reads the operand of a test, by its row in the table of operators. */
+/** Reads one operator with its operand, by its row in the table of operators. */
 function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test | undefined {
   if (key === 'is' && isNull(context.reader, value)) return checkNull(context, value)
   const number = namesWith('number').find((op) => op === key)
@@ -130,14 +130,14 @@ interface WrittenText {
   readonly at: Doc
 }
 
-/** Reports the operator's objections to one of its texts. Returns false when the test is unusable. */
+/** Reports the operator's problem with one of its texts. Returns false when the problem is an error. */
 function checkText(reader: Reader, { op, text, at }: WrittenText): boolean {
   const problem = OPERATORS[op].refuses?.(text, op)
   if (problem) reader.report(problem.code, at, problem.message, problem.hint)
   return problem === undefined || DIAGNOSTIC_CODES[problem.code] === 'warning'
 }
 
-/** A literal, a list of literals, or `$list`, flattened. `bare` is the short form, in which some words are reserved. */
+/** Reads a literal, a list, or `$list`, flattened. `bare` is the short form, in which some words are reserved. */
 function readValues(context: TestContext, doc: Doc, bare: boolean): readonly Scalar[] | undefined {
   if (doc.kind !== 'list') return readValue(context, doc, bare)
   if (doc.items.length === 0) {

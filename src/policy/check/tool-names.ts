@@ -5,7 +5,7 @@ import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
 import { compileGlob, showForeign } from '../language/text.ts'
 
-/** A named tool that may lack a contract without error: it may be removed, or follow later. */
+/** A named tool that may lack a contract without error, because it was removed or follows later. */
 export interface ToolUse {
   readonly name: string
   /** True when `*` in the name matches any characters. */

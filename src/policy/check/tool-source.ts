@@ -22,7 +22,7 @@ const DIGEST: NamePattern = {
   hint: 'leave the line as `countersign import mcp` wrote it, or import again with --update',
 }
 
-/** Checks `source`: the MCP server and the tool that the contract is for. */
+/** Checks `source`: the MCP server, and the name there of the tool that the contract is for. */
 export function checkSource(reader: Reader, doc: Doc): ToolSource | undefined {
   const map = readMap(reader, doc, '`source`')
   if (!map) return undefined
@@ -43,7 +43,7 @@ interface Sourced {
   readonly reader: Reader
 }
 
-/** Reports tools of a server with more than one contract. */
+/** Reports tools of an MCP server that have more than one contract. */
 export function uniqueSources(tools: readonly Sourced[]): void {
   const seen = new Map<string, Sourced>()
   for (const tool of tools) {

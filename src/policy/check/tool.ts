@@ -34,7 +34,7 @@ export interface CheckedTool {
   readonly reader: Reader
 }
 
-/** Checks one tools/ file (docs/policy-language.md): tool, description, risk and input_schema are required. */
+/** Checks one tools/ file (docs/policy-language.md). It needs `tool`, `description`, `risk` and `input_schema`. */
 export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const root = readMap(reader, doc, 'a tool contract')
   if (!root) return undefined

@@ -13,13 +13,13 @@ interface TypeContext extends PathContext {
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
 }
 
-/** Findings about kinds, reported for every tool that differs. Bounds are reported only when all tools agree. */
+/** Findings about kinds, which the check reports for each tool. It reports others only when all tools have them. */
 const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
 
 /** Fields whose literals are checked elsewhere (checkKnownValues), or depend on future tools. */
 const OPEN_FACTS: readonly FieldRoot[] = ['time.weekday', 'time.hour', 'tool.reversibility', 'tool.labels']
 
-/** Reports every test of a field that does not fit what the contracts say it holds (docs/policy-language.md). */
+/** Reports every test that does not fit the values of its field in the contracts (docs/policy-language.md). */
 export function checkFit(context: TypeContext, field: FieldIr, doc: Doc): void {
   const tools = toolsWith(context, field)
   const found = new Map<string, { readonly misfit: Misfit; tools: number }>()
@@ -47,7 +47,7 @@ function report({ reader }: TypeContext, { code, at, message, hint }: Misfit): v
   reader.report(code, at, message, hint)
 }
 
-/** Reports a function of a field that holds text in no contract: its result would always be unknown. */
+/** Reports a function of a field that never holds text in any contract: its result would always be unknown. */
 export function checkFunction(
   context: PathContext,
   { fn, ...field }: FieldIr,

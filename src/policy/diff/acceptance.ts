@@ -18,14 +18,14 @@ const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 /** Keywords that the comparison reads field by field. */
 const BY_FIELD: readonly string[] = ['type', 'properties', 'required', 'additionalProperties']
 
-/** A text that is equal only for parts that accept the same values: the schema and its references, without WORDS. */
+/** Returns the schema and its definitions as text, without WORDS. Parts with equal texts accept the same values. */
 export function acceptanceOf({ root, schema }: Part): string {
   const told = without(schema, DEFINITIONS)
   const refers = JSON.stringify(told).includes('"$ref"')
   return JSON.stringify([told, ...(refers ? DEFINITIONS.map((name) => definitionsIn(root[name])) : [])])
 }
 
-/** The same text for the keywords of a contract other than its fields. */
+/** Returns that text for the keywords of a contract that are not BY_FIELD. */
 export function wholeAcceptanceOf({ root, schema }: Part): string {
   if (!isObject(schema)) return ''
   const beside = Object.entries(schema).filter(([keyword]) => !BY_FIELD.includes(keyword))

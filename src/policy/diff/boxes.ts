@@ -33,7 +33,7 @@ function ending(node: Ending, labelOf: (ending: Ending) => string | undefined): 
   return label === undefined ? new Map() : new Map([[label, [new Map()]]])
 }
 
-/** Joins classes that lead to the same box. All classes together are no condition. */
+/** Joins classes that lead to the same box. A box that all classes lead to omits the dimension. */
 function joinBranch(
   { dimension, next }: Branch,
   visit: (node: Node) => ByLabel,
@@ -73,7 +73,7 @@ function keyOf(box: Box): string {
     .join(' ')
 }
 
-/** Returns one box that covers all boxes. */
+/** Returns the smallest box that covers all boxes. */
 export function boundingBox(boxes: readonly Box[]): Box {
   const [first = new Map<number, readonly number[]>(), ...others] = boxes
   const shared = [...first.keys()].filter((dimension) => others.every((box) => box.has(dimension)))
@@ -85,7 +85,7 @@ export function boundingBox(boxes: readonly Box[]): Box {
   )
 }
 
-/** Returns the box without the dimensions of which it has every class. */
+/** Returns the box without the dimensions that it does not restrict. */
 export function trimmed(box: Box, sizes: readonly number[]): Box {
   return new Map([...box].filter(([dimension, classes]) => classes.length < (sizes[dimension] ?? 0)))
 }

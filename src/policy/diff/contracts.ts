@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
-/**
- * Differences between two contracts of a tool, one line each. Effects on decisions are found by evaluation, not here.
- */
+/** Returns the differences between two contracts of a tool, one line each. They do not state effects on decisions. */
 export function contractNotes(
   before: ToolContract | undefined,
   after: ToolContract | undefined,

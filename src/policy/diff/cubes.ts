@@ -6,7 +6,7 @@ import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Dimension, ValueClass } from './dimension.ts'
 import type { Leaf } from './side.ts'
 
-/** One answer to one test: a step of a description. */
+/** A condition on classes: one answer to one test, or the presence of the field. */
 interface Literal {
   readonly text: string
   holds(one: ValueClass): boolean
@@ -24,7 +24,7 @@ export function describeByTests(dimension: Dimension, chosen: ReadonlySet<number
     words.push(best.literals.map(({ text }) => text).join(' and '))
     for (const number of best.holds) open.delete(number)
   }
-  // Some answers separate any two classes, but a description may need more than three.
+  // A class may need more literals than a cube has, or differ from another only by the contracts that accept it.
   if (open.size > 0) words.push(`${dimension.name} such as ${exampleOf(dimension, open)}`)
   const [only = ''] = words
   return words.length === 1 ? only : `(${words.join(' or ')})`
@@ -38,7 +38,7 @@ interface Cube {
 /** The most literals that are combined in threes. */
 const MAX_FOR_TRIPLES = 45
 
-/** Returns all conjunctions of up to three literals that hold for chosen classes only. */
+/** Returns minimal conjunctions of up to three literals that hold for chosen classes only. */
 function cubesInside(
   literals: readonly Literal[],
   classes: readonly ValueClass[],
@@ -61,7 +61,7 @@ function cubesInside(
   return cubes
 }
 
-/** Picks the cube that covers most open classes; among equals, the shortest. */
+/** Picks the cube that covers the most open classes; among equals, the shortest. */
 function pick(cubes: readonly Cube[], open: ReadonlySet<number>): Cube | undefined {
   let best: { readonly cube: Cube; readonly gain: number } | undefined
   for (const cube of cubes) {

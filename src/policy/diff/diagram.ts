@@ -3,7 +3,7 @@ import type { Term, Terms } from './terms.ts'
 
 /**
  * A decision diagram over the dimensions of a call: it maps combinations of classes to endings. Combinations that
- * leave the same rules undecided in the same way share a node. The diagram thus stays small where the product of the
+ * leave the same rules with the same conditions share a node. The diagram thus stays small where the product of the
  * classes is huge.
  */
 export type Node = Ending | Branch
@@ -38,7 +38,7 @@ export interface PlanClass {
   readonly fits: Fit
 }
 
-/** The undecided rules of each side; undefined when its contract refuses the payload. */
+/** The rules of each side that fire or still may fire; undefined when its contract refuses the payload. */
 export type SidesState = readonly [SideState | undefined, SideState | undefined]
 export type SideState = readonly Pending[]
 
@@ -89,7 +89,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   function expand(depth: number, state: SidesState): Node | undefined {
     const own = classes[depth] ?? []
     const next: Node[] = []
-    // The last dimension is the agent's risk_level: no rule reads it, but it affects every decision.
+    // The last dimension is the agent's risk_level. No rule reads it, but it may affect any decision.
     const isLast = depth === classes.length - 1
     for (const one of isLast || matters(plan, depth, state) ? own : own.slice(0, 1)) {
       if (++steps > MAX_STEPS) return undefined
@@ -120,7 +120,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   return root && { root, endings }
 }
 
-/** Returns true when an undecided rule depends on the dimension. */
+/** Returns true when a rule of the state depends on the dimension, or a contract refuses one of its classes. */
 function matters({ terms, classes }: Plan, depth: number, state: SidesState): boolean {
   return (
     (classes[depth] ?? []).some(({ fits }) => !fits[0] || !fits[1]) ||
@@ -128,7 +128,7 @@ function matters({ terms, classes }: Plan, depth: number, state: SidesState): bo
   )
 }
 
-/** Returns the undecided rules when the dimension is in one of its classes. */
+/** Returns the state after the dimension takes the class. */
 function given(
   terms: Terms,
   state: SidesState,
@@ -141,7 +141,7 @@ function given(
   return [side(state[0], one.fits[0]), side(state[1], one.fits[1])]
 }
 
-/** Removes rules that can no longer fire, and duplicates of equal remaining conditions. */
+/** Sorts the rules. Removes those that can no longer fire, and duplicates of equal effect and condition. */
 function settle(rules: SideState): SideState {
   const open = rules.filter(({ term, allows }) => term !== FALSE_TERM && !(allows && term === UNKNOWN_TERM))
   const unique = new Map(open.map((rule) => [`${rule.effect}:${rule.term}`, rule]))

@@ -25,7 +25,7 @@ export interface BundleName {
   readonly commit?: string
 }
 
-/** Compares two bundles by meaning: asks the evaluators of both about one example of every kind of call. */
+/** Compares two bundles by meaning: evaluates one example of every kind of call with both. */
 export async function diffBundles(before: Bundle, after: Bundle): Promise<BundleDiff> {
   const names = [before, after].flatMap(({ ir }) => ir.tools.map(({ contract }) => contract.name))
   const tools: (ToolDiff & { readonly notes: readonly string[] })[] = []
@@ -50,7 +50,7 @@ function nameOf({ head: { revision, commit } }: BundleIr): BundleName {
   return commit === undefined ? { revision } : { revision, commit }
 }
 
-/** Everything that affects the decisions of one tool. Tools with equal fingerprints need no evaluation. */
+/** Returns all that affects decisions about one tool, as text. A tool with equal fingerprints needs no evaluation. */
 function fingerprint(ir: BundleIr, name: string): string {
   const tool = ir.tools.find(({ contract }) => contract.name === name)
   if (!tool) return ''
@@ -69,7 +69,7 @@ function fingerprint(ir: BundleIr, name: string): string {
   return JSON.stringify([contract, files, ir.head.routing])
 }
 
-/** All of a limit except its amount: diffLimits compares amounts. */
+/** Returns a limit without its amount and period, which diffLimits compares. */
 function measureOf({ verdict, mode, risk, sum, per }: LimitIr): Partial<LimitIr> {
   return { verdict, mode, per, ...(risk && { risk }), ...(sum && { sum }) }
 }

@@ -32,7 +32,7 @@ export interface ValueClass {
 
 export type Fit = readonly [old: boolean, current: boolean]
 
-/** Sorts values into classes. Values that neither contract accepts are left out. */
+/** Sorts values into classes. Leaves out values that neither contract accepts. */
 export function classify(
   values: readonly Value[],
   {

@@ -8,13 +8,14 @@ import { payloadDimension, payloadNames } from './payload-dimension.ts'
 import { leavesOf, type Leaf, type Side } from './side.ts'
 import { uniqueBy } from './values.ts'
 
-/** The dimensions of the calls of one tool, the agent's own risk_level last; and the questions that do not depend on the call. */
 export interface Dimensions {
+  /** The agent's risk_level is last. */
   readonly all: readonly Dimension[]
+  /** Leaves with one answer for all calls of the tool. */
   readonly constants: readonly Leaf[]
 }
 
-/** Everything about a call of the tool on which a rule of either bundle, or either contract, makes something depend. */
+/** Returns a dimension for each property that a rule tests or on which the contracts disagree, and for risk_level. */
 export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensions {
   const leaves = uniqueBy(sides.flatMap(leavesOf), (leaf) => leaf.key)
   const byName = new Map<string, Leaf[]>(payloadNames(sides).map((name) => [`payload.${name}`, []]))
@@ -29,7 +30,7 @@ export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensio
   return { all: [...all, riskDimension()], constants }
 }
 
-/** Returns the name; undefined when the field is the same for every call of the tool. */
+/** Returns the name of a leaf's dimension; undefined when all calls of the tool have the same value. */
 function dimensionName({ field }: Leaf): string | undefined {
   if (field === 'until') return 'time'
   if (field.root === 'payload') return `payload.${String(field.path[0])}`
@@ -37,7 +38,7 @@ function dimensionName({ field }: Leaf): string | undefined {
   return field.root.startsWith('time.') ? 'time' : field.root
 }
 
-/** Sorts payload fields first, then the caller's, then time. */
+/** Returns the rank of a dimension: payload fields, then facts about the caller, then time. */
 function orderOf(name: string): number {
   return name.startsWith('payload.') ? 0 : name === 'time' ? 2 : 1
 }
@@ -71,7 +72,7 @@ function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimensi
   return { name: 'time', leaves, classes, named: new Set(), doubts: [], place }
 }
 
-/** A missing risk_level counts as `low`: the agent can only raise the risk. */
+/** Returns the dimension of risk_level. A missing one counts as `low`: the agent can only raise the risk. */
 function riskDimension(): Dimension {
   return {
     name: 'risk_level',

@@ -1,7 +1,7 @@
 import type { AgentEntry, Directory, ReviewerEntry } from '../evaluate/snapshot.ts'
 import { duration, type Direction } from './outcome.ts'
 
-/** A change of permissions, one line. It affects every tool, so it is read from the directories. */
+/** A change of an agent or a reviewer, as one line. */
 export interface DirectoryChange {
   readonly direction: Direction
   /** `acme agent billing-bot: may use ledger.*`. */
@@ -74,7 +74,7 @@ function gained(before: readonly string[], after: readonly string[]): readonly s
   return after.filter((one) => !before.includes(one)).toSorted()
 }
 
-/** A safeguard that is on or off. */
+/** Compares a safeguard that is on or off. */
 function flag(text: string, before: boolean, after: boolean): readonly DirectoryChange[] {
   if (before === after) return []
   return [after ? tightens(`from now on ${text}`) : loosens(`no longer: ${text}`)]
@@ -90,7 +90,7 @@ function amount(
   return [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]
 }
 
-/** Over a long time, and at once: `600/h` lets no more through than `10/m`, and yet all 600 in one minute. */
+/** Compares rates by average and by burst: `600/h` has the average of `10/m`, but permits 600 calls in one minute. */
 function diffRates(before: AgentEntry, after: AgentEntry): readonly DirectoryChange[] {
   const [old, current] = [before.rate, after.rate]
   const text = `rate ${showRate(old)} -> ${showRate(current)}`
@@ -100,7 +100,7 @@ function diffRates(before: AgentEntry, after: AgentEntry): readonly DirectoryCha
 
 type Rate = AgentEntry['rate']
 
-/** Returns true when `one` lets more calls through than `other`, over a long time or at once. */
+/** Returns true when `one` permits a larger burst or a higher average than `other`. */
 function isFaster(one: Rate, other: Rate): boolean {
   if (!one || !other) return !one && !!other
   return one.calls > other.calls || one.calls * other.withinMs > other.calls * one.withinMs

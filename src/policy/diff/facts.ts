@@ -8,7 +8,7 @@ import type { Leaf } from './side.ts'
 import { wholePart } from './subschema.ts'
 import { valuesFor } from './values.ts'
 
-/** A trusted fact of a call: its possible values, and how to set it on a call. */
+/** A trusted fact of a call: its possible values, and a function that sets it. */
 export interface Fact {
   readonly schema: JsonObject
   readonly optional: boolean
@@ -19,7 +19,7 @@ const member =
   (name: 'agent' | 'tenant' | 'workflow' | 'label' | 'subject'): Fact['put'] =>
   (call, value) => ({ ...call, [name]: value })
 
-/** Tools, or labels, of earlier calls; all texts are tried, also such as no call of one and the same bundle would leave. */
+/** Returns the fact for tools or labels of earlier calls. It may hold any text, even if no tool of a bundle has it. */
 function earlier(name: keyof History): Fact {
   const put: Fact['put'] = (call, value) => ({
     ...call,
@@ -28,7 +28,7 @@ function earlier(name: keyof History): Fact {
   return { schema: { type: 'array', items: { type: 'string' } }, optional: false, put }
 }
 
-/** The facts that are varied. A field root without a row is kept as it is, and the difference is not called complete. */
+/** The facts that vary. A field root without a row keeps its value, and the difference counts as incomplete. */
 export const FACTS: Partial<Record<FieldRoot, Fact>> = {
   'agent.id': {
     schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' },

@@ -1,7 +1,10 @@
 import type { BundleDiff } from './diff.ts'
 import type { Direction } from './outcome.ts'
 
-/** Returns true when anything is looser, or differs without being clearly stricter (other reviewers, say). */
+/**
+ * Returns true when a decision, an enforced limit or the history loosens or changes otherwise (other reviewers, say),
+ * or a permission loosens. A reject that became an invalid payload, or the reverse, does not count.
+ */
 export function loosens({ tools, limits, history, directory }: BundleDiff): boolean {
   const moved = (direction: Direction): boolean => direction === 'loosens' || direction === 'changes'
   const opens = tools.some((tool) =>
@@ -12,7 +15,7 @@ export function loosens({ tools, limits, history, directory }: BundleDiff): bool
   return opens || room || seen || directory.some(({ direction }) => direction === 'loosens')
 }
 
-/** Returns true when any decision or any permission changes. */
+/** Returns true when a decision, a limit, the history or a permission changes. */
 export function changes({ tools, limits, history, directory }: BundleDiff): boolean {
   return (
     directory.length + limits.length + history.length > 0 || tools.some((tool) => tool.changes.length > 0)

@@ -5,7 +5,7 @@ import { type Call, NO_HISTORY } from '../evaluate/snapshot.ts'
 import type { Direction } from './outcome.ts'
 import { createSide, type Bundle, type Leaf, type SideRule } from './side.ts'
 
-/** A label that the history of calls of a tool gains or loses, one line. */
+/** A label that a tool adds to the history, or adds no longer, and that a rule tests; as one line. */
 export interface HistoryChange {
   readonly direction: Direction
   /** `history: web.fetch loses the label untrusted, which mail-after-untrusted asks about`. */
@@ -13,8 +13,8 @@ export interface HistoryChange {
 }
 
 /**
- * Labels in the history of a call come from the contracts of other tools, so a contract can change what becomes of calls of a tool that
- * nobody touched. Read off the rules that ask: a label that is there makes each of them fire on more calls, on fewer, or on others.
+ * Compares the labels that tools add to the history: a contract can change decisions about another, unchanged tool.
+ * The direction comes from the rules that test labels: with the label, a rule may fire on more calls, fewer, or both.
  */
 export function diffHistory(before: Bundle, after: Bundle): readonly HistoryChange[] {
   const askers = after.ir.tools.flatMap((tool) => createSide(after, tool.contract.name).rules.filter(asks))
@@ -57,7 +57,7 @@ function asks({ condition, leafOf }: SideRule): boolean {
 interface Label {
   readonly gained: boolean
   readonly askers: readonly SideRule[]
-  /** Every label that a history can hold. */
+  /** The labels of all tools of both bundles. */
   readonly pool: readonly string[]
   readonly routing: RoutingIr
 }
@@ -79,10 +79,10 @@ function changeOf(
   return { ...(direction && { direction }), ids: [...ids].sort() }
 }
 
-/** The direction of change when the rule fires on more calls than before. */
+/** Returns the direction of change when the rule fires on more calls than before. */
 function whenMore({ rule: { verdict, covers } }: SideRule, { unmatched }: RoutingIr): Direction {
   if (verdict === 'allow') return 'loosens'
-  // A call that nothing covered was rejected: now people are asked.
+  // A call that no rule covered was rejected. Now reviewers decide.
   return verdict === 'review' && covers && unmatched === 'reject' ? 'changes' : 'tightens'
 }
 
@@ -91,7 +91,7 @@ function whenFewer({ rule: { verdict, risk } }: SideRule): Direction {
   return risk === undefined ? 'tightens' : 'changes'
 }
 
-/** A truth that is the same for every call, or whether the label can make it more, or less, true. */
+/** A truth that is the same for every call, or whether the label can raise or lower the truth. */
 type Sway = Truth | { readonly up: boolean; readonly down: boolean }
 
 const NONE: Sway = { up: false, down: false }
@@ -115,7 +115,7 @@ function swayOf(
 
 const CALL: Call = { tool: '', payload: {}, tenant: 'test', agent: 'test', at: 0, history: NO_HISTORY }
 
-/** Truths from firing no rule to firing all. */
+/** Truths by the rules that they fire: none, all but allow rules, all. */
 const RANKS: readonly Truth[] = [FALSE, UNKNOWN, TRUE]
 
 function swayOfLeaf(
@@ -130,7 +130,7 @@ function swayOfLeaf(
       leaf.truth({ ...CALL, history: { ...NO_HISTORY, taskLabels: labels, agentLabels: labels } }),
     )
   const others = pool.filter((one) => one !== label)
-  // None, one of each, and of every number: tests of lists ask for elements and for their count.
+  // No label, each label alone, and one list of every length: list tests read the elements and their count.
   const histories = [[], ...others.map((one) => [one]), ...others.map((_, i) => others.slice(0, i + 1))]
   const steps = histories.map((labels) => rank([...labels, label].sort()) - rank(labels))
   return { up: steps.some((step) => step > 0), down: steps.some((step) => step < 0) }

@@ -1,6 +1,6 @@
 import type { FunctionName } from '../language/function-names.ts'
 
-/** Shapes of a function's results. Wider than the truth is safe: the function itself reads every example. */
+/** Patterns of each function's results. They may be too wide, because the function itself reads every example. */
 export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   domain: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
   host: '^(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)$',
@@ -10,7 +10,7 @@ export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   sql_functions: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$',
 }
 
-/** Results that a search by characters would not find. */
+/** Results that a search by characters does not find. */
 const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
   domain: ['example.com'],
   host: ['example.com', '192.0.2.1', '[2001:db8::1]'],
@@ -20,7 +20,10 @@ const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
   sql_functions: ['select 1', 'select f()'],
 }
 
-/** Texts from which the function reads these results, in the company of what else is asked of the text; and one it cannot read. */
+/**
+ * Returns texts from which the function reads these results, alone and combined with texts from `raw`, and texts that
+ * it cannot read.
+ */
 export function inputsOf(
   fn: FunctionName,
   results: readonly string[],
@@ -33,7 +36,7 @@ export function inputsOf(
 
 type Inputs = (result: string, raw: readonly string[]) => readonly string[]
 
-/** The most raw texts that are combined with every result; more would multiply too far. */
+/** The most raw texts that are combined with each result. */
 const MAX_COMPANIONS = 24
 
 const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
@@ -56,7 +59,7 @@ const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
   sql_functions: statements,
 }
 
-/** A text that is asked about itself stands in a comment, a string or a name. */
+/** Returns a statement alone, and with raw texts behind it, in a comment and before it. */
 function statements(result: string, raw: readonly string[]): readonly string[] {
   return [
     result,

@@ -2,12 +2,13 @@ import { instantOf } from '../language/time.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
-/** 2024 began on a Monday. */
+/** 2024-01-01, a Monday. */
 const SOME_MONDAY = Date.UTC(2024, 0, 1)
 
 /**
- * Instants before, between and behind every `until`: of each span a whole week, hour by hour, or the whole span when it is shorter. With two
- * time zones the spans cover a year in quarters of an hour, so that every pair of local times that there can be is met.
+ * Returns instants before, between and after the `until`s: the first week of each span, hour by hour. With two time
+ * zones it is the first 53 weeks, by quarters of an hour, to meet every possible pair of local times. Without a test of
+ * the time, it is one instant per span.
  */
 export function instantsFor(
   untils: readonly number[],
@@ -32,7 +33,7 @@ export function instantsFor(
     for (let at = from; at < Math.min(to, from + length); at += step) found.push(at)
     return found
   })
-  // The usual time of inline tests comes first: it is the one that is shown.
+  // The default time of inline tests comes first, because the difference shows the first example.
   return [...new Set([noon, ...instants, ...sorted.map((until) => until - 1)])]
 }
 

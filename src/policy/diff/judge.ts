@@ -11,7 +11,7 @@ export function callAt(base: Call, dimensions: readonly Dimension[], path: reado
   }, base)
 }
 
-/** Returns the result of one bundle for a call, from its own contract check and evaluator only. */
+/** Returns the result of one bundle for a call, from its own contract check and evaluator. */
 export async function resultOf({ bundle: { snapshot } }: Side, call: Call): Promise<Result> {
   if (snapshot.checkPayload(call.tool, call.payload).length > 0) return { kind: 'refused' }
   const { verdict, risk, requirement, by } = await snapshot.judge(call)

@@ -4,12 +4,12 @@ import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { duration, type Direction } from './outcome.ts'
 import { diffStandIns } from './stand-ins.ts'
 
-/** A change of a limit, one line. Limits depend on earlier charges, so their texts are compared. */
+/** A change of a limit, as one line. Decisions of limits depend on earlier charges, so their settings are compared. */
 export interface LimitChange {
   readonly direction: Direction
   /** `limit refund-daily: at most 200000 instead of 100000`. */
   readonly text: string
-  /** False for a limit that both bundles only count. */
+  /** False when neither bundle enforces the limit. */
   readonly enforced: boolean
 }
 
@@ -82,7 +82,7 @@ function along(stricter: number, say: () => readonly string[]): readonly Finding
   return say().map(stricter > 0 ? tightens : loosens)
 }
 
-/** Finds differences that make it another limit. */
+/** Finds differences in what the limit measures, per what, and for which tools. */
 function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   const differing = (
     [
@@ -97,7 +97,7 @@ function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   }))
 }
 
-/** Finds changes of the treatment of calls without a field. Equal findings of several tools appear once. */
+/** Finds changes in what a missing field means. Equal findings of several tools appear once. */
 function byStandIns(before: Placed, after: Placed): readonly Finding[] {
   const found = new Map<string, Finding & { readonly tools: string[] }>()
   for (const tool of after.tools) {

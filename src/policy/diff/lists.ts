@@ -4,7 +4,7 @@ import type { Applied } from '../language/reading.ts'
 import { compileTest } from '../language/operators.ts'
 import type { Place, PlaceTest } from './place.ts'
 
-/** Examples. */
+/** Example values. */
 export interface Found<T> {
   readonly values: readonly T[]
   /** False when there may be values that behave like none of these. */
@@ -21,15 +21,15 @@ export interface ListPlan {
   readonly items: Place
   /** One element of every kind. */
   readonly elements: Found<JsonValue>
-  /** For the places with an index: the kinds that tests distinguish there. */
+  /** For each index that tests read, and those before it: one element of every kind that tests distinguish there. */
   readonly fixed: readonly Found<JsonValue>[]
   /** Lengths that tests or the contracts ask about. */
   readonly lengths: readonly number[]
 }
 
 /**
- * Returns lists of every set of kinds of elements that `some`, `every` and `none` distinguish. Each follows every
- * combination of elements at the tested indexes, in every length that matters.
+ * Returns lists for every set of kinds of elements that `some`, `every` and `none` distinguish. Each follows every
+ * combination of elements at the tested indexes, in every length of the plan.
  */
 export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<JsonValue> {
   const sets = setsOf(items, elements.values)
@@ -53,7 +53,7 @@ function grown(list: readonly JsonValue[], lengths: readonly number[]): readonly
   return [list, ...longer.map((length) => [...list, ...Array<JsonValue>(length - list.length).fill(last)])]
 }
 
-/** Returns all beginnings, shorter ones too, so that an index can be past the end. */
+/** Returns all beginnings, shorter ones included, so that a tested index can be past the end. */
 function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]> {
   let full: readonly (readonly JsonValue[])[] = [[]]
   const heads: (readonly JsonValue[])[] = [[]]
@@ -65,9 +65,7 @@ function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]
   return { values: fixed.length === 0 ? full : heads, exact: true }
 }
 
-/**
- * Returns sets by the bits of each test: "some element is false, true, unknown". Sets with equal bits are equivalent.
- */
+/** Returns one set of elements for each combination of answers that its elements give to the tests. */
 function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly JsonValue[]> {
   const answers = answersOf(items)
   const kinds = elements.map((value) => ({ value, bits: answers(value) }))
@@ -98,7 +96,7 @@ export function answersOf(place: Place): (value: JsonValue) => readonly number[]
     )
 }
 
-/** Reads a text as an element of a list, with all the verbs of its statements. Each verb is tested by itself. */
+/** Returns what the test reads from a value. With `each`, a text gives every entry that the function extracts. */
 function readAs({ fn, each }: PlaceTest, value: JsonValue): readonly Applied[] {
   if (fn === undefined) return [value]
   const applied = applyFunction(fn, value)

@@ -6,7 +6,7 @@ const MAX_STEPS = 2_000_000
 /** The most characters of all texts together. */
 const MAX_CHARACTERS = 4_000_000
 
-/** A step into a state: the state before it, and the character. */
+/** A step into a state: the previous state, and the character. */
 interface Step {
   readonly from: number
   readonly character: number
@@ -22,7 +22,7 @@ export function textsOfLength(machines: readonly Machine[], length: number): Fou
   return { texts: [...last.keys()].map((state) => textTo(state, length, layers)), complete: true }
 }
 
-/** Builds layers up to `length`, or until a step leads to the same states again: all further layers equal the last. */
+/** Builds layers up to `length`, or until two layers have the same states: then all further layers equal the last. */
 function layersTo(
   length: number,
   stepsFrom: (state: number) => readonly number[][],

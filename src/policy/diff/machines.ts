@@ -12,9 +12,7 @@ export interface Machine {
 }
 export type State = readonly number[]
 
-/**
- * Builds one machine for all globs of a field. Its state is the set of positions that are still possible in any glob.
- */
+/** Builds one machine for all globs of a field. Its state is the set of possible positions in the globs. */
 export function globMachine(globs: readonly Glob[]): Machine {
   const starts: number[] = []
   const tokens: (number | undefined)[] = []

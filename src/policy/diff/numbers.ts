@@ -39,7 +39,6 @@ export function isWhole(part: Part): boolean {
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']
 
-/** Returns the bounds of a contract's numbers. */
 export function boundsOf(part: Part): readonly number[] {
   const bounds = BOUNDS.flatMap((name) => {
     const bound = keyword(part, name)

@@ -69,7 +69,7 @@ function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
   })
 }
 
-/** Returns `review/medium`, with the reviewers when `reviewers` is true. */
+/** Returns text such as `review/medium`, with the reviewers when `reviewers` is true. */
 export function describeResult(result: Result, reviewers: boolean): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result
@@ -81,7 +81,7 @@ export function tellsReviewers(before: Result, after: Result): boolean {
   return before.kind === 'decided' && after.kind === 'decided' && !!before.requirement && !!after.requirement
 }
 
-/** `1 of security, after 30m also board within 1h`. */
+/** Returns text such as `1 of security, after 30m also board within 1h`. */
 export function describeRequirement({ seats, expires_ms, interactive }: ReviewRequirement): string {
   const who = seats.map(({ group, approvals, escalate }) => {
     const later = escalate.map((one) => `, after ${duration(one.after_ms)} also ${one.group}`)
@@ -103,7 +103,7 @@ export function duration(ms: number): string {
   return `${ms / size}${unit}`
 }
 
-/** Returns a key that is equal exactly when the printed results are equal. */
+/** Returns a key of the verdict, the risk and the parts of the requirement that `describeResult` prints. */
 export function resultKey(result: Result): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result

@@ -2,9 +2,9 @@ import { RE2JS } from 're2js'
 import type { Machine, State } from './machines.ts'
 
 /**
- * Builds the automaton of a `matches` test, or of a `pattern` in a contract. It walks the compiled program of the
- * deciding library, one character at a time. That program is no public interface: an unexpected shape gives
- * undefined, and the difference is then reported as incomplete.
+ * Builds the automaton of a `matches` test, or of a `pattern` in a contract, from the compiled program of RE2JS, which
+ * decides calls too. That program is not a public interface: a program of unexpected shape gives undefined, and the
+ * difference is then incomplete.
  */
 export function patternMachine(source: string): Machine | undefined {
   const program = programOf(source)
@@ -97,9 +97,7 @@ function kindOf(character: number): number {
   return /\w/.test(String.fromCodePoint(character)) ? WORD : OTHER
 }
 
-/**
- * Returns the kind of a character for later conditions. Kinds that the pattern has no condition about become OTHER.
- */
+/** Returns the kind of a character for later conditions, or OTHER when no condition of the pattern reads the kind. */
 function kindSeen(character: number, cares: number): number {
   const kind = kindOf(character)
   if (kind === WORD) return (cares & (WORD_BOUNDARY | NO_WORD_BOUNDARY)) === 0 ? OTHER : WORD

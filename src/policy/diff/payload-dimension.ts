@@ -23,7 +23,7 @@ type Sides = readonly [Side, Side]
 /** A name that represents every field that no contract and no rule names. */
 export const UNNAMED = 'another_field'
 
-/** Returns members of the payload on which the contracts disagree, with UNNAMED when only one contract is closed. */
+/** Returns the payload fields on which the contracts disagree: UNNAMED when they disagree about undeclared fields. */
 export function payloadNames(sides: Sides): readonly string[] {
   const parts = wholeParts(sides)
   const [before, after] = parts
@@ -42,7 +42,7 @@ export function wholeDoubts(sides: Sides): readonly string[] {
   return before === after ? [] : ['the contracts differ in what they say beside their fields']
 }
 
-/** Returns the whole input_schema of each side that has the tool. */
+/** Returns the input_schema of each side that has the tool. */
 export function wholeParts(sides: Sides): readonly Part[] {
   return sides.flatMap(({ contract }) => (contract ? [wholePart(contract.inputSchema)] : []))
 }
@@ -93,7 +93,7 @@ function wantedOf(name: string, leaves: readonly Leaf[]): Place {
   return root.steps.get(name) ?? createPlace()
 }
 
-/** Returns true when the schema asks more of objects and lists than type and length. Examples do not cover the rest. */
+/** Returns true when the schema constrains members or items: examples may not show a difference there. */
 function isDeep({ schema }: Part): boolean {
   return typeof schema === 'object' && DEEP.some((keyword) => keyword in schema)
 }
@@ -105,7 +105,7 @@ function withMember(payload: JsonObject, name: string, value: Value): JsonObject
   return Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name))
 }
 
-/** Returns the fit of a value. A side without the tool has no contract, so it accepts the same as the other. */
+/** Returns a function for the fit of a value. A side without the tool accepts the same values as the other. */
 function fitsOf(sides: Sides, name: string): (value: Value) => Fit {
   const checks = sides.map(({ contract }) => {
     if (!contract) return undefined

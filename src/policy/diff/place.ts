@@ -3,7 +3,7 @@ import { cutsOf, type Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Glob } from '../language/glob.ts'
 
-/** One place in the data of a call, with every property that the tests of both bundles look for. */
+/** One place in the data of a call, with all that the tests of both bundles look for there. */
 export interface Place {
   readonly looks: Looks
   /** Properties that tests look for in the result of a function of the value. */
@@ -89,7 +89,7 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   cuts.lengths?.forEach((length) => addCount(place, fn, length))
 }
 
-/** Adds counts to the items too: the entries of a list of texts depend on those of each text. */
+/** Adds counts to the items too: a list of texts has the entries of each of its texts. */
 function addCount(place: Place, fn: FunctionName | undefined, test: Test): void {
   const asked = givesList(fn) ? [place, itemsOf(place)] : [place]
   for (const one of asked)

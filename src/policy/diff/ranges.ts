@@ -1,4 +1,4 @@
-/** The numbers of a field that were tried, sorted and separated. */
+/** The example numbers of a field, inside and outside the set that is described. */
 export interface TriedNumbers {
   readonly inside: readonly number[]
   readonly outside: readonly number[]
@@ -6,7 +6,7 @@ export interface TriedNumbers {
   readonly isThreshold: (number: number) => boolean
 }
 
-/** Numbers as ranges: `1..5000`, `5001..`. With fractions an end that is not included is `over 5` or `under 5`. */
+/** Returns numbers as ranges: `1..5000`, `5001..`. With fractions, an excluded end is `over 5` or `under 5`. */
 export function numberRanges({ inside, outside, isThreshold }: TriedNumbers): readonly string[] {
   const chosen = new Set(inside)
   const all = [...inside, ...outside].sort((a, b) => a - b)
@@ -34,7 +34,7 @@ interface End {
   readonly isThreshold: (number: number) => boolean
 }
 
-/** Empty when the range has no end on this side. */
+/** Returns '' when the range has no end on this side. */
 function lowerEnd({ number, neighbour, included, isThreshold }: End): string {
   if (neighbour === undefined) return isThreshold(number) ? `${number}` : ''
   return included(number) ? `${number}` : `over ${neighbour}`

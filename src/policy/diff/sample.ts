@@ -8,7 +8,7 @@ import { searchTexts } from './texts.ts'
 /** The deepest nesting of a contract that gets a sample. */
 const MAX_DEPTH = 8
 
-/** The first plain value that fits all parts, of one JSON type when it is named; undefined when none was found. */
+/** Returns the first plain value that fits all parts, of the given JSON type if any; undefined when no value fits. */
 export function sampleOf(
   parts: readonly Part[],
   type?: 'array' | 'object',
@@ -54,7 +54,7 @@ function* plainSamples(part: Part): Generator<JsonValue> {
   if (typeof pattern === 'string') yield* matching(pattern, Math.max(1, ...numberKeyword(part, 'minLength')))
 }
 
-/** Returns texts; some of the shortest that match the pattern are among them. */
+/** Returns texts, among them some of the shortest that match the pattern. */
 function matching(pattern: string, length: number): readonly string[] {
   const machine = patternMachine(pattern)
   return machine === undefined ? [] : searchTexts([machine, lengthMachine(Math.min(length, 64))]).texts

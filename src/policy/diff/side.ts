@@ -26,7 +26,7 @@ export interface Side {
   readonly contract: ToolContract | undefined
   /** The enforced rules. Shadow rules decide nothing. */
   readonly rules: readonly SideRule[]
-  /** The enforced limits, as rules that fire on unmeasurable calls, independently of earlier charges. */
+  /** The enforced limits, as rules that fire on calls that the limit cannot measure. Earlier charges do not matter. */
   readonly limits: readonly SideRule[]
 }
 
@@ -113,7 +113,7 @@ function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
   }
 }
 
-/** Every leaf of the rules and limits, once. */
+/** Returns every leaf of the rules and limits once. */
 export function leavesOf({ rules, limits }: Side): readonly Leaf[] {
   const found = new Set<Leaf>()
   const visit = (node: ConditionNode, leafOf: SideRule['leafOf']): void => {

@@ -10,7 +10,7 @@ interface Measured {
   readonly tool: ToolIr
 }
 
-/** What stands in for a field that a call leaves out: unknown is a limit that fires, whatever was charged. */
+/** The value that a limit uses for a missing field. With `unknown`, the limit fires whatever was charged. */
 type StandIn =
   | { readonly kind: 'unknown' | 'nothing' }
   | { readonly kind: 'value'; readonly value: unknown; readonly text: string }
@@ -21,8 +21,8 @@ export interface StandInChange {
 }
 
 /**
- * A limit fires on a call that it cannot measure, until `missing_means` or a default says what the missing field is. Neither is written
- * in the limit itself. Fields that no call can leave out are passed over.
+ * Compares what a limit uses for missing fields: `missing_means` of the file, or a default of the contract. Skips
+ * fields that both contracts require.
  */
 export function diffStandIns(before: Measured, after: Measured): readonly StandInChange[] {
   const fields = fieldsOf(after.limit).filter((field) =>
@@ -50,7 +50,7 @@ function isAlwaysThere({ tool }: Measured, { root, path }: FieldIr): boolean {
   )
 }
 
-/** As a condition has it: `missing_means` first, then the defaults of the contract. */
+/** Returns the value as a condition reads it: `missing_means` first, then the defaults of the contract. */
 function standInOf({ file, tool }: Measured, { name, root, path }: FieldIr): StandIn {
   const means = file.missingMeans.find(({ field }) => field === name)
   if (means) return means.value === undefined ? { kind: 'nothing' } : valueOf(means.value, '')
@@ -66,7 +66,7 @@ function valueOf(value: unknown, whose: string): StandIn {
 
 const show = (one: StandIn): string => (one.kind === 'value' ? one.text : one.kind)
 
-/** Kinds from the strictest to the loosest. */
+/** Kinds from the loosest to the strictest. */
 const STRICTNESS: readonly StandIn['kind'][] = ['nothing', 'value', 'unknown']
 
 function directionOf(before: StandIn, after: StandIn, isSum: boolean): Direction | undefined {

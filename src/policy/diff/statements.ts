@@ -3,16 +3,14 @@ import { CHANGING, readSql } from '../language/sql/read.ts'
 import { answersOf } from './lists.ts'
 import type { Place } from './place.ts'
 
-/**
- * Entries that the function can make of a text by themselves or beside others, those first that make a text readable.
- */
+/** Returns the entries that the function can extract from a text. For verbs, those that make SQL readable are first. */
 export function entriesFor(fn: ListFunction, found: readonly string[]): readonly string[] {
   if (fn === 'sql_functions')
     return found.flatMap((name) => [name, `${name}_`]).filter((name) => functionsOf(name) === name)
   return [...CHANGING, ...found.filter((verb) => verbsOf(`${verb}; drop`) === `${verb},drop`)]
 }
 
-/** Texts of which the function makes these entries. */
+/** Returns texts from which the function extracts these entries, and perhaps one more verb. */
 export function statementsOf(fn: ListFunction, entries: readonly string[], items: Place): readonly string[] {
   if (fn === 'sql_functions') return [`select ${entries.map((name) => `${name}()`).join(', ') || '1'}`]
   if (entries.length === 0) return []
@@ -20,7 +18,7 @@ export function statementsOf(fn: ListFunction, entries: readonly string[], items
   return entries.some((verb) => CHANGING.has(verb)) ? [entries.join('; ')] : withChange(entries, items)
 }
 
-/** Only a query is readable without a word that changes data: one of every kind of them is added. */
+/** Returns the verbs with one that changes data, for each kind of these. Without one, only a query is readable. */
 function withChange(entries: readonly string[], items: Place): readonly string[] {
   const answers = answersOf(items)
   const kinds = new Map([...CHANGING].map((verb) => [answers(verb).join(), verb]))

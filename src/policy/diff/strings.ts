@@ -31,7 +31,7 @@ export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
   }
 }
 
-/** Returns the shortest length of every kind that two differing contracts may treat differently. */
+/** Returns the shortest length of every range of lengths that two differing contracts may treat differently. */
 function edgesOf(parts: readonly Part[]): readonly number[] {
   if (parts.length < 2) return []
   const starts = parts.flatMap((part) => [
@@ -43,7 +43,7 @@ function edgesOf(parts: readonly Part[]): readonly number[] {
   return [...new Set(starts.map(Math.floor))].filter((length) => length > 0 && fits(length))
 }
 
-/** What an automaton does not know: functions are asked about texts that were made longer in every way that may matter to none of them. */
+/** Lengthens inputs of functions to each edge, because no automaton relates a function to the length of its input. */
 function stretched(texts: readonly string[], edges: readonly number[]): readonly string[] {
   return edges.flatMap((edge) =>
     texts.flatMap((text) => {
@@ -57,7 +57,7 @@ function stretched(texts: readonly string[], edges: readonly number[]): readonly
 
 const MAX_EDGE_LENGTH = 50_000
 
-/** A text of each format of contracts that has one. */
+/** Texts that fit a format of contracts. */
 export const FORMAT_SAMPLES = ['a@example.com', 'https://example.com/', '2027-01-31', '2027-01-31T12:00:00Z']
 
 /** The greatest length of a text that is built character by character. */
@@ -73,7 +73,7 @@ function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[])
     found.values.slice(0, MAX_SHAPED).flatMap(SHAPES[format] ?? (() => [])),
   )
   const longer = least > counted ? found.values.map((text) => text.padEnd(least, 'x')) : []
-  // No automaton knows what a format accepts, nor a long shortest length.
+  // No automaton covers formats or a long minimum length.
   const followed = formats.length === 0 && least === counted
   const asked = looks.globs.length > 0 || looks.patterns.size > 0
   return { values: [...found.values, ...shaped, ...longer], exact: found.exact && (followed || !asked) }
@@ -81,7 +81,7 @@ function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[])
 
 const MAX_SHAPED = 200
 
-/** Texts of a format that contain another text. */
+/** Texts of each format that contain another text. */
 const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | undefined>> = {
   email: (text) => [`a${text}`, `${text}@example.com`, `a@${text}`],
   uri: (text) => [`https://${text}/`, `https://example.com/${text}`],
@@ -114,16 +114,16 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
 }
 
 interface Entries {
-  /** How many of them tests ask about. */
+  /** Numbers of entries that tests compare with. */
   readonly counts: ReadonlySet<number>
   /** One entry for each kind that the tests distinguish. */
   readonly entries: Found<string>
 }
 
-/** Statements of which the function makes every set of entries that the tests can tell apart. */
+/** Returns statements that give every set of entries that the tests distinguish. */
 function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entries): Found<string> {
   const items = createPlace()
-  // Of a text by itself the entries are asked about; a text in a list gives its entries to the list.
+  // A plain text has the tests of its entries in `items`. A text in a list has them itself.
   const asked = [...(place.items?.tests ?? []), ...place.tests].filter((one) => one.each && one.fn === fn)
   for (const { test } of asked) items.tests.push({ fn: undefined, test, each: true })
   const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }
@@ -132,7 +132,7 @@ function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entr
   return { values: lists.flatMap((list) => statementsOf(fn, list, items)), exact }
 }
 
-/** Returns the lengths, and their neighbours on both sides. */
+/** Returns the lengths and their neighbours on both sides, sorted. */
 export function around(counts: ReadonlySet<number>): readonly number[] {
   const near = [...counts].flatMap((count) => [
     Math.ceil(count) - 1,

@@ -10,7 +10,6 @@ export interface Part {
   readonly exact: boolean
 }
 
-/** The part that is the whole contract. */
 export function wholePart(root: JsonObject): Part {
   return partOf(root, root)
 }
@@ -26,7 +25,7 @@ function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
   return { root, schema: whole, exact: known && !hasAny(whole, COUPLING) }
 }
 
-/** Keywords that make members of an object depend on each other, or constrain a value in several places. */
+/** Keywords that make members depend on each other, or constrain one value in several places. */
 const COUPLING = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentRequired', 'dependentSchemas']
 export const OBJECT_COUPLING = [
   'minProperties',
@@ -59,7 +58,7 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** The part below a key or an index. */
+/** Returns the part below a key or an index. */
 export function partBelow(part: Part, step: string | number): Part {
   const { root, schema } = part
   if (typeof schema === 'boolean') return part
@@ -90,15 +89,15 @@ export function propertiesOf({ schema }: Part): readonly string[] {
   return isObject(properties) ? Object.keys(properties) : []
 }
 
-/** A keyword of the part, undefined for the boolean schemas. */
+/** Returns the value of a keyword; undefined for boolean schemas. */
 export function keyword(part: Part, name: string): JsonValue | undefined {
   return typeof part.schema === 'boolean' ? undefined : part.schema[name]
 }
 
-/** Compiled parts by their text: the same parts recur often. */
+/** Compiled parts by their text, because the same parts recur often. */
 const CHECKS = createPayloadChecks()
 
-/** Returns whether a value fits, by the checker that answers 400 to a real payload. */
+/** Returns true when a value fits, by the checker that also checks payloads of calls. */
 export type Fits = (value: JsonValue) => boolean
 
 export function compileFits({ root, schema }: Part): Fits {

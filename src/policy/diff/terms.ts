@@ -1,11 +1,11 @@
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 
-/** A condition of which some answers are known, by number. The numbers 0, 1 and 2 are the truths themselves. */
+/** The number of a condition of which some answers are known. The numbers 0, 1 and 2 are the truths themselves. */
 export type Term = number
 
 /**
- * The remaining conditions when the answers about some dimensions of a call are known. Equal remainders have equal
- * numbers, however they were reached. This keeps the analysis small.
+ * The conditions that remain when the answers about some dimensions of a call are known. Equal remainders have equal
+ * numbers, however they were reached, which keeps the analysis small.
  */
 export interface Terms {
   leaf(leaf: number, dimension: number): Term
@@ -17,7 +17,7 @@ export interface Terms {
   given(term: Term, dimension: number, cell: ClassAnswers): Term
 }
 
-/** The class of a dimension with its answers by leaf. */
+/** A class of a dimension, with its answers by leaf number. */
 export interface ClassAnswers {
   readonly number: number
   readonly truths: ReadonlyMap<number, Truth>

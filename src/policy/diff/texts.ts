@@ -5,7 +5,7 @@ import type { Machine, State } from './machines.ts'
 export interface FoundTexts {
   /** Shortest first; one for each state that the machines can be in together. */
   readonly texts: readonly string[]
-  /** False when the search was given up: there may be texts that behave like none of these. */
+  /** False when the search stopped early: there may be texts that behave like none of these. */
   readonly complete: boolean
 }
 
@@ -33,7 +33,7 @@ export function searchTexts(machines: readonly Machine[], maxStates: number = MA
   return { texts: found.map((one) => one.text), complete: true }
 }
 
-/** Numbers the states of one machine and caches its steps, because joint searches repeat them. */
+/** Returns the steps of one machine between numbered states. Caches them, because joint searches repeat them. */
 export function createTable(
   machine: Machine,
   alphabet: readonly number[],
@@ -57,16 +57,16 @@ export function createTable(
 const LAST_CODE_POINT = 0x10ffff
 /** Characters to prefer, because people read the examples. */
 const PLAIN = Array.from('xa0A-_./@ ~').map((character) => character.codePointAt(0) ?? 0)
-/** Below, a text is its own NFC whatever stands beside it. */
+/** Texts of characters below this one are always in NFC. */
 const FIRST_COMBINING = 0x300
 const MAX_TRIED = 512
 
-/** One character of each interval in which all machines treat characters alike. */
+/** Returns one character of each interval in which all machines treat characters alike. */
 export function alphabetOf(machines: readonly Machine[]): readonly number[] {
   const bounds = new Set([0, FIRST_COMBINING, ...machines.flatMap((machine) => machine.boundaries)])
   const sorted = [...bounds].filter((bound) => bound <= LAST_CODE_POINT).sort((a, b) => a - b)
   const chosen = sorted.flatMap((low, i) => choose(low, (sorted[i + 1] ?? LAST_CODE_POINT + 1) - 1) ?? [])
-  // Plain characters come first: the first text that reaches a state is the one that is shown.
+  // Plain characters come first, because the first text that reaches a state becomes the example.
   return chosen.sort((a, b) => rankOf(a) - rankOf(b))
 }
 

@@ -22,19 +22,19 @@ import { samplePaths } from './sampling.ts'
 import { createSide, type Bundle, type Side } from './side.ts'
 import { describeBox } from './words.ts'
 
-/** A set of calls of one tool that the two bundles decide differently, all in the same way. */
+/** A set of calls of one tool whose decision changes in the same way. */
 export interface Change {
   readonly direction: Direction
   /** `review/medium`; `invalid` when the contract refuses the payload. */
   readonly before: string
   readonly after: string
-  /** Conditions that together hold exactly the calls that changed so. Each begins with `when`, or is `always`. */
+  /** Conditions, of which exactly these calls meet one. Each begins with `when`, or is `always`. */
   readonly where: readonly string[]
-  /** True when `where` was drawn too wide: not every call in it changed so. */
+  /** True when `where` is too wide: it also covers other calls. */
   readonly rough: boolean
   /** True when the change shows only with a risk_level above low, which an agent may claim. */
   readonly raised: boolean
-  /** False when neither bundle lets the call through: a reject and an invalid payload have swapped. */
+  /** False when a reject became an invalid payload or the reverse: neither bundle lets the call through. */
   readonly opening: boolean
   readonly cells: number
   readonly example: Example
@@ -51,7 +51,7 @@ export interface ToolDiff {
   readonly tool: string
   readonly presence: 'both' | 'added' | 'removed'
   readonly changes: readonly Change[]
-  /** Combinations of kinds of values that were distinguished; 0 when nothing about the tool differs. */
+  /** The number of combinations of classes over all dimensions. */
   readonly cells: number
   /** Reasons why changes may be missing. Empty when the difference is complete. */
   readonly doubts: readonly string[]
@@ -59,7 +59,7 @@ export interface ToolDiff {
 
 type Sides = readonly [Side, Side]
 
-/** A change with the combinations of classes in which it shows. */
+/** A change with the combinations of classes that have it. */
 export interface FoundChange {
   readonly change: Change
   readonly boxes: readonly Box[]
@@ -70,7 +70,7 @@ export interface ToolAnalysis extends Omit<ToolDiff, 'changes'> {
   readonly found: readonly FoundChange[]
 }
 
-/** Every change of a tool's verdict, risk, reviewers or time, for all its calls. */
+/** Returns every change of verdict, risk, reviewers or time, for all calls of a tool. */
 export async function diffTool(bundles: readonly [Bundle, Bundle], tool: string): Promise<ToolDiff> {
   const { dimensions: _, found, ...rest } = await analyzeTool(bundles, tool)
   return { ...rest, changes: found.map(({ change }) => change) }
@@ -88,7 +88,7 @@ export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: stri
     new Map(),
     dimensions.all.map(({ classes }) => classes.length),
   )
-  // Where nothing differs in what is asked, no value can make a difference but one that only one contract accepts.
+  // When both sides have the same rules, a decision can differ only for a value that one contract alone accepts.
   const isSame = diagram?.root.kind === 'same'
   const all = [
     ...doubtsOf(isSame ? disputedIn(dimensions, sides) : dimensions.all),
@@ -174,7 +174,7 @@ async function readSamples(space: Space): Promise<Read> {
 
 type Changed = ReadonlyMap<readonly number[], Judged>
 
-/** Asks both bundles about a call for each path. */
+/** Evaluates one call for each path with both bundles. */
 async function judgeAll(
   { sides, base, dimensions, oneSided }: Space,
   paths: readonly { readonly path: readonly number[] }[],
@@ -205,7 +205,7 @@ function fitsAsExpected(
   })
 }
 
-/** The call is not made, whatever it is called. */
+/** Returns true when the call does not run: it is rejected, or its payload is refused. */
 function isRefusal(result: Result): boolean {
   return result.kind === 'refused' || result.verdict === 'reject'
 }

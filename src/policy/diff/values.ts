@@ -11,8 +11,8 @@ import { compileFits, keyword, partBelow, type Part } from './subschema.ts'
 const MAX_OBJECTS = 4_000
 
 /**
- * Returns values of one place of the payload that fit one of the two contracts. Every kind that the tests of both
- * bundles distinguish has at least one.
+ * Returns values of one place of the payload that fit at least one contract. Every kind that the tests of both bundles
+ * distinguish has at least one value; `exact` is false when this is not certain.
  */
 export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue> {
   const texts = textsFor(place, parts)
@@ -50,8 +50,8 @@ export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue
 }
 
 /**
- * A text's own tests, and those of each function of it, were looked at apart. Unless all their answers have met in a text that fits, some
- * combination may be possible of which there is no example.
+ * Returns true when the fitting texts show every combination of answers. The search treats a text's own tests and those
+ * of each function separately, so a possible combination may lack an example.
  */
 function allPaired(place: Place, texts: readonly string[], fitting: readonly JsonValue[]): boolean {
   if (place.functions.size === 0) return true
@@ -62,12 +62,12 @@ function allPaired(place: Place, texts: readonly string[], fitting: readonly Jso
   const usable = fitting.filter((value) => typeof value === 'string')
   const kinds = (values: readonly string[], signature: (value: JsonValue) => string): number =>
     new Set(values.map(signature)).size
-  // What the contract leaves of a text's own answers is known for sure; what it leaves of a function's is not.
+  // Whether a text's own answers can fit the contract is certain. For answers of functions it is not, so all count.
   const apart = signatures.reduce((product, one, i) => product * kinds(i === 0 ? usable : texts, one), 1)
   return kinds(usable, (value) => signatures.map((one) => one(value)).join(' ')) === apart
 }
 
-/** Numbers are all kept: their order is shown. Of other values one of each kind is enough, and those that a test or contract names. */
+/** Returns a filter that keeps all numbers, all named values, and the first other value of each kind. */
 function keepsEveryKind(
   kind: (value: JsonValue) => string,
   named: (value: JsonValue) => boolean,
@@ -92,7 +92,7 @@ function kindOf(value: JsonValue): string {
   return value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value
 }
 
-/** Returns whether a value of this JSON Schema type could fit. */
+/** Returns true when a value of this JSON Schema type other than a literal may fit. */
 function mayBe(part: Part, type: string): boolean {
   if (part.schema === false) return false
   const types = keyword(part, 'type')
@@ -104,7 +104,7 @@ function mayBe(part: Part, type: string): boolean {
   )
 }
 
-/** The values that a contract names. */
+/** Returns the values that the contracts list in `enum` or `const`. */
 export function literalsOf(parts: readonly Part[]): readonly JsonValue[] {
   return parts.flatMap((part) => {
     const named = keyword(part, 'enum')
@@ -116,7 +116,7 @@ export function literalsOf(parts: readonly Part[]): readonly JsonValue[] {
   })
 }
 
-/** Everything that the tests of a place, and below it, say of a value: equal for values that no test tells apart. */
+/** Returns a function to text that is equal for values that no test of the place, or below it, distinguishes. */
 export function signatureOf(place: Place): (value: JsonValue) => string {
   const answers = answersOf(place)
   const below = [...place.steps].map(([step, child]) => ({ step, signature: signatureOf(child) }))
@@ -158,7 +158,7 @@ function listValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
     distinct(merge([asked, place.steps.get(index) ?? asked])),
   )
   const { values, exact } = listsFor({ items: asked, elements: distinct(asked), fixed, lengths })
-  // Texts may have any number of entries, and whatever else is asked of the list: not all of it meets in one example.
+  // Examples do not combine every number of entries with the answers to the list's other tests.
   const isCounted = LIST_FUNCTIONS.some((fn) => (place.functions.get(fn)?.counts.size ?? 0) > 0)
   return { values: [...samples, ...values], exact: exact && !isCounted }
 }
@@ -170,7 +170,7 @@ function lengthsOf({ looks, functions }: Place, parts: readonly Part[]): readonl
   return counts.length === 0 && parts.length < 2 ? least : around(new Set([...counts, ...least, ...most]))
 }
 
-/** Objects with every combination of the members that are tested. */
+/** Returns objects with every combination of the tested members. */
 function objectValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
   const keys = [...place.steps.keys()].filter((step) => typeof step === 'string')
   const samples = parts.flatMap((part) => sampleOf([part], 'object') ?? [])
@@ -202,7 +202,7 @@ function isPlain(value: JsonValue): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** One place with what all of them look for. */
+/** Returns one place with all that the places look for. */
 function merge(places: readonly Place[]): Place {
   const whole = createPlace()
   for (const place of places) addAll(whole, place)

@@ -6,7 +6,7 @@ import type { Dimension, Value } from './dimension.ts'
 import { describeByTests } from './cubes.ts'
 import { numberRanges } from './ranges.ts'
 
-/** A set of calls in the author's words: `payload.amount in {5001..20000} and payload.reason is fraudulent`. */
+/** Describes a box in terms of fields: `when payload.amount in {5001..20000} and payload.reason is fraudulent`. */
 export function describeBox(box: Box, dimensions: readonly Dimension[]): string {
   const parts = dimensions.flatMap((dimension, i) => {
     const classes = box.get(i)
@@ -23,7 +23,7 @@ export function describeClasses(dimension: Dimension, chosen: ReadonlySet<number
   return isPlain(dimension) ? describeValues(dimension, chosen) : describeByTests(dimension, chosen)
 }
 
-/** Returns true when tests ask only for the value's equality and size. */
+/** Returns true when all tests read the field itself and compare it for equality or size. */
 function isPlain({ name, leaves }: Dimension): boolean {
   return leaves.every(
     ({ field, test }) =>
@@ -41,7 +41,7 @@ interface Sorted {
   /** Values that are listed one by one. */
   readonly named: ReadonlySet<string>
   readonly numbers: readonly number[]
-  /** Kinds of values that represent others like them. */
+  /** Kinds of the values that are not listed. */
   readonly kinds: ReadonlySet<string>
 }
 
@@ -94,14 +94,14 @@ function kindOf(value: Value): string {
   return value === null ? 'null' : Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** Text as a policy writes it: bare where that is clear. */
+/** Returns text as a policy writes it: without quotes where that is clear. */
 function showText(text: string): string {
   return /^[\p{L}\p{N}_./@:*$-]+( [\p{L}\p{N}_./@:*$-]+)*$/u.test(text) ? text : JSON.stringify(text)
 }
 
 const MAX_EXAMPLE = 160
 
-/** A payload on one line, long ones shortened. */
+/** Returns a payload on one line, shortened to MAX_EXAMPLE. */
 export function showExample(value: JsonValue): string {
   const text = JSON.stringify(value)
   return text.length <= MAX_EXAMPLE ? text : `${text.slice(0, MAX_EXAMPLE)}...`

@@ -11,7 +11,7 @@ import { parseSource, type Doc } from '../yaml/parse.ts'
 import { createReader, type Reader } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
 
-/** File name -> JSON Schema, draft-07, which every editor knows. */
+/** JSON Schemas by file name, in draft-07, which every editor supports. */
 export type EditorSchemas = Readonly<Record<string, JsonObject>>
 
 export type EditorResult =
@@ -19,8 +19,8 @@ export type EditorResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 /**
- * The schemas for an editor, from the contracts of a bundle. Rule files may be half written: they are not looked at, and of routing and
- * directory only what can be read is used.
+ * Returns the schemas for an editor, from the contracts of a bundle. Does not read rule files, and ignores errors in
+ * routing.yaml and directory.yaml, because the author may be editing them.
  */
 export function editorSchemas(texts: readonly BundleText[]): EditorResult {
   const findings = createFindings()
@@ -39,7 +39,7 @@ export function editorSchemas(texts: readonly BundleText[]): EditorResult {
   }
 }
 
-/** Lists of routing.yaml and groups of directory.yaml; none of a file that cannot be read. */
+/** Returns the lists of routing.yaml and lists/, and the groups of reviewers. Skips files with errors. */
 function namesIn(texts: readonly BundleText[]): Pick<EditorWorld, 'lists' | 'groups'> {
   const routing = texts.find(({ path }) => path === 'routing.yaml')
   const directory = texts.find(({ path }) => path === 'directory.yaml')

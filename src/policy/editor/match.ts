@@ -9,7 +9,7 @@ interface FieldSchemas {
   readonly patternProperties: Record<string, JsonObject>
 }
 
-/** A match: the fields of one tool with the tests that fit them, and any, all, not. */
+/** Returns the schema of a match: the fields of one tool with the tests that fit them, and `any`, `all` and `not`. */
 export function matchSchema(schemas: TestSchemas, name: string, paths: readonly PayloadPath[]): JsonObject {
   const self = schemas.definitions.named(`match ${name}`, () => ({}))
   const fields: FieldSchemas = { properties: {}, patternProperties: {} }
@@ -40,7 +40,7 @@ function fieldSchema(schemas: TestSchemas, shape: Shape): JsonObject {
   return shape.description === undefined ? test : { allOf: [test], description: shape.description }
 }
 
-/** A path through a list takes any index; an editor cannot complete it. */
+/** Adds a field and its functions. A path through a list permits any index, and an editor cannot complete it. */
 function addField(schemas: TestSchemas, fields: FieldSchemas, path: PayloadPath): void {
   put(fields, path.name, fieldSchema(schemas, path.shape))
   addFunctions(schemas, fields, path)
@@ -71,7 +71,7 @@ function patternOf(name: string): string {
     .join('\\[\\d+\\]')
 }
 
-/** Below an open part anything may be there, except what the contract names. */
+/** Permits any test of undeclared fields below an open path. */
 function addOpen(
   schemas: TestSchemas,
   { properties, patternProperties }: FieldSchemas,
@@ -88,7 +88,7 @@ function addOpen(
   )
 }
 
-/** Plain fields and what a missing one stands for. */
+/** Returns the schema of `missing_means`. */
 export function missingMeansSchema(paths: readonly PayloadPath[]): JsonObject {
   const scalar = { type: ['string', 'number', 'boolean'] }
   const meaning: JsonObject = {

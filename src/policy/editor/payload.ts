@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
 /**
- * An input_schema as part of a draft-07 schema: with local references replaced by what they name, as far down as no reference leads
- * back to itself, and without what draft-07 or the regular expressions of an editor do not know. Never stricter than the contract.
+ * Returns an input_schema as part of a draft-07 schema. It replaces local references by their targets, except circular
+ * ones, and drops keywords and patterns that editors do not support. It is never stricter than the contract.
  */
 export function embedSchema(schema: JsonObject): JsonObject {
   return embed({ root: schema, followed: [] }, schema) as JsonObject
@@ -36,7 +36,7 @@ function embed(embedding: Embedding, schema: JsonValue): JsonValue {
 function embedKeywords(embedding: Embedding, schema: JsonObject): JsonObject {
   const entries = Object.entries(schema).flatMap(([key, value]): [string, JsonValue][] => {
     if (LATER.has(key) || (key === 'items' && 'prefixItems' in schema)) return []
-    // Later members may be added by what is left out here.
+    // A dropped pattern may permit more members.
     if (key === 'additionalProperties' && value === false && !isSimple(schema)) return []
     if (key === 'pattern') return typeof value === 'string' && isRegExp(value) ? [[key, value]] : []
     if (VALUES.has(key)) return [[key, value]]
@@ -58,7 +58,7 @@ function embedMap(embedding: Embedding, keyword: string, map: JsonObject): JsonO
   )
 }
 
-/** The contract's patterns are RE2; an editor has the ones of JavaScript. */
+/** Returns true when JavaScript, which editors use, accepts a pattern. Contracts have patterns of RE2. */
 function isRegExp(source: string): boolean {
   try {
     return new RegExp(source, 'u').source !== ''

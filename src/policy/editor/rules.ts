@@ -9,7 +9,7 @@ import { RULE_ID } from '../yaml/shape.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
-/** What the schemas are made from: everything that a rule may name. */
+/** The contracts and names that a rule may use. */
 export interface EditorWorld {
   readonly tools: readonly ToolContract[]
   readonly lists: readonly string[]
@@ -23,7 +23,7 @@ export const DURATION: JsonObject = {
 }
 const ANY_TOOL = 'any tool'
 
-/** The schema of rule files: per tool, what its contract makes of fields, tests and payloads. */
+/** Returns the schema of rule files. For each tool it has the fields, tests and payloads of the contract. */
 export function ruleFileSchema(world: EditorWorld): JsonObject {
   const schemas: TestSchemas = { definitions: createDefinitions(), lists: world.lists }
   const names = world.tools.map(({ name }) => name)
@@ -62,14 +62,14 @@ export function ruleFileSchema(world: EditorWorld): JsonObject {
   }
 }
 
-/** As text, because an object with a member `then` would pass for a promise; these never meet an `await` by themselves. */
+/** Split from a text, because an object with a member `then` looks like a promise. No code awaits these objects. */
 const [IF, THEN] = 'if then'.split(' ') as [string, string]
 
 function implies(condition: JsonObject, consequence: JsonObject): JsonObject {
   return { [IF]: condition, [THEN]: consequence }
 }
 
-/** The parts of a rule file that depend on its tool. */
+/** Returns the schemas of the parts of a rule file that depend on its tool. */
 function partsFor(schemas: TestSchemas, world: EditorWorld, tool: ToolContract | undefined): JsonObject {
   const { definitions } = schemas
   const name = tool?.name ?? ANY_TOOL
@@ -154,7 +154,7 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
 
 const PAYLOAD_FIELD: JsonObject = { type: 'string', pattern: '^payload[.[]' }
 
-/** A limit counts calls, or sums a field that the contract says is a whole number. */
+/** Returns the schema of a limit, which counts calls or sums a number of the payload. */
 function limitSchema(paths: readonly PayloadPath[]): JsonObject {
   const { properties, oneOf } = verdicts(['review', 'reject'], 'rule')
   const numbers = paths

@@ -23,7 +23,7 @@ export const TEXT: Shape = { kinds: ['text'] }
 export const TEXTS: Shape = { kinds: ['list'], item: TEXT }
 const NUMBER: Shape = { kinds: ['number'] }
 
-/** Fields that are not of the payload. One that is not here may be tested with anything. */
+/** Shapes of the fields outside the payload. A field without a shape permits any test. */
 export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
   'agent.id': { ...TEXT, description: 'The agent that proposes the call.' },
   'agent.tenant': { ...TEXT, description: 'The tenant of the agent.' },
@@ -67,7 +67,7 @@ interface Walk {
   readonly paths: PayloadPath[]
 }
 
-/** The payload paths of an input_schema, `payload` itself first. */
+/** Returns the payload paths of an input_schema, `payload` itself first. */
 export function payloadPaths(schema: JsonObject): readonly PayloadPath[] {
   const walk: Walk = { root: schema, paths: [] }
   collect(walk, { name: 'payload', schema, depth: 0 })
@@ -104,7 +104,7 @@ function collect(
   if (items !== undefined) collect(walk, { name: `${name}${ANY_INDEX}`, schema: items, depth: depth + 1 })
 }
 
-/** What the schema says of one value: itself, with references followed and branches laid beside it. */
+/** Returns all schemas that may apply to one value: the schema, the target of its `$ref`, and its branches. */
 function partsOf(
   root: JsonObject,
   schema: JsonValue | undefined,
@@ -126,7 +126,7 @@ function resolve(root: JsonObject, ref: string): JsonValue | undefined {
 
 const BRANCHES = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
 
-/** Returns true when unnamed members or entries may exist. A part that holds only branches is not open itself. */
+/** Returns true when undeclared members or entries may exist. A schema that has only branches is not open itself. */
 function isOpen(part: JsonObject): boolean {
   const { type } = part
   const says = (name: string): boolean => type === name || (Array.isArray(type) && type.includes(name))
@@ -174,11 +174,11 @@ function kindsOf(part: JsonObject): readonly Kind[] {
     return names.flatMap((name) => (typeof name === 'string' ? (KIND_OF_TYPE[name] ?? []) : []))
   const values = valuesOf([part])
   if (values) return values.map((value) => (typeof value === 'string' ? 'text' : (typeof value as Kind)))
-  // `properties` without a type lets anything else pass.
+  // `properties` without a type permits values of other kinds.
   return []
 }
 
-/** The scalars of `enum` and `const`, when one part names them and no other opens them again. */
+/** Returns the scalars of `enum` and `const`; undefined unless every part has one of these keywords. */
 function valuesOf(parts: readonly JsonObject[]): readonly Scalar[] | undefined {
   const named = parts.filter((part) => 'enum' in part || 'const' in part)
   if (named.length === 0 || (named.length < parts.length && parts.length > 1)) return undefined

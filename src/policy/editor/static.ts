@@ -9,7 +9,7 @@ import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
 import { PERSON_NAME, TENANT_NAME, TOOL_GLOB, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
 
-/** The schemas of the files that no contract changes. */
+/** The schemas of files that do not depend on contracts. */
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const text = (description: string): JsonObject => ({ type: 'string', minLength: 1, description })
@@ -59,7 +59,7 @@ export function toolSchema(): JsonObject {
   }
 }
 
-/** The keywords of JSON Schema that a contract may use. */
+/** Returns the schema of the keywords of JSON Schema that a contract may use. */
 function inputSchema(): JsonObject {
   const self = { $ref: '#/definitions/schema' }
   const maps = { type: 'object', additionalProperties: self }

@@ -2,9 +2,9 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { ANYTHING, TEXT, type Shape } from './shapes.ts'
 import { OPERATORS, WRITTEN_NAMES, type Of, type OperatorName } from '../language/operators.ts'
 
-/** Collects schemas under names of their own; equal ones are one. */
+/** Collects schemas by name, one for each name. */
 export interface Definitions {
-  /** A reference to the definition of that name, made when it is new. */
+  /** Returns a reference to the definition of the name. Makes the definition of a new name. */
   named(name: string, make: () => JsonObject): JsonObject
   readonly all: Readonly<Record<string, JsonObject>>
 }
@@ -17,10 +17,10 @@ export function createDefinitions(): Definitions {
     named(name, make) {
       const known = keys.get(name)
       if (known !== undefined) return { $ref: `#/definitions/${known}` }
-      // A plain word and a number: a reference is a URI, in which a name of a tool may not stand as it is.
+      // A word and a number: a reference is a URI, in which the name of a tool would need escapes.
       const key = `${name.split(' ')[0] ?? ''}-${keys.size + 1}`
       keys.set(name, key)
-      // First a place, so that a definition may refer to itself.
+      // The key exists first, so that a definition can refer to itself.
       all[key] = {}
       all[key] = make()
       return { $ref: `#/definitions/${key}` }
@@ -30,13 +30,13 @@ export function createDefinitions(): Definitions {
 
 export interface TestSchemas {
   readonly definitions: Definitions
-  /** Names of the lists in routing.yaml. */
+  /** The names of the bundle's lists. */
   readonly lists: readonly string[]
 }
 
 /**
- * The tests of docs/policy-language.md that a field of this shape can pass: what the editor completes and what it underlines. One schema with a
- * list of types rather than a choice of schemas where that can be: of a choice the editor explains only one branch.
+ * Returns the schema of the tests (docs/policy-language.md) that fit a field of this shape. Where possible, it is one
+ * schema with several types, because an editor explains only one branch of a choice.
  */
 export function testSchema(schemas: TestSchemas, shape: Shape): JsonObject {
   return schemas.definitions.named(`test ${signature(shape)}`, () => {
@@ -55,7 +55,7 @@ export function testSchema(schemas: TestSchemas, shape: Shape): JsonObject {
   })
 }
 
-/** A text is always possible: `missing`, or a list by its name. */
+/** Returns the JSON types of a test. Text always fits: `missing`, or a list by name. */
 function typesOf(shape: Shape): readonly string[] {
   const types = { number: has(shape, 'number'), boolean: has(shape, 'boolean'), array: isScalar(shape) }
   return ['object', 'string', ...Object.entries(types).flatMap(([type, is]) => (is ? type : []))]
@@ -70,7 +70,7 @@ function signature(shape: Shape): string {
 
 const has = (shape: Shape, kind: Shape['kinds'][number]): boolean => shape.kinds.includes(kind)
 
-/** What a text may be that is no value. The short form has reserved words. */
+/** Returns the texts that are not values: lists by name, and the reserved words of the short form. */
 function reserved({ lists }: TestSchemas, bare: boolean): readonly string[] {
   return [...(bare ? ['missing', 'present'] : []), ...lists.map((name) => `$${name}`)]
 }
@@ -84,17 +84,17 @@ function literal(schemas: TestSchemas, shape: Shape, bare: boolean): JsonObject 
   return { type: types, examples: words, ...only(words) }
 }
 
-/** Any text but these is refused; what is no text is another keyword's business. */
+/** Refuses any other text. Values of other types pass. */
 function only(words: readonly string[]): JsonObject {
   return { pattern: `^(?:${words.map((word) => word.replaceAll(/[.$]/g, '\\$&')).join('|')})$` }
 }
 
-/** A text that begins with `$` is written `$$`. */
+/** Returns the literal of a value: a text that begins with `$` begins with `$$`. */
 function escaped(value: string | number | boolean): JsonValue {
   return typeof value === 'string' && value.startsWith('$') ? `$${value}` : value
 }
 
-/** Matches a `$list` of unknown name. */
+/** Refuses a `$list` of unknown name. */
 function unknownList({ lists }: TestSchemas): JsonObject {
   const names = lists.map((name) => `${name.replaceAll('.', '\\.')}$`)
   return { pattern: `^(?!\\$)|^\\$(?:${['\\$', ...names].join('|')})` }
@@ -118,7 +118,7 @@ function equal(schemas: TestSchemas, shape: Shape): JsonObject {
   return { anyOf: [...choices, ...isNull] }
 }
 
-/** The operators that fit the shape, each with what its row in the table says. */
+/** Returns the operators that fit the shape, each with the `doc` of its row in the table. */
 function mapping(schemas: TestSchemas, shape: Shape): JsonObject {
   const fitting = WRITTEN_NAMES.filter((name) => isFor(OPERATORS[name].of, shape))
   const properties = fitting.map((name) => {

@@ -2,14 +2,14 @@ import { isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap, type YA
 import { compileGlob } from '../language/text.ts'
 import { PARSE_OPTIONS } from '../yaml/parse.ts'
 
-/** A tool for one agent, which may be new. */
+/** A tool that an agent may use. The agent may be new. */
 export interface Permission {
   readonly tenant: string
   readonly agent: string
   readonly tool: string
   /** The owners of a new agent. */
   readonly owners: readonly string[]
-  /** Lets the owners of a new agent vote on its calls, when no other reviewer exists. */
+  /** Lets the owners of a new agent vote on its calls, for a tenant without other reviewers. */
   readonly ownersMayVote: boolean
 }
 
@@ -28,7 +28,7 @@ export function withPermission(text: string, permission: Permission): string | u
 const pairOf = (map: YAMLMap, key: string): Pair | undefined =>
   map.items.find((item) => (isScalar(item.key) ? item.key.value : item.key) === key)
 
-/** An agent without `tools` may use every tool. */
+/** Adds the tool to an agent that may not use it yet. An agent without `tools` may use every tool. */
 function withTool(text: string, agent: YAMLMap, tool: string): string | undefined {
   const tools = agent.get('tools', true)
   if (tools === undefined) return text
@@ -46,7 +46,7 @@ function withItem(text: string, list: YAMLSeq, item: string): string {
   return inserted(text, at, `\n${' '.repeat(columnOf(text, start))}- ${item}`)
 }
 
-/** The place of `agents:` and its entries. */
+/** The key `agents:` and its value, with their places in the text. */
 interface Agents {
   readonly key: unknown
   readonly value: YAMLMap
@@ -62,7 +62,7 @@ function withAgent(text: string, { key, value }: Agents, permission: Permission)
     const indent = ' '.repeat(columnOf(text, isScalar(key) ? (key.range?.[0] ?? 0) : 0) + 2)
     return `${text.slice(0, start).trimEnd()}\n${indent}${entry}${text.slice(end)}`
   }
-  // the value of a block map ends behind its line, at the beginning of the next
+  // the range of a block map ends at the beginning of the next line
   const before = text.slice(0, end).trimEnd()
   const lineEnd = text.indexOf('\n', before.length)
   return inserted(
@@ -81,7 +81,7 @@ const beforeBracket = (text: string, end: number, more: string): string =>
 
 const columnOf = (text: string, at: number): number => at - (text.lastIndexOf('\n', at - 1) + 1)
 
-/** A name as YAML takes it: quoted unless it is plainly a text. */
+/** Returns a name as YAML text, quoted unless YAML reads it as text without quotes. */
 const plain = (name: string): string =>
   /^[A-Za-z][\w.-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
     ? name

@@ -18,7 +18,7 @@ import { parseSource } from '../yaml/parse.ts'
 import { createReader, TOOL_NAME } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
 
-/** Contracts from a foreign description. A tool whose contract would not check is left out and noted. */
+/** Contracts from a foreign description. `notes` names the tools without a contract, and why. */
 export interface ImportResult {
   readonly files: readonly ImportedFile[]
   readonly notes: readonly ImportNote[]
@@ -28,7 +28,7 @@ export interface ImportResult {
 export interface ImportedFile extends BundleText {
   readonly tool: string
   readonly effect: Effect
-  /** The tool of an MCP server, if it came from one. */
+  /** Present for a tool of an MCP server. */
   readonly source?: ToolSource
 }
 
@@ -36,15 +36,15 @@ export interface ImportedFile extends BundleText {
 export interface ForeignTool extends Pick<SchemaImport, 'root' | 'rootPointer'> {
   readonly name: string
   readonly description: string | undefined
-  /** Makes its input schema, by importSchema. */
+  /** Returns its input schema in the form of contracts. */
   readonly schema: (task: SchemaImport) => JsonValue
-  /** Its place in the description. */
+  /** Its place in the description (JSON Pointer). */
   readonly pointer: string
   readonly effect: Effect
   readonly source?: ToolSource
 }
 
-/** The declared effects of a tool. A server's word is unproven: a person reads the contract before it is merged. */
+/** The declared effects of a tool. They are unproven, so a person reads the contract before its merge. */
 export interface Effect {
   readonly risk: Risk
   readonly reversibility?: 'read_only' | 'reversible' | 'external' | 'irreversible'
@@ -89,7 +89,7 @@ interface Named {
   readonly name: string
 }
 
-/** A name that is legal as it is belongs to its own tool; the others are called by what is left. Two tools of one name have none. */
+/** Names the tools. A legal name stays; any other becomes a free legal name. Tools with the same name are twins. */
 function nameTools(
   tools: readonly ForeignTool[],
   prefix: string,
@@ -112,7 +112,7 @@ function fitName(name: string): string {
   return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
 }
 
-/** Not taken, in any spelling: file systems may not tell upper from lower case. */
+/** Takes and returns a name that is free in any letter case, because file systems may ignore case. */
 function uniqueName(taken: Set<string>, base: string): string {
   let name = base
   for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${base}_${n}`
@@ -137,7 +137,7 @@ function contractText(name: string, tool: ForeignTool, task: SchemaImport): stri
   return `${head.join('\n')}\n${text}`
 }
 
-/** Returns the input schema. A payload is always an object, even if the description omits that. */
+/** Returns the input schema, always of type object, even if the description omits that. */
 function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   const imported = tool.schema(task)
   importReferred(task)
@@ -151,14 +151,14 @@ function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   }
 }
 
-/** The tool that a contract is for; undefined when the file does not say. */
+/** Returns the tool of a contract; undefined when the file names no tool. */
 export function toolOfContract({ path, text }: BundleText): string | undefined {
   const doc = parseSource(createSource(path, text), createFindings())
   const named = doc?.kind === 'map' ? doc.entries.find(({ key }) => key === 'tool')?.value : undefined
   return named?.kind === 'text' ? named.value : undefined
 }
 
-/** Returns the first finding of `countersign check` about the contract. */
+/** Returns the first error of `countersign check` about the contract; undefined without one. */
 export function problemOf({ path, text }: BundleText): string | undefined {
   const findings = createFindings()
   const source = createSource(path, text)

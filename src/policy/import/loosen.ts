@@ -3,8 +3,9 @@ import { SCHEMA_KEYWORDS } from '../schema/check.ts'
 import { isObject, type SchemaImport } from './schema.ts'
 
 /*
- * What an import drops lets more through, except where letting more through forbids: under `not` and `if`, among the branches of `oneOf`, and where
- * keywords ask what others have left over. There the keyword around it goes, too, so that a contract never refuses what its description permits.
+ * A schema accepts more values after an import drops a keyword. Around `not`, `if`, `oneOf`, `maxContains`, and beside
+ * keywords for remaining members or items, that makes the whole schema accept fewer. So the import also drops or
+ * loosens these, and a contract never refuses values that its description permits.
  */
 
 interface Loosening {
@@ -56,7 +57,7 @@ function loosenedKeyword(context: Loosening, keyword: string, value: JsonValue):
 
 interface Rule {
   readonly keyword: string
-  /** Of a schema as it was imported, which has the keyword. */
+  /** Returns true when the rule applies to an imported schema that has the keyword. */
   readonly applies: (context: Loosening, schema: JsonObject) => boolean
   readonly without: (schema: Record<string, JsonValue>) => void
   readonly because: string
@@ -72,7 +73,7 @@ const leftOver = (keyword: string, applies: Rule['applies']): Rule => ({
   because: 'dropped: what is left over cannot be told, because something beside it was dropped',
 })
 
-/** A schema may have an `anyOf` already: then both hold. */
+/** Turns `oneOf` into `anyOf`. When the schema already has an `anyOf`, both must hold. */
 function anyInstead(schema: Record<string, JsonValue>): void {
   const branches = schema['oneOf'] as JsonValue
   delete schema['oneOf']

@@ -11,7 +11,7 @@ import {
 import { type ImportNote, importSchema, isObject, readable } from './schema.ts'
 import { defined } from '../../contract/defined.ts'
 
-/** Makes contracts from the result of MCP `tools/list`, bare or in its JSON-RPC response. Undefined for other input. */
+/** Makes contracts from an MCP `tools/list` result, its list or its JSON-RPC response. Undefined for other input. */
 export function importMcp(
   document: JsonValue,
   options: ImportOptions & { readonly server?: string | undefined },
@@ -57,7 +57,10 @@ function listIn(document: JsonValue): Found | undefined {
   return inner && { ...inner, pointer: `/result${inner.pointer}` }
 }
 
-/** A contract cannot say that no call fits, and one that says less would take any: without a contract none runs. */
+/**
+ * Returns why a tool gets no contract. A contract cannot express `false`, and a laxer one would accept any call.
+ * Without a contract, no call of the tool runs.
+ */
 function whyLeftOut(tool: JsonValue): string | undefined {
   if (!isNamed(tool)) return 'left out: it has no name'
   if (tool['inputSchema'] === false) return 'left out: its schema is `false`, which no call fits'
@@ -66,7 +69,7 @@ function whyLeftOut(tool: JsonValue): string | undefined {
 
 const nameOf = (tool: JsonValue): string => (isNamed(tool) ? readable(tool.name) : '(no name)')
 
-/** Undefined for what has no canonical form: half of a character. */
+/** Returns the digest; undefined when a text has a lone surrogate and thus no canonical form. */
 function digestIn(tool: JsonObject): string | undefined {
   try {
     return digestOf(describedTool(tool))
@@ -99,7 +102,7 @@ function foreign(tool: JsonObject & { readonly name: string }, pointer: string):
   }
 }
 
-/** The hints of the specification. A tool that says nothing may do anything. */
+/** Returns the effect from the hints of MCP. A tool without hints may do anything, so its risk is high. */
 function effectOf({ readOnlyHint, destructiveHint }: JsonObject): Effect {
   if (readOnlyHint === true) return { risk: 'low', reversibility: 'read_only', because: 'readOnlyHint' }
   if (destructiveHint === true)

@@ -21,7 +21,7 @@ import { bodyOf, modernParameter } from './swagger.ts'
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
 const VERSIONS = /^3\.[0-2](?:\.|$)/
 
-/** Contracts from OpenAPI 3.0 to 3.2, or Swagger 2.0: one tool for each operation. Undefined when it is neither. */
+/** Makes contracts from OpenAPI 3.0 to 3.2 or Swagger 2.0, one for each operation. Undefined for other input. */
 export function importOpenApi(
   document: JsonValue,
   options: ImportOptions & { readonly load?: LoadFile },
@@ -45,7 +45,7 @@ function operationsAt(context: Described, path: string, item: JsonValue): Foreig
   const pointer = `/paths/${escapePointer(path)}`
   const found = resolved(context, { value: item, pointer }, path)
   if (!found) return []
-  // What stands beside the reference of a path holds, too; nowhere else.
+  // A path item keeps the members beside its `$ref`. Other objects ignore them.
   const whole = { ...(item as JsonObject), ...found.value }
   const others = isObject(whole['additionalOperations']) ? whole['additionalOperations'] : {}
   const operations = [
@@ -69,14 +69,14 @@ interface Operation {
   readonly document: JsonObject
   readonly notes: ImportNote[]
   readonly isSwagger: boolean
-  /** The path item: parameters in it hold for all its operations. */
+  /** The path item. Its parameters apply to all its operations. */
   readonly item: JsonObject
   readonly operation: JsonObject
   readonly place: {
     readonly path: string
     readonly method: string
     readonly pointer: string
-    /** Of the path item. */
+    /** The pointer of the path item. */
     readonly item: string
   }
 }
@@ -107,13 +107,13 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   delete: { risk: 'high', reversibility: 'irreversible', because: 'DELETE' },
 }
 
-/** Something of the document, with its place. */
+/** An object of the document, with its place (JSON Pointer). */
 interface Placed {
   readonly value: JsonObject
   readonly pointer: string
 }
 
-/** Parameters by their names, and the request body as `body`. */
+/** Returns the schema of the payload: parameters by their names, and the request body as `body`. */
 function payloadSchema(context: Operation, task: SchemaImport): JsonObject {
   const fields = new Map<string, JsonValue>()
   const required: string[] = []
@@ -136,7 +136,7 @@ function payloadSchema(context: Operation, task: SchemaImport): JsonObject {
   const body = requestBody(context, parameters)
   if (body !== undefined && body !== UNKNOWN) add('body', body, bodySchema(context, body))
   const properties = Object.fromEntries(fields)
-  // what a reference hides may be anything: then so are the fields
+  // a reference that leads nowhere may hide fields, so the payload stays open
   const closed = isWhole && body !== UNKNOWN ? { additionalProperties: false } : {}
   return { type: 'object', ...closed, ...(required.length > 0 && { required }), properties }
 }
@@ -154,10 +154,10 @@ function requestBody(context: Operation, parameters: readonly Placed[]): Placed 
   return resolved(context, { value, pointer: `${place.pointer}/requestBody` }) ?? UNKNOWN
 }
 
-/** Of the operation and, where it does not say otherwise, of the path. */
+/** Returns the parameters of the operation, and those of the path that the operation does not override. */
 function parametersOf(context: Operation): {
   readonly parameters: readonly Placed[]
-  /** Not where a reference leads nowhere. */
+  /** False when a reference leads nowhere. */
   readonly isWhole: boolean
 } {
   const found = new Map<string, Placed>()
@@ -178,7 +178,7 @@ function parametersOf(context: Operation): {
   return { parameters: [...found.values()], isWhole }
 }
 
-/** Headers that OpenAPI says to ignore: they belong to whoever sends the request, and one of them is a credential. */
+/** Returns true for headers that OpenAPI says to ignore. The sender sets them, and one is a credential. */
 function isIgnored(parameter: JsonObject): boolean {
   const name = textOf(parameter['name']).toLowerCase()
   return parameter['in'] === 'header' && ['accept', 'content-type', 'authorization'].includes(name)
@@ -189,9 +189,9 @@ function textOf(value: JsonValue | undefined): string {
 }
 
 /**
- * What stands there, or what its reference leads to, however many there are.
+ * Returns the object, or the end of its chain of references. Undefined, with a note, when a reference leads nowhere.
  *
- * @param leftOut the tool of which nothing is known otherwise: a contract would be a guess
+ * @param leftOut the tool that then gets no contract, because the contract would be a guess
  */
 function resolved(
   { document, notes }: Pick<Operation, 'document' | 'notes'>,
@@ -217,7 +217,7 @@ function resolved(
 
 interface Media {
   readonly schema: JsonValue | undefined
-  /** From the parameter or body. */
+  /** JSON Pointer, relative to the parameter or body. */
   readonly pointer: string
 }
 
@@ -245,12 +245,12 @@ function mediaOf({ content }: JsonObject, type: string | undefined): Media {
   }
 }
 
-/** A sequence of items, in OpenAPI 3.2. */
+/** Returns the schema of a sequence of items (OpenAPI 3.2). */
 function itemsOf({ itemSchema }: JsonObject): JsonValue | undefined {
   return itemSchema === undefined ? undefined : { type: 'array', items: itemSchema }
 }
 
-/** In OpenAPI 3.0 what stands beside a reference is ignored. */
+/** Adds a description to a schema without one. OpenAPI 3.0 ignores members beside a `$ref`. */
 function described(schema: JsonValue, description: JsonValue | undefined): JsonValue {
   if (typeof description !== 'string' || !isObject(schema)) return schema
   return '$ref' in schema || 'description' in schema ? schema : { ...schema, description }

@@ -2,16 +2,16 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { escapePointer, isObject, type ImportNote } from './schema.ts'
 
 /**
- * Reads a file beside the document, by its path from the document's directory. Undefined when it cannot, or may not: nothing outside that directory, and nothing
- * over the network.
+ * Reads a file by its path from the document's directory. Undefined when that fails, or when the file is outside that
+ * directory.
  */
 export type LoadFile = (path: string) => JsonValue | undefined
 
-/** Where the other files stand in the document that has all of them. */
+/** The key of the loaded files in the joined document. */
 const FILES = 'x-countersign-files'
-/** Nobody reads more files than that, and a description that leads on for ever ends. */
+/** The most files that are loaded, so that an endless chain of files ends. */
 const MOST_FILES = 20_000
-/** What is data, and no part of the description, unless it is the name of something that is described. */
+/** Keys that hold data, in which `$ref` is no reference. Below a key of NAMING they are ordinary names. */
 const DATA = ['example', 'examples', 'default', 'enum', 'const', 'value']
 const NAMING = ['properties', 'patternProperties', '$defs', 'definitions', 'schemas', 'parameters', 'paths']
 
@@ -22,7 +22,7 @@ interface Bundling {
   readonly queue: string[]
 }
 
-/** The document with all files that it refers to, directly or not, inside it; references lead to them there. */
+/** Returns the document with copies of all files that it refers to, directly or not. References lead to the copies. */
 export function withReferredFiles(document: JsonObject, load: LoadFile, notes: ImportNote[]): JsonObject {
   const bundling: Bundling = { load, notes, files: new Map(), queue: [] }
   const own = rewritten(bundling, document, { file: '', key: '', within: '' }) as JsonObject
@@ -40,8 +40,9 @@ const UNREAD = null
 
 interface Here {
   readonly file: string
-  /** Under which key it is, and under which that is. */
+  /** The key of the value; '' for the root and for items of a list. */
   readonly key: string
+  /** The key of the object or list that holds the value. */
   readonly within: string
 }
 
@@ -59,7 +60,7 @@ function rewritten(bundling: Bundling, value: JsonValue, { file, key, within }: 
   return Object.fromEntries(entries)
 }
 
-/** As it is where it leads to no file: then it is said where it is followed. */
+/** Returns the reference into FILES. Unchanged when it leads to no file, which the import notes when it follows it. */
 function referenceTo(bundling: Bundling, ref: string, file: string): string {
   const [target = '', ...fragments] = ref.split('#')
   const fragment = fragments.join('#')
@@ -75,7 +76,7 @@ function referenceTo(bundling: Bundling, ref: string, file: string): string {
 
 const placeOf = (file: string, fragment: string): string => `#/${FILES}/${escapePointer(file)}${fragment}`
 
-/** From the directory of the document; undefined for an address, and for what leads out of it. */
+/** Returns the path from the document's directory; undefined for a URL, and for a path out of that directory. */
 function pathTo(target: string, file: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:|^[\\/]|\\/i.test(target)) return undefined
   const parts = file.split('/').slice(0, -1)

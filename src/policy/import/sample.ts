@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isObject } from './schema.ts'
 
-/** Deeper than any sample is worth. */
+/** The deepest level that a sample describes. */
 const DEEPEST = 8
 
 /**
- * A payload of the kind that the schema describes: its examples, defaults and choices where it has some. It need not fit: a
- * pattern, for one, is not looked at.
+ * Returns a payload such as the schema describes, from its constants, defaults, examples and first choices. It may not
+ * fit, because it ignores patterns, for one.
  */
 export function sampleOf(schema: JsonObject): JsonObject {
   const sample = sampleAt(schema, schema, 0)

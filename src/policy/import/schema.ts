@@ -6,26 +6,27 @@ import { misfitOfDefault } from '../schema/contradictions.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { showForeign, showHidden } from '../language/text.ts'
 
-/** Something of a foreign description that a contract cannot say, and where it stood (JSON Pointer). What is dropped makes the contract laxer. */
+/** A note about a place of a foreign description (JSON Pointer). A dropped condition makes the contract laxer. */
 export interface ImportNote {
   readonly pointer: string
   readonly message: string
-  /** The name of a tool that has no contract for this reason. */
+  /** The tool that gets no contract for this reason. */
   readonly leftOut?: string
 }
 
 export interface SchemaImport {
-  /** What `#` is in a `$ref`, and where it stands in the document. */
+  /** The target of `#` in a `$ref`. */
   readonly root: JsonValue
+  /** The place of `root` in the document (JSON Pointer). */
   readonly rootPointer: string
   readonly notes: ImportNote[]
-  /** Schemas that were referred to, by their new names. */
+  /** Imported definitions, by their new names. */
   readonly defs: Map<string, JsonValue>
-  /** The new names, by the references. */
+  /** The new names of definitions, by reference. */
   readonly names: Map<string, string>
-  /** The new names, and the last number that was put behind each. */
+  /** The new names, each with the last number that was appended to it. */
   readonly taken: Map<string, number>
-  /** What was referred to, in the order in which it was met. */
+  /** The targets of references, in order of appearance. */
   readonly referred: Referred[]
   readonly losses: Losses
 }
@@ -36,15 +37,15 @@ interface Referred {
   readonly pointer: string
 }
 
-/** Where imported schemas let through more than those they were made from. */
+/** The imported schemas that accept more than their originals. */
 export interface Losses {
-  /** Places of everything that was lost. */
+  /** The places of lost conditions (JSON Pointers). */
   readonly pointers: string[]
-  /** Imported schemas that have lost something, or a part of which has. References are not followed. */
+  /** Imported schemas that lost a condition, themselves or in a part. A `$ref` is not a part. */
   readonly schemas: WeakSet<object>
-  /** Imported `properties` and the like that lack a name. */
+  /** Imported `properties` and similar maps that lost a name. */
   readonly maps: WeakSet<object>
-  /** Where each imported schema stood. */
+  /** The original place of each imported schema (JSON Pointer). */
   readonly places: WeakMap<object, string>
 }
 
@@ -57,13 +58,13 @@ export function createSchemaImport(
   return { root, rootPointer, notes, ...maps, referred: [], losses }
 }
 
-/** Imports what was referred to, and what that refers to. */
+/** Imports the targets of all references, and of references in those targets. */
 export function importReferred(task: SchemaImport): void {
   for (const { name, schema, pointer } of task.referred)
     task.defs.set(name, importSchema(task, schema, pointer))
 }
 
-/** A schema of MCP, JSON Schema or OpenAPI 3 as a contract may hold it. `pointer` says where it stands. */
+/** Returns a schema of MCP, JSON Schema or OpenAPI 3 in the form of contracts. `pointer` is its place. */
 export function importSchema(task: SchemaImport, schema: JsonValue | undefined, pointer: string): JsonValue {
   if (typeof schema === 'boolean') return schema
   const { pointers, schemas, places } = task.losses
@@ -79,7 +80,7 @@ function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string)
   const entries = Object.entries(modern(schema)).flatMap(([key, value]): [string, JsonValue][] => {
     const at = `${pointer}/${escapePointer(key)}`
     const kind = SCHEMA_KEYWORDS.get(key)
-    // References are followed from the root of the document, wherever it keeps what they name.
+    // Definitions are imported when a reference leads to them, wherever the document keeps them.
     if (key === '$schema' || key === '$defs' || key === 'definitions') return []
     if (key === '$ref') return importRef(task, value, at)
     const imported = kind && importKeyword(task, kind, { value, at })
@@ -96,13 +97,13 @@ function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string)
 const UNBOUNDED =
   'an integer without bounds: calls with a value beyond 2^53-1 are refused. Give it a `maximum`, or make it text'
 
-/** As `countersign check` warns of it (`unbounded-integer`). */
+/** Returns true when `countersign check` would warn of `unbounded-integer`. */
 function isUnboundedInteger({ type, ...schema }: JsonObject): boolean {
   const isInteger = Array.isArray(type) ? type.includes('integer') : type === 'integer'
   return isInteger && !BOUNDING.some((keyword) => Object.hasOwn(schema, keyword))
 }
 
-/** What says nothing about which values fit. */
+/** Keywords that do not affect which values fit. */
 const ANNOTATIONS = new Set(
   (
     'title description $comment default example examples deprecated readOnly writeOnly ' +
@@ -110,7 +111,7 @@ const ANNOTATIONS = new Set(
   ).split(' '),
 )
 
-/** Descriptions in use say `default: null` of a text; as a default of a contract it would stand in for a missing field. */
+/** Drops a default that does not fit, such as null for a text. Rules would read it in place of a missing field. */
 function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
   const misfit = misfitOfDefault(schema)
   if (misfit === undefined) return schema
@@ -119,7 +120,7 @@ function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string):
   return rest
 }
 
-/** What OpenAPI 3.0 says in its own way, and what a contract says shorter. */
+/** Translates keywords of OpenAPI 3.0 to JSON Schema, and a choice of constants to `enum`. */
 function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...given }: JsonObject): JsonObject {
   const schema = withEnum(given)
   const result: Record<string, JsonValue> = { ...schema }
@@ -140,7 +141,7 @@ function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...given }: Json
   return result
 }
 
-/** A list of constants, each with its title: that is an enumeration. */
+/** Turns a choice of constants into `enum`. */
 function withEnum(schema: JsonObject): JsonObject {
   if (schema['enum'] !== undefined) return schema
   for (const keyword of ['oneOf', 'anyOf'] as const) {
@@ -153,7 +154,7 @@ function withEnum(schema: JsonObject): JsonObject {
   return schema
 }
 
-/** Undefined for a schema that is more than a constant. */
+/** Returns the constant of a schema; undefined for a schema with other conditions. */
 function constantIn(branch: JsonValue): JsonValue | undefined {
   if (!isObject(branch)) return undefined
   const { const: constant, enum: values, type, ...rest } = branch
@@ -179,7 +180,7 @@ interface Keyword {
   readonly at: string
 }
 
-/** The value as contracts hold it; undefined, and noted, when they cannot. */
+/** Returns the value in the form of contracts; undefined, with a note, when contracts cannot hold it. */
 function importKeyword(task: SchemaImport, kind: KeywordKind, { value, at }: Keyword): JsonValue | undefined {
   if (kind === 'schema') return importSchema(task, value, at)
   if (kind === 'schemas') {
@@ -223,7 +224,7 @@ const isText = (value: JsonValue): value is string => typeof value === 'string'
 const areTexts = (value: JsonValue): boolean => Array.isArray(value) && value.every(isText)
 const unless = (holds: boolean, problem: string): string | undefined => (holds ? undefined : problem)
 
-/** What is wrong with a value, per kind of keyword. */
+/** Return the problem of a value, or undefined; one function for each kind of keyword. */
 const PROBLEMS: Readonly<Record<LeafKind, (value: JsonValue) => string | undefined>> = {
   any: () => undefined,
   values: (value) => unless(Array.isArray(value), 'must be a list'),
@@ -254,7 +255,7 @@ const PROBLEMS: Readonly<Record<LeafKind, (value: JsonValue) => string | undefin
   ref: (value) => unless(isText(value), 'must be text'),
 }
 
-/** A reference inside the document becomes one to a definition of the contract; any other is dropped. */
+/** Turns a reference inside the document into one to a definition of the contract. Drops any other. */
 function importRef(task: SchemaImport, ref: JsonValue, at: string): [string, JsonValue][] {
   const schema = typeof ref === 'string' ? follow(task.root, ref) : undefined
   if (typeof ref !== 'string' || schema === undefined)
@@ -262,7 +263,7 @@ function importRef(task: SchemaImport, ref: JsonValue, at: string): [string, Jso
   const name = task.names.get(ref) ?? uniqueName(task, ref)
   if (!task.names.has(ref)) {
     task.names.set(ref, name)
-    // Not at once: a document may lead from one to the next for longer than a stack is deep.
+    // Imported later, without recursion: a chain of references may be deeper than the stack.
     task.referred.push({ name, schema, pointer: `${task.rootPointer}${ref.slice(1)}` })
   }
   return [['$ref', `#/$defs/${name}`]]
@@ -279,7 +280,7 @@ function uniqueName(task: SchemaImport, ref: string): string {
   return name
 }
 
-/** What a local reference (`#`, `#/components/schemas/Pet`) names. Percent-encoded is what RFC 6901 section 6 says it may be. */
+/** Returns the target of a local reference, `#` or `#/components/schemas/Pet`, plain or percent-encoded (RFC 6901). */
 export function follow(root: JsonValue, ref: string): JsonValue | undefined {
   if (ref === '#') return root
   if (!ref.startsWith('#/')) return undefined
@@ -310,7 +311,7 @@ function leadTo(root: JsonValue, pointer: string): JsonValue | undefined {
   return here
 }
 
-/** True for data that a policy file can hold as it is. */
+/** Returns true for data that a policy file can hold unchanged. */
 function isSound(value: JsonValue): boolean {
   if (typeof value === 'string') return readable(value) === value
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER
@@ -322,8 +323,8 @@ function isSound(value: JsonValue): boolean {
 }
 
 /**
- * The text in normal form C, with every hidden character written out: a description must not hide anything from its reader. Text that has no
- * normal form is written out as a whole.
+ * Returns the text in NFC, with hidden characters by code point, so that a description hides nothing from its reader.
+ * In text without a normal form, all characters beyond ASCII are shown by code point.
  */
 export function readable(text: string): string {
   return showHidden(toNfc(text) ?? showForeign(text))
@@ -334,7 +335,7 @@ function drop(task: SchemaImport, pointer: string, message: string): [] {
   return []
 }
 
-/** What is dropped was a condition: more fits now. */
+/** Drops a condition, and records that more values fit now. */
 function lose(task: SchemaImport, pointer: string, message: string): [] {
   task.losses.pointers.push(pointer)
   return drop(task, pointer, message)

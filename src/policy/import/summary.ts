@@ -6,12 +6,12 @@ import { READS, type SummaryFormat } from '../summary/formats.ts'
 import { schemaValues } from '../schema/values.ts'
 import { canBePresent } from '../language/possible.ts'
 
-/** Fields that a proposal names: what is required first. */
+/** The most fields that a proposal names. Required fields are first. */
 const PROPOSED_FIELDS = 4
 
 /**
- * A template for a contract that has none: the tool's name and its first fields, in formats that their names and schemas suggest. A person reads it
- * before it is merged, like everything that an import writes.
+ * Proposes a `summary` for a contract: the tool's name and its first fields, in formats that their names and schemas
+ * suggest. Undefined for a tool without such fields.
  */
 export function proposeSummary(tool: string, schema: JsonObject): string | undefined {
   const { properties, required } = schema
@@ -27,7 +27,7 @@ export function proposeSummary(tool: string, schema: JsonObject): string | undef
   return fields.length > 0 && parseSummary(text).ok ? text : undefined
 }
 
-/** Printable, as every text of a policy, and there in some payload. */
+/** Returns true for a name in printable ASCII of a field that can be present. */
 function isNameable(name: string, schema: JsonObject): boolean {
   return /^[\x20-\x7e]+$/.test(name) && canBePresent(schemaValues(schema, [name]))
 }
@@ -48,7 +48,7 @@ function formatFor(name: string, schema: JsonObject, properties: JsonObject): Su
   return SUGGESTED.find(([, fits]) => fits(name, schema))?.[0]
 }
 
-/** Names of amounts in whole minor units: of others nobody can tell where the point is. */
+/** Returns true for an integer whose name states minor units. For other amounts the decimal point is unknown. */
 function isMinorUnits(name: string, schema: JsonObject): boolean {
   return typesOf(schema).includes('integer') && /(?:^|_)(?:cents|minor|minor_units)$/.test(name)
 }
@@ -63,7 +63,7 @@ const SUGGESTED: readonly (readonly [SummaryFormat, (name: string, schema: JsonO
   ['short', (_, schema) => isText(schema) && !isClosed(schema)],
 ]
 
-/** What it holds is short, or of few values. */
+/** Returns true when the values are few, short or of a known format. */
 function isClosed({ enum: values, const: only, format, maxLength }: JsonObject): boolean {
   const isBrief = typeof maxLength === 'number' && maxLength <= 80
   return values !== undefined || only !== undefined || format !== undefined || isBrief

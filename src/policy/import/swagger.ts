@@ -1,20 +1,20 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isObject } from './schema.ts'
 
-/** Operations of Swagger 2.0 as OpenAPI 3 describes them: as far as a contract needs them, which is what they take. */
+/** Turns parameters of Swagger 2.0 into parameters and a body of OpenAPI 3. */
 
 const OWN = ['name', 'in', 'description', 'required', 'schema', 'collectionFormat', 'allowEmptyValue']
 
-/** A parameter whose type stands in itself has a schema then. */
+/** Returns the parameter with its own type as `schema`. */
 export function modernParameter(parameter: JsonObject): JsonObject {
   if (parameter['schema'] !== undefined) return parameter
   const schema = Object.entries(parameter).filter(([key]) => !OWN.includes(key) && !key.startsWith('x-'))
   const plain = Object.fromEntries(schema)
-  // a file has no form that a contract could say
+  // a contract cannot describe a file
   return { ...parameter, schema: plain['type'] === 'file' ? {} : plain }
 }
 
-/** The body that parameters describe: the one in `body`, or all in `formData` together. */
+/** Returns the body that parameters describe: the one in `body`, or all in `formData`; undefined without either. */
 export function bodyOf(parameters: readonly JsonObject[]): JsonObject | undefined {
   const body = parameters.find((one) => one['in'] === 'body')
   if (body !== undefined) {

@@ -3,12 +3,12 @@ import { RISKS } from '../../domain/decision.ts'
 import type { BundleText } from '../check/check.ts'
 import { type Effect, type ImportedFile, problemOf } from './contract.ts'
 
-/** Contracts that are there, beside what their server says now. */
+/** The differences between existing contracts and a new import. */
 export interface Update {
-  /** To be written: contracts that change, and those of new tools. */
+  /** The contracts to write: changed ones, and those of new tools. */
   readonly changed: readonly Changed[]
   readonly unchanged: number
-  /** Contracts of tools of these servers that are not listed any more. They stay. */
+  /** The paths of contracts whose tools these servers no longer list. They stay. */
   readonly gone: readonly string[]
   readonly leftOut: readonly { readonly tool: string; readonly because: string }[]
 }
@@ -19,7 +19,7 @@ export interface Changed extends BundleText {
   readonly difference: readonly string[]
 }
 
-/** Which tool of which server a contract is for. */
+/** A contract with its own tool name, its server, and the server's name of the tool. */
 interface Known {
   readonly file: BundleText
   readonly tool: string | undefined
@@ -27,7 +27,7 @@ interface Known {
   readonly name: string | undefined
 }
 
-/** What a contract says beside what it was made from (labels, sensitive fields, a higher risk) stays as its author has it. */
+/** Updates contracts from a new import. The author's own parts stay: labels, sensitive fields, a higher risk. */
 export function updateContracts(existing: readonly BundleText[], imported: readonly ImportedFile[]): Update {
   const known = existing.map(knownOf)
   const paths = new Set(existing.map(({ path }) => path.toLowerCase()))
@@ -77,7 +77,7 @@ function freePath(path: string, paths: Set<string>): string {
   return free
 }
 
-/** The contract with what the server says now. Text that would be the same stays to the byte. */
+/** Returns the contract with the server's current description and schema; the same text when they did not change. */
 function merged(before: string, { text, effect, source }: ImportedFile): string {
   const [own, fresh] = [parseDocument(before), parseDocument(text)]
   const isSame = (key: string): boolean =>
@@ -92,7 +92,7 @@ function merged(before: string, { text, effect, source }: ImportedFile): string 
 
 const HARMLESS_FIRST = ['read_only', 'reversible', 'external', 'irreversible']
 
-/** Never less than the server says now, and never less than the author says. */
+/** Raises risk and reversibility to the server's current ones. Deletes a reversibility that the server dropped. */
 function raise(own: ReturnType<typeof parseDocument>, { risk, reversibility }: Effect): void {
   const risks: readonly string[] = RISKS
   if (risks.indexOf(risk) > risks.indexOf(String(own.get('risk')))) own.set('risk', risk)
@@ -111,7 +111,7 @@ function goneFrom(known: readonly Known[], imported: readonly ImportedFile[]): s
     .map(({ file }) => file.path)
 }
 
-/** Without the lines that both begin and end with. */
+/** Returns the lines between the equal beginnings and the equal ends of both texts. */
 function differenceOf(before: string, after: string): string[] {
   const [old, fresh] = [before.split('\n'), after.split('\n')]
   let start = 0

@@ -12,14 +12,14 @@ export interface Judged {
   readonly facts: RuleFacts | undefined
 }
 
-/** The most rules that are compared with one rule: a tool with thousands of rules must not take minutes. */
+/** The most rules that are compared with one rule, so that a tool with thousands of rules does not take minutes. */
 const MAX_RIVALS = 400
 /** The most pairs that are compared in full because no example distinguishes them. */
 const MAX_COMPARED = 8
 
 /**
- * Returns an enforced, stricter rule that fires whenever this one does, so that this one decides nothing. A rule with
- * `risk:` decides who reviews, so only a reject rule beats it.
+ * Returns an enforced, stricter rule that fires whenever this one does, so that this one never matters. A rule with
+ * `risk:` also decides who reviews, so only a reject rule beats it.
  */
 export function beaterOf(context: ChoiceContext, judged: Judged, all: readonly Judged[]): RuleIr | undefined {
   const { rule, facts } = judged
@@ -43,7 +43,7 @@ function rivalsOf(rule: RuleIr, all: readonly Judged[]): readonly Judged[] {
       )
 }
 
-/** Numbers the tests of a rule after those of another rule. */
+/** Returns the rule with its tests numbered after those of another rule. */
 function renumber(rule: RuleFormula, by: number): RuleFormula {
   const shift = (formula: Formula): Formula =>
     formula.kind === 'slot'
@@ -82,7 +82,7 @@ function truthsOn(context: ChoiceContext, slot: Slot, witness: Witness): readonl
   return slot.field.fn === undefined ? [context.truth.ofValue(slot.test, sample)] : undefined
 }
 
-/** Returns every possible truth of a formula, with its tests taken as independent. */
+/** Returns every possible truth of a formula, as if its tests were independent. */
 function possible(formula: Formula, known: ReadonlyMap<number, readonly Truth[]>): readonly Truth[] {
   if (formula.kind === 'slot') return known.get(formula.number) ?? ANY_TRUTH
   if (formula.kind === 'not') return possible(formula.item, known).map(not)

@@ -17,7 +17,7 @@ export interface ExactCell {
   readonly value: Applied
 }
 
-/** A text that equals no literal of the tests. It records which of the parts that they look for are present. */
+/** A text that equals no literal of the tests. It has the atoms of `holds`, and no other. */
 export interface OtherTextCell {
   readonly kind: 'text'
   readonly holds: ReadonlySet<TextAtom>

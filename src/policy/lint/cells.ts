@@ -36,7 +36,7 @@ export function cellsOf(
 /** Returns the cells of all values except texts and lists. */
 function plainCells(values: Values, asked: readonly Test[]): readonly Cell[] {
   const cells: Cell[] = values.booleans.map(exact)
-  // A field inside null is null; a value that a function cannot read is not null.
+  // A field inside null is null. To a function, null is unreadable.
   if (values.null || values.blocked) cells.push(UNREADABLE_CELL, NULL_CELL)
   if (values.objects) cells.push(OBJECT_CELL)
   if (values.numbers) cells.push(...numberPoints(values.numbers, limitsOf(asked)).map(exact))

@@ -21,6 +21,7 @@ export interface Choice {
   readonly truths: readonly Truth[]
   /** True when the field is missing and some test is unknown for that reason alone. */
   readonly undecided: boolean
+  /** True when some test is unknown. */
   readonly unknown: boolean
   /** A value of the field itself with these truths; absent when no value is known. */
   readonly sample?: Applied
@@ -35,7 +36,7 @@ export interface ChoiceContext {
   readonly anything?: boolean
 }
 
-/** Choices by the values of a field and its tests. Tools with one schema, and rules with equal tests, share them. */
+/** Caches choices by the values of a field and its tests, for tools with one schema and rules with equal tests. */
 export interface KnownChoices {
   of(
     values: Values,
@@ -105,7 +106,7 @@ function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): reado
   })
 }
 
-/** Returns the choices of a null field. Without `missing_means`, the cells of present values include null. */
+/** Returns the choices of a null field. Without a stand-in, the cells of present values include null. */
 function nullChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
   const [first] = slots
   if (first === undefined || slots.every(({ standIn }) => standIn === undefined)) return []

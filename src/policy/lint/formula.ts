@@ -52,7 +52,7 @@ export function formulaOf(
   }
 
   function leaf(field: FieldIr, test: Test): Formula {
-    // As in the program, each part decides for itself how to treat a missing field.
+    // As in the evaluator, each part decides for itself how to treat a missing field.
     if (test.op === 'and') return { kind: 'all', items: test.tests.map((one) => leaf(field, one)) }
     const slot = { number: slots.length, field, test, standIn: standInOf(field, test) }
     slots.push(slot)

@@ -7,8 +7,8 @@ import type { ToolContract } from '../evaluate/snapshot.ts'
 const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'dependentSchemas', 'minProperties']
 
 /**
- * Returns the fields that leave a rule undecided when they are missing. Where a contract requires a field under a
- * condition, the field may be present whenever the rule reads it: nothing is reported.
+ * Returns the fields that leave a rule undecided when they are missing. Omits fields that a contract may require under
+ * a condition, because they may be present whenever the rule reads them.
  */
 export function undecidedFields(
   tool: ToolContract,

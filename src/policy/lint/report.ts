@@ -20,7 +20,7 @@ export interface RuleFindings {
   readonly verbsOf: string | undefined
 }
 
-/** Reports the findings about one rule. Of several reasons why it is idle, it reports the most specific. */
+/** Reports the findings about one rule, with only the most specific reason why the rule is idle. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
@@ -74,8 +74,8 @@ function reportIdle(
 }
 
 /**
- * Returns false for a rule without conditions, which is meant to fire always, or about the tool, which may be for
- * future tools.
+ * Returns false for a rule without conditions, which always fires on purpose, and for one that tests `tool.*`, which
+ * may be for future tools.
  */
 function speaksOfCalls(rule: RuleIr): boolean {
   const fields = fieldsOf(rule)

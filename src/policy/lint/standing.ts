@@ -11,7 +11,7 @@ export interface Standing {
   neverTrue: boolean
   /** The rule that beats it; false when it is unbeaten for some tool. */
   beaten: RuleIr | false | undefined
-  /** Fields that leave it undecided when they are missing, each with such a tool. */
+  /** Fields that leave it undecided when they are missing, each with the first tool for which they do. */
   readonly undecidedBy: Map<string, string>
 }
 

@@ -1,11 +1,11 @@
 import { literalParts, type Glob } from '../language/glob.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 
-/** A part of a text test: `starts_with /etc`, or an opaque glob, pattern or operator, or an unknown answer. */
+/** A condition of a text test: `starts_with /etc`, an opaque glob, pattern or operator, or an unknown answer. */
 export interface TextAtom {
   readonly op: 'is' | 'starts_with' | 'ends_with' | 'contains' | 'opaque' | 'unknown'
   readonly text: string
-  /** Atoms that a glob in two parts implies. */
+  /** The start and the end of an opaque glob, which it implies. */
   readonly implies: readonly TextAtom[]
 }
 
@@ -55,7 +55,7 @@ function atomOfGlob(make: MakeAtom, glob: Glob): TextAtom {
   return make('opaque', `like ${parts.join('*')}`, [...starts, ...ends])
 }
 
-/** The most atoms; more make too many combinations. */
+/** The most atoms that are combined. */
 const MAX_ATOMS = 6
 
 /**

@@ -5,7 +5,7 @@ import type { RoutingIr, RuleIr } from '../language/rule.ts'
 import type { Directory, ToolContract } from '../evaluate/snapshot.ts'
 import { compileGlob } from '../language/text.ts'
 
-/** A tool with its rules, the routing and the directory. */
+/** A tool with its rule files and the routing. */
 export interface LintedTool {
   readonly tool: CheckedTool
   /** The rule files that apply to the tool. */
@@ -61,6 +61,6 @@ export function reportAllowsAbove(
   }
 }
 
-/** A rule whose own risk is above has its own report. */
+/** Returns true for a rule whose own `risk:` is above the limit. Its check reports it. */
 const isAbove = (risk: RuleIr['risk'], allowUpTo: RoutingIr['allowUpTo']): boolean =>
   risk !== undefined && riskAbove(risk, allowUpTo)

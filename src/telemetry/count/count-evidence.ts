@@ -5,7 +5,7 @@ import { type MetricName, METRICS } from '../../metrics/table.ts'
 import { traceOf } from '../tracing/trace.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 
-/** State beside the counts of records. */
+/** The state that counting keeps beside the metrics. */
 export interface EvidenceContext {
   /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: Map<string, number>
@@ -13,7 +13,7 @@ export interface EvidenceContext {
   last: EvidenceRecord | undefined
 }
 
-/** Counts one record as its row in the table of events says: metrics and evidence cannot disagree. */
+/** Counts one record by its row in the table of events, so that metrics and evidence agree. */
 export function countEvidence(
   instruments: Instruments,
   record: EvidenceRecord,

@@ -3,7 +3,7 @@ import type { Instruments } from './instruments.ts'
 import { OTHER } from '../../metrics/labels.ts'
 import { METRICS, mostSeries } from '../../metrics/table.ts'
 
-/** The end of a load, and the bundle that is in force after it. */
+/** The result of a load, and the bundle that is in force after it. */
 export interface Load {
   readonly ok: boolean
   readonly atSeconds: number
@@ -38,8 +38,8 @@ export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: L
 }
 
 /**
- * Drops names of the last bundle, so that renaming never uses up the room. Names of this bundle exist at 0 when there
- * is room for all of them. Without room, no loop runs over them: a load of ten thousand rules must not delay decisions.
+ * Drops the tools of the last bundle, so that renamed tools never use up the room. Tools of this bundle exist at 0 when
+ * there is room for all of them. Without room it does not iterate over them: a large load must not delay decisions.
  */
 function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   instruments.forget('tools', (name) => tools.has(name))
@@ -52,7 +52,7 @@ function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   )
 }
 
-/** With more rules than there is room for, counts begin anew, and no list of rules is made. */
+/** Treats rules in the same way. Without room for all of them, it drops all series of rules, and makes no list. */
 function expectRules(instruments: Instruments, bundle: LoadedBundle): void {
   const room = mostSeries(METRICS.ruleMatches)
   if (bundle.ruleCount > room) return instruments.forget('rules', () => false)

@@ -12,10 +12,10 @@ export interface Exposition {
   readonly text: string
 }
 
-/** Characters after which others get a turn: a scrape must not hold up decisions. */
+/** Characters between two turns of the event loop, so that a scrape does not delay decisions. */
 const SLICE_CHARS = 32_768
 
-/** Writes the metrics out in slices. */
+/** Creates a function that writes all metrics, in slices. */
 export function createExposition(
   metrics: readonly Metric[],
   turn: () => Promise<unknown> = () => nextTurn(),
@@ -44,18 +44,18 @@ export function createExposition(
   }
 }
 
-/** The same metric, for a counter without `_total`: prom-client adds that to its samples. Both share their values. */
+/** Returns the metric, a counter without `_total`: prom-client adds that to its samples. Both share their values. */
 function openMetricsOf(metric: Metric): Metric {
   if (!(metric instanceof Counter)) return metric
   return Object.create(metric, { name: { value: nameOf(metric).replace(/_total$/, '') } }) as Metric
 }
 
-/** prom-client's types leave it out. */
+/** Returns the name, which prom-client's types omit. */
 const nameOf = (metric: Metric): string => (metric as Metric & { readonly name: string }).name
 
 /**
- * The format that a scraper prefers (RFC 9110 section 12.5.1): OpenMetrics when it names that type in our version, and
- * does not prefer text. Otherwise the classic text, also without an `Accept` header.
+ * Returns the format that a scraper prefers (RFC 9110 section 12.5.1): OpenMetrics when `accept` names that type in our
+ * version and does not prefer text. Otherwise it is the classic text.
  */
 export function formatFor(accept = ''): Format {
   const offers = accept.split(',').map(offerOf)

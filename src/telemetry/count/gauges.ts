@@ -6,13 +6,13 @@ import type { Instruments } from './instruments.ts'
 
 /** Values that each scrape reads. */
 export interface Readings {
-  /** Is this a registered tool? All others fold into `_other`. */
+  /** Returns true for a registered tool. All others count under `_other`. */
   knowsTool(name: string): boolean
   /** The store's clock, ms since 1970. */
   now(): number
   durability(): 'fsync' | 'replicated' | 'async'
   traffic(): Traffic
-  /** Since when a record waits for its checkpoint, ms. */
+  /** Time that the oldest record has waited for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
   /** Bytes of room in the store, undefined when unknown. */
@@ -20,7 +20,7 @@ export interface Readings {
   census(): Promise<Census>
 }
 
-/** Requests, connections, polls and streams that are open now. */
+/** The requests, connections, polls and streams that are open now. */
 export interface Traffic {
   readonly requests: number
   readonly connections: number
@@ -28,16 +28,16 @@ export interface Traffic {
   readonly streams: number
   readonly underWay: OfKinds
   readonly waiting: OfKinds
-  /** Since the start. */
+  /** Refusals since the start. */
   readonly refused: OfKinds
 }
 
 type OfKinds = Readonly<Record<RequestKind, number>>
 
-/** Longest wait for the store. Then its gauges keep their last value; the next scrape shows a late answer. */
+/** Longest wait of a scrape for each reading of the store, ms. A late census shows at the next scrape. */
 const WAIT_MS = 2_000
 
-/** Reads the gauges at each scrape. A reading stays until a newer one arrives. */
+/** Creates a function that reads the gauges at each scrape. The census keeps its values until a newer one arrives. */
 export function createReader(instruments: Instruments, readings: Readings): () => Promise<void> {
   const showQueue = createQueueReader(instruments)
   let counted: { readonly at: number; readonly census?: Census } = { at: readings.now() }
@@ -56,7 +56,7 @@ export function createReader(instruments: Instruments, readings: Readings): () =
   }
 }
 
-/** Admission counts its refusals. Each scrape adds the difference since the last one. */
+/** Creates the reader of the queue. Admission counts its refusals, and each scrape adds those since the last one. */
 function createQueueReader(instruments: Instruments): (traffic: Traffic) => void {
   let before: OfKinds = { propose: 0, follow: 0, people: 0 }
   return ({ underWay, waiting, refused }) => {

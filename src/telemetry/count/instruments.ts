@@ -4,7 +4,7 @@ import { closedCombinations, createSeries, type Labels, type Series, type Series
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../metrics/table.ts'
 
-/** Names one of the calls that were counted together: by its trace or its thread. */
+/** The trace or the thread of one of the counted calls. */
 export type Exemplar = Readonly<Record<string, string>>
 
 /**
@@ -13,7 +13,7 @@ export type Exemplar = Readonly<Record<string, string>>
  */
 export interface Instruments {
   count<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>, exemplar?: Exemplar): void
-  /** Counts so many at once. */
+  /** Adds `many` to a counter. */
   add<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>, many: number): void
   observe<N extends MetricOf<'histogram'>>(
     name: N,
@@ -22,9 +22,9 @@ export interface Instruments {
     exemplar?: Exemplar,
   ): void
   set<N extends MetricOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void
-  /** The gauge has these series and no others from now on. */
+  /** Replaces all series of a gauge. */
   setAll<N extends MetricOf<'gauge'>>(name: N, series: readonly (readonly [LabelsOf<N>, number])[]): void
-  /** Makes the series exist at 0, all of them or, when there is no room, none: then they come as they are counted. */
+  /** Makes all of these series exist at 0. Without room for all, each exists from its first count. */
   expect<N extends MetricOf<'counter' | 'histogram'>>(name: N, series: readonly LabelsOf<N>[]): void
   /** Drops the series whose open label of this origin holds a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
@@ -32,9 +32,9 @@ export interface Instruments {
 }
 
 export interface InstrumentOptions {
-  /** Called once for each metric that has as many series as it may have. */
+  /** Called once for each metric that reaches its bound of series. */
   readonly onFull: (metric: string) => void
-  /** Is this a registered tool? All others fold into `_other`. */
+  /** Returns true for a registered tool. All others count under `_other`. */
   readonly knowsTool: (name: string) => boolean
 }
 
@@ -69,7 +69,7 @@ export function createInstruments({ onFull, knowsTool }: InstrumentOptions): Ins
   }
 }
 
-/** Without what the table says of the values: the compiler has held them against it. */
+/** Widens the type of labels. The compiler has checked their values against the table. */
 const plain = (labels: object): Labels => labels as Labels
 
 interface Instrument {
@@ -90,7 +90,7 @@ function createInstrument(
     metric,
     series,
     add: (labels, value, exemplar) => {
-      // prom-client throws for other numbers, and a verb does not fail over a count
+      // prom-client throws for other numbers, and a count must not fail a verb
       const admitted = Number.isFinite(value) ? series.admit(labels) : undefined
       if (admitted !== undefined) add(admitted, value, spec.exemplar && exemplar)
     },
@@ -128,7 +128,7 @@ interface Counted {
   readonly exemplarLabels?: Exemplar
 }
 
-/** Clamped: a span between the clocks of two gateways may be below 0, and a sum must never fall. */
+/** Raises the value to 0: a span between the clocks of two gateways may be negative, and a sum must never fall. */
 function countedOf(labels: Labels, given: number, exemplarLabels: Exemplar | undefined): Counted {
   const value = Math.max(0, given)
   return exemplarLabels === undefined ? { labels, value } : { labels, value, exemplarLabels }

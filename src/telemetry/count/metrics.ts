@@ -22,16 +22,16 @@ export interface Metrics {
   /** Counts one observation of a verb. */
   readonly observe: (observation: Observation) => void
   readonly observeHttp: (request: HttpRequest) => void
-  /** A caller was gone before its answer was sent. */
+  /** Counts a caller that left before its answer. */
   readonly observeAborted: () => void
-  /** One try of a delivery; `lagMs` is the time from the event to its delivery. */
+  /** Counts one try of a delivery; `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
   readonly observeLoad: (load: Load) => void
-  /** The same store, with its calls counted. */
+  /** Returns the store, with its calls counted. */
   readonly observed: (store: Store) => Store
-  /** One round of the timer. */
+  /** Counts one round of the timer. */
   readonly observeTimer: (ok: boolean) => void
-  /** A route that there is: its series exist before its first request. */
+  /** Makes the series of a route exist before its first request. */
   readonly expectRoute: (route: { readonly method: string; readonly route: string }) => void
   /** Reads the gauges, and writes all metrics. */
   readonly scrape: (format: Format) => Promise<Exposition>
@@ -59,7 +59,7 @@ export interface Tried {
 
 export interface MetricSources extends Readings {
   readonly version: string
-  /** Called once for each metric that has as many series as it may have. */
+  /** Called once for each metric that reaches its bound of series. */
   readonly onFull: (metric: string) => void
 }
 
@@ -90,7 +90,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   }
 }
 
-/** The time of a record, in seconds since 1970; 0 without a record. */
+/** Returns the time of a record, in seconds since 1970; 0 without a record. */
 const timeOf = (record: EvidenceRecord | undefined): number =>
   record === undefined ? 0 : Date.parse(record.at) / 1000
 
@@ -138,7 +138,7 @@ function countRequest(instruments: Instruments, request: HttpRequest): void {
   if (problem !== undefined) instruments.count('problems', { code: problem })
 }
 
-/** Statuses that alerts watch exist at 0 from the start. */
+/** Statuses that exist at 0 from the start, because alerts watch them. */
 const EXPECTED_STATUSES = ['200', '500', '503']
 
 function expectRoute(instruments: Instruments, known: { method: string; route: string }): void {

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 
-/** Gauges with the name of a counter, and what `nodejs_active_resources` says as well. */
+/** Gauges with the name of a counter, and gauges that `nodejs_active_resources` covers. */
 const LEFT_OUT = [
   'nodejs_active_handles',
   'nodejs_active_handles_total',
@@ -9,7 +9,7 @@ const LEFT_OUT = [
   'nodejs_active_resources_total',
 ]
 
-/** Metrics of the process and of its event loop. */
+/** Returns the metrics of the process and of its event loop. */
 export function collectNodeMetrics(): Metric[] {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -4,9 +4,9 @@ import { closedSeries, mostSeries } from '../../metrics/table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** The series of one metric, never more than the table allows: every label set passes here before it counts. */
+/** The series of one metric, never more than the table allows. Every label set is admitted here before it counts. */
 export interface Series {
-  /** The labels to count under; undefined when the table has no place for them. */
+  /** Returns the labels to count under; undefined when the table has no place for them. */
   admit(labels: Labels): Labels | undefined
   /** Makes all of these exist at 0, or none when there is no room. */
   expect(wanted: readonly Labels[]): void
@@ -16,9 +16,9 @@ export interface Series {
 }
 
 export interface SeriesHooks {
-  /** Asked when a tool has no series yet: an unknown tool counts as `_other`, and is no fold for want of room. */
+  /** Called for a tool without a series. An unknown tool counts under `_other`, but not as folded. */
   readonly knowsTool: (name: string) => boolean
-  /** Called when there is no room: the count is added to `_other`, or is lost. */
+  /** Called when there is no room. The observation counts under `_other`, or is lost. */
   readonly onFold: () => void
   readonly onStart: (labels: Labels) => void
   readonly onEnd: (labels: Labels) => void
@@ -31,7 +31,7 @@ export function createSeries(spec: MetricSpec, { knowsTool, onFold, onStart, onE
   // the series under `_other` always have room
   const room = open.length === 0 ? Infinity : mostSeries(spec) - closedSeries(spec)
   const isOrdinary = (labels: Labels): boolean => open.some((name) => labels[name] !== OTHER)
-  // once for each count: joining an array costs three times as much
+  // runs for each count, and joining an array costs three times as much
   const keyOf = (labels: Labels): string => {
     let key = ''
     for (const name of names) key += `${labels[name]}\n`
@@ -93,7 +93,7 @@ function withKnownTools(
   return strange.length === 0 ? labels : { ...labels, ...Object.fromEntries(strange) }
 }
 
-/** With `_other` for what a closed set does not hold; undefined when it does not hold that either. */
+/** Returns the labels with `_other` for values outside a closed set; undefined when the set has no `_other`. */
 function fitted(sets: readonly (readonly [string, LabelSet])[], labels: Labels): Labels | undefined {
   const values = sets.map(([name, set]): [string, string | undefined] => {
     const value = labels[name] ?? OTHER
@@ -103,7 +103,7 @@ function fitted(sets: readonly (readonly [string, LabelSet])[], labels: Labels):
   return values.some(([, value]) => value === undefined) ? undefined : (Object.fromEntries(values) as Labels)
 }
 
-/** Every combination of the values of closed sets; none for a metric with an open one. */
+/** Returns every combination of the values of closed sets; an empty list for a metric with an open set. */
 export function closedCombinations({ labels }: MetricSpec): Labels[] {
   return Object.entries<LabelSet>(labels).reduce<Labels[]>(
     (all, [name, set]) =>

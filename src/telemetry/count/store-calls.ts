@@ -1,7 +1,7 @@
 import { type Store, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
 import type { LabelsOf } from '../../metrics/table.ts'
 
-/** One call of the store that has ended. */
+/** A finished call of the store. */
 export interface StoreCall {
   readonly operation: LabelsOf<'storeSeconds'>['operation']
   readonly seconds: number
@@ -9,8 +9,8 @@ export interface StoreCall {
 }
 
 /**
- * The same store, which reports each call when it has ended. The verbs report `commit` themselves: one more promise
- * for each decision would cost most. The duration of `watch` has no meaning.
+ * Returns the store with its calls observed. The verbs report `commit` themselves, to save a promise for each decision.
+ * The duration of `watch` has no meaning.
  */
 export function observeStore(store: Store, observe: (call: StoreCall) => void): Store {
   const observed = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {
@@ -20,7 +20,7 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
       () => observe({ operation, seconds: seconds() }),
       (error: unknown) => observe({ operation, seconds: seconds(), error: errorKind(error) }),
     )
-    // not the derived promise: the caller is not to wait for the counting
+    // not the derived promise: the caller must not wait for the observer
     return call
   }
   return {
@@ -41,7 +41,7 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
   }
 }
 
-/** How a call failed, for a label. */
+/** Returns the label value for the error of a failed call. */
 export function errorKind(error: unknown): LabelsOf<'storeErrors'>['error'] {
   if (error instanceof StoreUnavailable) return 'unavailable'
   return error instanceof StoreIndeterminate ? 'indeterminate' : 'other'

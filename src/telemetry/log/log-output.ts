@@ -1,18 +1,18 @@
 import { EventEmitter } from 'node:events'
 import { write, writeSync } from 'node:fs'
 
-/** Lines that are written together, characters. */
+/** Most characters of lines that are written together. */
 const TOGETHER = 16 * 1024
-/** Between two tries while the log cannot be written, ms. */
+/** Time between two tries while writing fails, ms. */
 const RETRY_MS = 100
-/** A write that takes longer waits for a reader who may never come, ms. */
+/** A write that takes longer is stuck: its reader may never return, ms. */
 const STUCK_MS = 500
 /** Longest time for a slow reader at the end of a process, ms. */
 const LAST_LINES_MS = 1_000
 const LAST_TRIES_MS = 10
 
 /**
- * Writes lines to a file descriptor in order, without blocking the event loop. It keeps lines that cannot be written
+ * Writes lines to a file descriptor in order, without blocking the event loop. When writing fails, it keeps the lines
  * and tries again: the disk may be full, the terminal closed, or the pipe without a reader. Callers see no error.
  *
  * Events: `drop` for each line without room, `drain` when every line is written, `fault` with the error when writing
@@ -25,13 +25,13 @@ export class LogOutput extends EventEmitter {
   /** The rest of the first chunk. */
   #rest: Uint8Array | undefined
   #waiting = 0
-  /** When the write that is under way began. */
+  /** The start of the current write (`performance.now()`). */
   #since: number | undefined
-  /** Until the next try. */
+  /** The timer until the next try. */
   #pause: NodeJS.Timeout | undefined
   #failing = false
 
-  /** @param most characters that wait; further lines are dropped */
+  /** @param most characters that may wait; further lines are dropped */
   constructor(fd: number, most: number) {
     super()
     this.#fd = fd
@@ -45,7 +45,7 @@ export class LogOutput extends EventEmitter {
     }
     const last = this.#chunks.length - 1
     const open = this.#chunks[last]
-    // the first one may be under way
+    // the first chunk may be in a write
     if (last > 0 && open !== undefined && open.length + line.length <= TOGETHER)
       this.#chunks[last] = open + line
     else this.#chunks.push(line)
@@ -53,15 +53,15 @@ export class LogOutput extends EventEmitter {
     if (this.#since === undefined && this.#pause === undefined) this.#send()
   }
 
-  /** Tells whether a write has taken so long that the process would never end. */
+  /** Returns true when the current write has taken so long that the process may never end. */
   isStuck(): boolean {
     return this.#since !== undefined && performance.now() - this.#since > STUCK_MS
   }
 
-  /** Writes the waiting lines, at the end of a process. Lines without a reader for a second are lost. */
+  /** Writes the waiting lines at the end of a process. Drops them when their reader takes more than a second. */
   flush(): void {
     clearTimeout(this.#pause)
-    // the system already has the chunk that is being written
+    // the system already has the chunk of the current write
     const isBetween = this.#since === undefined
     const waiting = this.#chunks.splice(isBetween ? 0 : 1)
     const rest = isBetween ? this.#rest : undefined
@@ -95,14 +95,14 @@ export class LogOutput extends EventEmitter {
 
   #failed(error: NodeJS.ErrnoException): void {
     this.#pause = setTimeout(() => this.#send(), RETRY_MS).unref()
-    // a pipe that is full, and does not block
+    // EAGAIN: a full pipe that does not block
     if (this.#failing || error.code === 'EAGAIN') return
     this.#failing = true
     this.emit('fault', error)
   }
 }
 
-/** The number of bytes that were taken; all of them when the descriptor will never take any. */
+/** Writes bytes. Returns the number written, 0 for a full pipe, and all of them when the descriptor fails otherwise. */
 function writtenNow(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes)

@@ -4,7 +4,7 @@ import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Origin } from '../../gateway/core/trace-context.ts'
 import { LogOutput } from './log-output.ts'
 
-/** Members that may hold a secret, wherever a log line might carry them. */
+/** Paths of members that may hold a secret. */
 const REDACTED = [
   'api_key',
   'approval_token',
@@ -29,7 +29,7 @@ const REDACTED = [
   '*.payload',
 ]
 
-/** Most characters that wait for a reader of the log. Further lines are dropped and counted, to save memory. */
+/** Most characters that wait for a reader of the log. To save memory, further lines are dropped and counted. */
 const MOST_WAITING = 16 * 1024 * 1024
 
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
@@ -46,9 +46,10 @@ export function createLog(level: string, destination: DestinationStream = standa
 }
 
 /**
- * Writes the waiting lines at the end of the process. A process that is stuck in a write is killed.
+ * Creates the output of the log. It writes the waiting lines at the end of the process, and kills a process that is
+ * stuck in a write.
  *
- * @param onFault is called once when the log cannot be written, and again after the next recovery
+ * @param onFault called when writing begins to fail, and again only after a recovery
  */
 export function standardOutput(onFault: (error: Error) => void = () => undefined): LogOutput {
   const output = new LogOutput(1, MOST_WAITING)
@@ -71,7 +72,7 @@ function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
   })
 }
 
-/** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */
+/** Logs one line per record, automatic decisions at `debug`: they are many. Never logs values that rules read. */
 export function logEvidence(log: Logger, record: EvidenceRecord, origin?: Origin): void {
   const level = record.type.startsWith('decision.') ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return

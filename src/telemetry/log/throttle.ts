@@ -1,11 +1,11 @@
-/** The same failure is logged once in this time, ms. */
+/** Shortest time between two reports of the same failure, ms. */
 const AGAIN_MS = 60_000
 /** Most failures that are distinguished. */
 const MOST_FAILURES = 100
 
 /**
- * For work that is tried again within a second, and may fail for days. `say` gets each failure at most once a minute,
- * with the number of times that it was left out since. Metrics count every failure.
+ * Throttles reports of work that is tried again within a second and may fail for days. `say` gets each failure at most
+ * once a minute, with the number of its omitted repeats. Metrics count every failure.
  */
 export function throttled(
   say: (error: unknown, suppressed: number) => void,

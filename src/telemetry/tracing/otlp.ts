@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { createTracing, type Tracing } from './tracing.ts'
 
 /*
- * The SDK of OpenTelemetry and its exporter. This file is loaded by `import()` alone, when an endpoint is set.
+ * The SDK of OpenTelemetry and its exporter. Only `import()` loads this file, when an endpoint is set.
  */
 const PATH = 'v1/traces'
 /** Most spans that wait to be sent. Further spans are dropped, never requests. */
@@ -49,7 +49,7 @@ export function startOtlp({ endpoint, version, log }: OtlpOptions): Tracing {
   })
 }
 
-/** A collector that is away is said once, and once more when it is back. */
+/** Returns the exporter, which logs once when it fails to send, and once when it sends again. */
 function saying(exporter: SpanExporter, log: OtlpOptions['log']): SpanExporter {
   let away = false
   const send: SpanExporter['export'] = (spans, done) =>

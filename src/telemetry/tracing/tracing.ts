@@ -19,16 +19,16 @@ import {
   traceIdOf,
 } from '../../gateway/core/trace-context.ts'
 
-/** The pieces of work that traces show; few, because each costs as much as a part of a decision. */
+/** The pieces of work that traces show. They are few, because each span costs a part of the time of a decision. */
 export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote' | 'deliver'
 
 export interface Tracing {
   begin(work: Work, received: TraceContext | undefined): Span
-  /** Sends the waiting spans, within a moment. */
+  /** Sends the waiting spans, within a second. */
   close(): Promise<void>
 }
 
-/** Nothing is recorded, nothing is loaded: what the caller sent is carried on. */
+/** Records nothing. It only carries the caller's trace context on. */
 export const NO_TRACING: Tracing = {
   begin: (_, received) => carried(received),
   close: () => Promise.resolve(),
@@ -38,10 +38,10 @@ export function createTracing(tracer: Tracer, close: () => Promise<void>): Traci
   return { begin: (work, received) => new WorkSpan(tracer, work, received), close }
 }
 
-/** Polls find nothing most of the time: those are not recorded. */
+/** Work whose span is recorded only when it notes something, because most polls find no news. */
 const ONLY_WHEN_NOTED: ReadonlySet<Work> = new Set(['collect', 'revise'])
 
-/** A span that collects its attributes first: its trace is known only when the thread has been read. */
+/** A span that begins late: the trace may be known only after the thread is read. Until then it collects attributes. */
 class WorkSpan implements Span {
   readonly received: TraceContext | undefined
   readonly #tracer: Tracer
@@ -133,7 +133,7 @@ function spanContextOf(context: TraceContext | undefined): SpanContext | undefin
   return isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
-/** Notes names and ids of a record on the span of its work. Payloads, and values that rules read, are evidence only. */
+/** Notes names and ids of a record on the span of its work. It never notes payloads or values that rules read. */
 export function noteEvidence(span: Span, record: EvidenceRecord): void {
   const { tenant, actor, task_id, thread_id, revision, tool } = record
   const { type, details } = record

@@ -63,7 +63,7 @@ describe('any name of a property in brackets', () => {
     expect([outcome.verdict, outcome.by]).toEqual([verdict, by])
   })
 
-  it('is explained by its own spelling, and a sensitive one is a tag', async () => {
+  it('appears in explanations as it is written, and as a tag when it is sensitive', async () => {
     const snapshot = await snapshotOf(files)
     const text = JSON.stringify(
       await snapshot.explain(call({ 'StartTime<': '2024-01-01', 'team_ids[]': ['canary-1'] })),
@@ -73,7 +73,7 @@ describe('any name of a property in brackets', () => {
     expect(text).not.toContain('canary-1')
   })
 
-  it('is what the hint offers', async () => {
+  it('is offered by the hint', async () => {
     const dotted = {
       ...files,
       'rules/pay.yaml': RULES.replaceAll('payload["StartTime<"]', 'payload.StartTime<'),
@@ -96,7 +96,7 @@ describe('any name of a property in brackets', () => {
     ])
   })
 
-  it('is where a difference of two bundles lies', async () => {
+  it('can be the field in which two bundles differ', async () => {
     const changed = RULES.replace('some: { is: t1 }', 'some: { is: t2 }')
     expect(changed).not.toBe(RULES)
     const { found } = await analyzeTool(

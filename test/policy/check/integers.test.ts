@@ -17,7 +17,7 @@ describe('an integer of a contract', () => {
     '{ type: [integer, "null"] }',
     '{ anyOf: [{ type: integer }, { type: "null" }] }',
   ])
-    it(`is a warning without bounds: ${schema}`, async () => {
+    it(`gets a warning without bounds: ${schema}`, async () => {
       const [one, ...others] = await found(schema)
       expect(others).toEqual([])
       expect(one?.message).toBe('an integer without bounds: calls with a value beyond 2^53-1 are refused')
@@ -30,11 +30,11 @@ describe('an integer of a contract', () => {
     '{ type: integer, enum: [1, 2] }',
     '{ type: number }',
   ])
-    it(`is none with bounds: ${schema}`, async () => {
+    it(`gets no warning with bounds: ${schema}`, async () => {
       expect(await found(schema)).toEqual([])
     })
 
-  it('that is like many others is one line with a count and the places', async () => {
+  it('shares one line of the report with equal findings, with a count and their places', async () => {
     const others = Array.from({ length: 6 }, (_, i) => [
       `tools/t${i}.yaml`,
       `tool: t${i}\ndescription: T.\nrisk: low\ninput_schema: { type: object, properties: { id: { type: integer } } }\n`,

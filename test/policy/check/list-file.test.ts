@@ -52,7 +52,7 @@ const CASES: readonly Case[] = [
 describe('a list in a file of its own', () => {
   runCases(CASES)
 
-  it('has one text a line, and comments', async () => {
+  it('has one text per line, and comments', async () => {
     const files = bundle(withList('# hosts\r\na.example\r\n\r\n$b\n#c\n 5\n'.replace(' 5', '5')))
     expect((await diagnose(files)).filter(({ severity }) => severity === 'error')).toEqual([])
     const snapshot = await snapshotOf(files)
@@ -62,7 +62,7 @@ describe('a list in a file of its own', () => {
     expect(await Promise.all(verdicts)).toEqual(['allow', 'allow', 'allow', 'reject', 'reject'])
   })
 
-  it('of 100,000 entries checks, loads and decides, in time that grows as the list does', async () => {
+  it('with 100,000 entries checks, loads and decides in time linear in its length', async () => {
     const files = bundle(withList(entries(100_000)))
     const snapshot = await snapshotOf(files)
     expect((await snapshot.judge(call({ note: 'host-99999.example' }))).verdict).toBe('allow')
@@ -90,7 +90,7 @@ describe('a list in a file of its own', () => {
     ])
   })
 
-  it('is no YAML, and lies in no folder of its own', async () => {
+  it('is not YAML, and is not in a subfolder', async () => {
     const dir = tempDir()
     writeFiles(dir, {
       ...bundle(RULE),

@@ -167,7 +167,7 @@ const LITERALS: readonly Case[] = [
 
 describe('the type check of a literal', () => runCases(LITERALS))
 
-it('says of a number that is not finite only that', async () => {
+it('reports only one problem of a number that is not finite', async () => {
   for (const test of ['.nan', '[0.5, .inf]', '{ over: .inf }', '{ not: { under: -.inf } }']) {
     const found = await diagnose(bundle(rich(`{ payload.share: ${test} }`)))
     expect(found.map(({ code }) => code)).toEqual(['unsafe-number'])

@@ -40,14 +40,14 @@ const verdictOf = async (changes: Record<string, string>, payload: JsonObject): 
 describe('null where the contract permits it', () => {
   for (const [name, form] of Object.entries(FORMS))
     for (const required of ['[to]', '[to, cc]'])
-      it(`is what missing_means says, as ${name}, with required ${required}`, async () => {
+      it(`means what missing_means says, as ${name}, with required ${required}`, async () => {
         const changes = files(form, DRAFT, required)
         expect(await diagnose(bundle(changes))).toEqual([])
         expect(await verdictOf(changes, { to: 'a@acme.com', cc: null })).toBe('allow')
         expect(await verdictOf(changes, { to: 'a@acme.com', cc: 'y@evil.example' })).toBe('reject')
       })
 
-  it('stays unknown where nothing says what a missing field means', async () => {
+  it('stays unknown without missing_means', async () => {
     const rules = DRAFT.replace('missing_means: { payload.cc: nothing }\n', '')
     expect(await verdictOf(files("{ type: [string, 'null'] }", rules), { to: 'a@acme.com', cc: null })).toBe(
       'reject',
@@ -59,7 +59,7 @@ describe('null where the contract permits it', () => {
     expect(snapshot.checkPayload('pay', { to: 'a@acme.com', cc: null })).toHaveLength(1)
   })
 
-  it('covers what is inside it', async () => {
+  it('makes the fields inside it null', async () => {
     const rules = `tool: pay
 missing_means: { payload.meta.order: none }
 rules:
@@ -95,7 +95,7 @@ describe('the test `is: null`', () => {
     expect(await outcomes(rule('{ not: { is: null } }', MEANS))).toEqual(['reject', 'allow', 'reject'])
   })
 
-  it('asks entries of lists', async () => {
+  it('tests entries of lists', async () => {
     const changes = files(
       "{ type: array, items: { type: [string, 'null'] } }",
       'tool: pay\nrules:\n  - { id: a, allow: A., when: { payload.cc: { some: { is: null } } } }\n',
@@ -134,7 +134,7 @@ describe('checking a test of null', () => {
     ],
     ['literal-type', 'missing-means-unused'],
   )
-  it('takes an empty value for a slip', async () => {
+  it('reports an empty value as a mistake', async () => {
     const found = await diagnose(bundle(when('{ payload.amount: { is: } }')))
     expect(found.map(({ code }) => code)).toEqual(['wrong-type'])
   })

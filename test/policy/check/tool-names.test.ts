@@ -52,9 +52,9 @@ const CASES: readonly Case[] = [
   ],
 ]
 
-describe('a tool that no contract has', () => runCases(CASES))
+describe('a tool without a contract', () => runCases(CASES))
 
-describe('a tool that a contract has', () => {
+describe('a tool with a contract', () => {
   runFine(
     [
       ['an agent of that tool', agent('[pay]')],
@@ -77,12 +77,12 @@ describe('a tool that a contract has', () => {
     ['tool-without-contract'],
   )
 
-  it('is not asked for while its contract is broken', async () => {
+  it('is not reported while its contract has errors', async () => {
     const files = bundle({ ...agent('[pay]'), 'tools/pay.yaml': 'tool: pay\n' })
     expect((await diagnose(files)).map((one) => one.code)).not.toContain('tool-without-contract')
   })
 
-  it('is looked for once, however many agents name it', async () => {
+  it('is looked up once, however many agents name it', async () => {
     const agents = Array.from(
       { length: 900 },
       (_, n) => `      a${n}: { owners: [dana], tools: [gone.tool] }\n`,

@@ -261,7 +261,7 @@ describe('a finding of the type check', () => {
   const both = (match: string): string =>
     rules(`  - { id: a, allow: A., when: ${match} }\n`, 'tools: [pay, wire]')
 
-  it('is given for one tool of several that holds another type there', async () => {
+  it('is reported when one of several tools has another type there', async () => {
     const found = await diagnose(
       bundle({ ...other('{ type: string }'), 'rules/pay.yaml': both('{ payload.amount: { over: 5 } }') }),
     )
@@ -270,7 +270,7 @@ describe('a finding of the type check', () => {
     )
   })
 
-  it('is not given for a function that reads the text of one tool of several', async () => {
+  it('is not reported for a function when one of several tools has text there', async () => {
     const match = both('{ host(payload.amount): acme.com }')
     const codes = async (amount: string): Promise<readonly string[]> =>
       (await diagnose(bundle({ ...other(amount), 'rules/pay.yaml': match })))
@@ -282,7 +282,7 @@ describe('a finding of the type check', () => {
     ])
   })
 
-  it('is not given for a literal that one tool of several can hold', async () => {
+  it('is not reported for a literal that one of several tools permits', async () => {
     const files = { ...other('{ type: integer, minimum: 1, maximum: 9000 }') }
     const codes = async (limit: number): Promise<readonly string[]> =>
       (await diagnose(bundle({ ...files, 'rules/pay.yaml': both(`{ payload.amount: { over: ${limit} } }`) })))

@@ -43,7 +43,7 @@ describe('two contracts that differ in a length', () => {
   it.each([
     [10, 100],
     [200, 5_000],
-  ])('have texts for every test that are refused by one of them: %s -> %s', async (least, most) => {
+  ])('have an example for every test that one of them refuses: %s -> %s', async (least, most) => {
     const rule = allowWhen('payload.branch: { like: feature/* }')
     const { found, doubts } = await analyzeTool(
       [await load(names(least), rule), await load(names(most), rule)],
@@ -54,7 +54,7 @@ describe('two contracts that differ in a length', () => {
     expect(moves).toContain('loosens invalid -> allow/low')
   })
 
-  it('are not called complete where a function reads the text', async () => {
+  it('are reported as incomplete when a function reads the text', async () => {
     const rule = allowWhen('path(payload.branch): { starts_with: /a/ }')
     const { found, doubts } = await analyzeTool(
       [await load(names(10), rule), await load(names(100), rule)],
@@ -65,7 +65,7 @@ describe('two contracts that differ in a length', () => {
   })
 })
 
-describe('values are found within the contract', () => {
+describe('values within the contract', () => {
   it('a multiple between two thresholds', async () => {
     const schema = object('{ n: { type: integer, multipleOf: 500 } }')
     const { where, doubts } = await opened(schema, 'payload.n: { over: 700, under: 1200 }')
@@ -73,7 +73,7 @@ describe('values are found within the contract', () => {
     expect(doubts).toEqual([])
   })
 
-  it('a list that must be longer than what a test asks', async () => {
+  it('a list that must be longer than a test needs', async () => {
     const schema = object('{ to: { type: array, minItems: 3, items: { type: string } } }')
     const { where, doubts } = await opened(schema, 'payload.to: { every: a }')
     expect(where).toHaveLength(1)
@@ -89,14 +89,14 @@ describe('values are found within the contract', () => {
     expect(never).toEqual({ where: [], doubts: [] })
   })
 
-  it('a text with a format: found, and not called complete', async () => {
+  it('a text with a format: found, and reported as incomplete', async () => {
     const schema = object('{ mail: { type: string, format: email } }')
     const { where, doubts } = await opened(schema, 'payload.mail: { ends_with: "@acme.com" }')
     expect(where).toEqual(['when payload.mail ends_with @acme.com'])
     expect(doubts).toEqual(['not every kind of payload.mail has an example'])
   })
 
-  it('fields that the contract couples: not called complete', async () => {
+  it('fields that the contract couples: reported as incomplete', async () => {
     const schema = object('{ a: { type: integer }, b: { type: integer } }', ', dependentRequired: { a: [b] }')
     const { doubts } = await opened(schema, 'payload.a: { over: 3 }')
     expect(doubts).not.toEqual([])
@@ -191,7 +191,7 @@ describe('contracts that differ where no example shows it', () => {
       object(`{ ${s} }`, `${definitions(9)}, propertyNames: { $ref: "#/$defs/short" }`),
       object(`{ ${s} }`, `${definitions(1)}, propertyNames: { $ref: "#/$defs/short" }`),
     ],
-  ])('are not called complete: %s', async (_, before, after) => {
+  ])('are reported as incomplete: %s', async (_, before, after) => {
     const rule = allowWhen('payload.s: x')
     const { complete } = await diffBundles(await load(before, rule), await load(after, rule))
     expect(complete).toBe(false)
@@ -200,7 +200,7 @@ describe('contracts that differ where no example shows it', () => {
   it.each([
     ['a', 'b'],
     ['b', 'a'],
-  ])('are complete where only words about it differ: %s -> %s', async (before, after) => {
+  ])('are complete when only annotations differ: %s -> %s', async (before, after) => {
     const described = (text: string): string =>
       object(
         `{ ${s}, description: { type: string, format: email, description: ${text} }, l: { type: array, items: { title: ${text} } } }`,
@@ -215,8 +215,8 @@ describe('contracts that differ where no example shows it', () => {
   })
 })
 
-describe('more kinds of calls than can be gone through', () => {
-  it('are sampled, the same way each time, and said to be', async () => {
+describe('too many kinds of calls', () => {
+  it('are sampled, always in the same way, and the result says so', async () => {
     const names = (letter: string): string[] => Array.from({ length: 20 }, (_, i) => `${letter}${i + 10}`)
     const pairs = names('a').map((a, i) => `{ payload.${a}: true, payload.${names('b')[i]}: true }`)
     const fields = [...names('a'), ...names('b')].map((name) => `${name}: { type: boolean }`)

@@ -75,7 +75,7 @@ describe('the difference of limits', () => {
       'loosens',
       'payload.to means "y" instead of unknown',
     ],
-  ])('missing_means %s -> %s, which is not written in the limit', async (from, to, direction, text) => {
+  ])('missing_means %s -> %s, outside the limit itself', async (from, to, direction, text) => {
     const limit = DAILY.replace('per: agent', 'per: payload.to')
     const [before, after] = [from, to].map((means) => {
       const { 'rules/pay.yaml': file = '', ...others } = files([limit])
@@ -86,7 +86,7 @@ describe('the difference of limits', () => {
     if (direction !== 'tightens') expect(loosens(found)).toBe(true)
   })
 
-  it('says that a default of the contract now stands in for what a limit could not measure, unless the field is always there', async () => {
+  it('reports that a default of the contract now replaces a missing field, unless the field is required', async () => {
     const before = files([DAILY])
     const withDefault = CONTRACT.replace('minimum: 0', 'minimum: 0, default: 0')
     const found = await diff(before, { ...before, 'tools/pay.yaml': withDefault })
@@ -101,7 +101,7 @@ describe('the difference of limits', () => {
     expect((await diff(required(CONTRACT), required(withDefault))).limits).toEqual([])
   })
 
-  it('says what was added and removed, and leaves what is only counted without a direction', async () => {
+  it('reports added and removed limits, and gives shadow limits no direction', async () => {
     expect(await limitsOf([DAILY], [])).toEqual(['loosens limit daily: removed'])
     expect(await limitsOf([], [DAILY])).toEqual(['tightens limit daily: added'])
     expect(await limitsOf([], [`${DAILY}, mode: shadow`])).toEqual(['changes limit daily (shadow): added'])
@@ -110,7 +110,7 @@ describe('the difference of limits', () => {
     ).toEqual(['changes limit daily (shadow): at most 7 instead of 100'])
   })
 
-  it('is printed, counted in the summary, and fails where it should', async () => {
+  it('is printed, counted in the summary, and fails the gate when it loosens', async () => {
     const looser = await diff(files([DAILY]), files([DAILY.replace('100', '200')]))
     expect(printDiff(looser)).toContain('LOOSENS limit daily: at most 200 instead of 100')
     expect(printDiff(looser)).toContain('1 loosened, 0 tightened, 0 changed otherwise; complete')
@@ -126,7 +126,7 @@ describe('a limit that cannot measure every call', () => {
   const only = (text: string, limit = PER_PAYEE): Files =>
     files([limit], `  - { id: open, ${text}, when: { payload.amount: { at_least: 0 } } }\n`)
 
-  it('does not hide what becomes of those that it measures', async () => {
+  it('does not hide changes of calls that it measures', async () => {
     const found = await diff(only('review: Asked.'), only('allow: Open.'))
     const text = printDiff(found)
     expect(text).toContain(
@@ -137,7 +137,7 @@ describe('a limit that cannot measure every call', () => {
     expect([found.complete, loosens(found)]).toEqual([true, true])
   })
 
-  it('is a change of those that it does not', async () => {
+  it('changes the calls that it cannot measure', async () => {
     const added = printDiff(await diff(files([]), files([PER_PAYEE])))
     expect(added).toContain('pay TIGHTENS allow/low -> review/low when ')
     expect(added).toContain('payload.to missing')
@@ -154,7 +154,7 @@ describe('the difference of rules about history', () => {
   const after = (test: string): string =>
     `  - { id: open, allow: Open. }\n  - id: seen\n    review: Seen.\n    when: { ${test} }\n`
 
-  it('is found in what the task and the agent did before', async () => {
+  it('is found for the history of the task and of the agent', async () => {
     const found = await diff(
       files([], after('task.labels: { some: untrusted }')),
       files([], after('agent.tools: { some: web }')),
@@ -166,7 +166,7 @@ describe('the difference of rules about history', () => {
   })
 })
 
-describe('the difference of what earlier calls are labelled', () => {
+describe('the difference of labels in the history', () => {
   const rule = (text: string, unmatched = 'reject'): Files => ({
     ...bundle({
       'tools/pay.yaml': CONTRACT,
@@ -207,7 +207,7 @@ describe('the difference of what earlier calls are labelled', () => {
       undefined,
       undefined,
     ],
-  ])('says what a label is to the rules of other tools: %s', async (_, text, lost, gained) => {
+  ])('reports the effect of a label on the rules of other tools: %s', async (_, text, lost, gained) => {
     const found = await Promise.all([
       diff(rule(text), without(rule(text))),
       diff(without(rule(text)), rule(text)),
@@ -225,19 +225,19 @@ describe('the difference of what earlier calls are labelled', () => {
     expect(printMarkdown(found)).toContain(`### Loosened\n\n- \`${line}\``)
   })
 
-  it('that makes people asked where nothing was rejected is stricter', async () => {
+  it('is stricter when it sends a call to review that was not rejected before', async () => {
     const { history } = await diff(without(rule(SOME, 'review')), rule(SOME, 'review'))
     expect(history).toMatchObject([{ direction: 'tightens' }])
   })
 })
 
-describe('the difference of how often an agent may call', () => {
+describe('the difference of rates', () => {
   it.each([
     ['10/m', '600/h', 'LOOSENS acme agent bot: rate 10 calls/1m -> 600 calls/1h'],
     ['600/h', '10/m', 'TIGHTENS acme agent bot: rate 600 calls/1h -> 10 calls/1m'],
     ['10/m', '11/h', 'LOOSENS acme agent bot: rate 10 calls/1m -> 11 calls/1h'],
     ['10/m', '11/m', 'LOOSENS acme agent bot: rate 10 calls/1m -> 11 calls/1m'],
-  ])('%s -> %s: all of them may come at once', async (from, to, line) => {
+  ])('%s -> %s, with bursts', async (from, to, line) => {
     const at = (rate: string): Files =>
       bundle({
         'directory.yaml': DIRECTORY.replace(

@@ -194,7 +194,7 @@ const key = ({ verdict, risk, requirement }: Outcome): string =>
   JSON.stringify([verdict, risk, requirement?.seats])
 
 describe('the difference of rules with every kind of test', () => {
-  it('when complete, covers every call that changed and no other', async () => {
+  it('when complete, covers exactly the calls that changed', async () => {
     const tally = { complete: 0, differing: 0 }
     const rules = fc.array(rule, { minLength: 1, maxLength: 3 })
     await fc.assert(
@@ -249,7 +249,7 @@ describe('the difference of rules about the verbs of a list of texts', () => {
     }
   }
 
-  it('sees a verb that is permitted now', async () => {
+  it('finds a newly permitted verb', async () => {
     const texts = '{ type: array, items: { type: string } }'
     expect(await changesOf(texts, '{ every: select }', '{ every: [select, drop] }')).toEqual({
       doubts: 0,
@@ -259,7 +259,7 @@ describe('the difference of rules about the verbs of a list of texts', () => {
     })
   })
 
-  it('sees how many verbs one text may have, and is not sure to have seen all', async () => {
+  it('finds a change in the number of verbs of one text, and reports itself as incomplete', async () => {
     const one = '{ type: array, maxItems: 1, items: { type: string } }'
     expect(await changesOf(one, '{ count: { at_most: 4 } }', '{ count: { at_most: 5 } }')).toEqual({
       doubts: 1,

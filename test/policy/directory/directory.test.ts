@@ -53,7 +53,7 @@ describe('loading a bundle', () => {
     expect(again.ok && again.snapshot.revision).toBe(result.snapshot.revision)
   })
 
-  it('says so when there is nothing to load', async () => {
+  it('reports that there is nothing to load', async () => {
     expect(codes(await loadBundle(join(tempDir(), 'nowhere')))).toEqual(['. bundle-unreadable'])
     expect(codes(await loadBundle(tempDir()))).toEqual([
       'routing.yaml missing-file',
@@ -61,7 +61,7 @@ describe('loading a bundle', () => {
     ])
   })
 
-  it('refuses what looks like policy and would be ignored', async () => {
+  it('refuses files that look like policy and would be ignored', async () => {
     const dir = dirWith(
       bundle({
         'rule/x.yaml': 'a: b',
@@ -88,7 +88,7 @@ describe('loading a bundle', () => {
     },
   )
 
-  it('leaves alone what is no policy', async () => {
+  it('ignores files that are not policy', async () => {
     const others = [
       'package.json',
       'README.md',
@@ -101,7 +101,7 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(dirWith(bundle({ ...files, '.git/x.yaml': 'a' }))))).toEqual(['ok'])
   })
 
-  it('takes files in folders up to four deep, and refuses a deeper one', async () => {
+  it('reads folders up to four levels deep, and refuses a deeper one', async () => {
     const dir = dirWith(bundle({ 'rules/a/b/c/d/deep.yaml': allowing('deep') }))
     expect(codes(await loadBundle(dir))).toEqual(['ok'])
     writeFiles(dir, { 'tools/a/b/c/d/e/deeper.yaml': '' })
@@ -110,7 +110,7 @@ describe('loading a bundle', () => {
     expect(JSON.stringify(result)).toContain('folders are nested deeper than 4')
   })
 
-  it('never leaves the directory and never opens what is no file', async () => {
+  it('never leaves the directory, and opens nothing but files', async () => {
     const dir = dirWith(bundle())
     symlinkSync('/etc/passwd', join(dir, 'rules', 'passwd.yaml'))
     symlinkSync('nowhere', join(dir, 'rules', 'dangling.yaml'))
@@ -137,14 +137,14 @@ describe('loading a bundle', () => {
     },
   )
 
-  it('refuses a file where a folder is meant, such as a link that was checked out as text', async () => {
+  it('refuses a file in place of a folder, such as a link that was checked out as text', async () => {
     const dir = dirWith(bundle())
     rmSync(join(dir, 'rules'), { recursive: true })
     writeFileSync(join(dir, 'rules'), '../shared/rules')
     expect(codes(await loadBundle(dir))).toEqual(['rules file-unreadable'])
   })
 
-  it('refuses a folder where routing.yaml is meant', async () => {
+  it('refuses a folder in place of routing.yaml', async () => {
     const dir = dirWith(bundle({ 'routing.yaml': undefined, 'routing.yaml/routing.yaml': 'a: b' }))
     expect(codes(await loadBundle(dir))).toEqual(['routing.yaml file-unreadable'])
   })
@@ -180,7 +180,7 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(dir)).every((code) => code.endsWith('unexpected-file'))).toBe(true)
   })
 
-  it('takes a directory of thousands, which cannot be split as other files can', async () => {
+  it('reads a directory.yaml of thousands of entries, which cannot be split like other files', async () => {
     const people = (count: number): string =>
       Array.from(
         { length: count },
@@ -199,7 +199,7 @@ describe('loading a bundle', () => {
     ])
   })
 
-  it('bounds the size before it reads', async () => {
+  it('checks the size before it reads', async () => {
     const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(600_000)}` }))
     expect(codes(await loadBundle(dir))).toEqual(['rules/big.yaml file-too-large'])
     const crowded = dirWith(bundle({ 'directory.yaml': `# ${'x'.repeat(1_100_000)}` }))
@@ -214,7 +214,7 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(many))).toEqual(['. bundle-too-large'])
   })
 
-  it('refuses bytes that are no UTF-8', async () => {
+  it('refuses bytes that are not UTF-8', async () => {
     const dir = dirWith(bundle())
     writeFileSync(join(dir, 'rules', 'pay.yaml'), Buffer.from([0x61, 0xff]))
     expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml not-utf8'])
@@ -226,7 +226,7 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml file-unreadable'])
   })
 
-  it('reads the one version behind ..data', async () => {
+  it('reads the version behind ..data', async () => {
     const dir = tempDir()
     writeFiles(join(dir, '..v1'), bundle())
     symlinkSync('..v1', join(dir, '..data'))
@@ -287,7 +287,7 @@ describe('the child process', () => {
     expect(await loadBundleInChild(dir, { childUrl: CHILD })).toEqual(await loadBundle(dir))
   })
 
-  it('is ended when it takes too long', async () => {
+  it('is killed when it takes too long', async () => {
     const childUrl = script('for (;;);')
     const started = startBundleChild(dirWith(bundle()), { url: childUrl })
     const result = await loadBundleInChild(dirWith(bundle()), { started, timeoutMs: 100 })
@@ -298,7 +298,7 @@ describe('the child process', () => {
     ])
   })
 
-  it('is ended when nobody waits any more, and no other is started', async () => {
+  it('is killed when the caller no longer waits, and no other starts', async () => {
     const closing = new AbortController()
     const { signal } = closing
     const childUrl = script('for (;;);')
@@ -312,7 +312,7 @@ describe('the child process', () => {
     ])
   })
 
-  it('may send what makes no bundle: the load fails, nothing throws', async () => {
+  it('may send something other than a bundle: the load fails without a throw', async () => {
     const childUrl = script(
       `process.on('message', () => process.send({ kind: 'head', head: {} }) && process.send({ kind: 'done' }))`,
     )
@@ -321,7 +321,7 @@ describe('the child process', () => {
     expect(JSON.stringify(result)).toContain('makes none')
   })
 
-  it('gives way no longer when nothing was left for it', async () => {
+  it('is tried again at normal priority when it makes no progress in the background', async () => {
     const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
     expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 5_000 }))).toEqual(['ok'])
   })
@@ -338,7 +338,7 @@ describe('the child process', () => {
     expect(message).toMatch(new RegExp(`ended before it had sent it: ${how}$`))
   })
 
-  it('starts a child beside one in the background that gets nothing done, long before that is given up', async () => {
+  it('starts another beside one that makes no progress in the background, long before the timeout', async () => {
     const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
     const started = performance.now()
     const result = await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 60_000, patienceMs: 50 })
@@ -346,7 +346,7 @@ describe('the child process', () => {
     expect(performance.now() - started).toBeLessThan(50_000)
   })
 
-  it('is refused by a machine that has no room for it: the load fails, nothing throws', async () => {
+  it('may fail to start: the load fails without a throw', async () => {
     const { execPath } = process
     process.execPath = '/no/such/node'
     onTestFinished(() => {
@@ -357,7 +357,7 @@ describe('the child process', () => {
     expect(JSON.stringify(result)).toContain('ENOENT')
   })
 
-  it.skipIf(process.platform !== 'linux')('says so when no file descriptor is left for it', async () => {
+  it.skipIf(process.platform !== 'linux')('reports that no file descriptor is left for it', async () => {
     const host = new URL('../../../dist/policy/bundle/host.js', import.meta.url)
     const full = `
       const { openSync } = await import('node:fs')
@@ -388,7 +388,7 @@ describe('the child process', () => {
   }
 
   it.skipIf(process.platform !== 'linux')(
-    'gives way with every thread when it works in the background, and this process does not',
+    'has low priority in every thread in the background, and this process keeps its own',
     async () => {
       const usual = getPriority(process.pid)
       const before = priorities(process.pid)
@@ -403,7 +403,7 @@ describe('the child process', () => {
     },
   )
 
-  it('is not ended by what stops all processes of a gateway: the gateway does that', async () => {
+  it('ignores signals that stop all processes of a gateway: the gateway ends it', async () => {
     const child = await reading(false)
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(child.pid, signal)
     while (child.parts.at(-1) !== 'done') await child.next()
@@ -500,7 +500,7 @@ function watching(dir: string, options: Partial<WatchOptions> = {}): Watched {
 }
 
 describe('watching a bundle', () => {
-  it('ends the load that is under way when it is closed', async () => {
+  it('ends the current load when it is closed', async () => {
     let begun = (): void => undefined
     const loading = new Promise<void>((resolve) => (begun = resolve))
     const { watch, loaded, failed } = watching(dirWith(bundle()), {
@@ -549,7 +549,7 @@ describe('watching a bundle', () => {
     expect(watched.loaded).toEqual(['one', 'two'])
   })
 
-  it('keeps the last good bundle while the files are broken, and says when they are good again', async () => {
+  it('keeps the last good bundle while the files have errors, and reports when they are good again', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
     const watched = watching(dir)
     await watched.watch.ready
@@ -578,7 +578,7 @@ describe('watching a bundle', () => {
     expect(watched.loaded).toEqual(['one'])
   })
 
-  it('turns 2,000 writes into a handful of loads', async () => {
+  it('turns 2,000 writes into few loads', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
     const watched = watching(dir, { quietMs: 100, rescanMs: 1_000 })
     await watched.watch.ready
@@ -590,7 +590,7 @@ describe('watching a bundle', () => {
     expect(watched.loads).toBeLessThan(12)
   })
 
-  it('runs one load at a time and one more for all that came meanwhile', async () => {
+  it('runs one load at a time, and one more for all changes during it', async () => {
     const dir = dirWith(bundle())
     let running = 0
     let most = 0

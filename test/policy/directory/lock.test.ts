@@ -30,7 +30,7 @@ const codes = (result: LoadResult | { ok: false; diagnostics: readonly { file: s
   result.ok ? ['ok'] : result.diagnostics.map((one) => `${one.file} ${one.code}`)
 
 describe('a bundle with a manifest', () => {
-  it('loads when it is exactly what was locked, under the revision it has without', async () => {
+  it('loads when it is exactly the locked one, with the same revision as without a manifest', async () => {
     const [plain, guarded] = [
       await loadBundle(dirWith(bundle())),
       await loadBundle(dirWith(locked(bundle()))),
@@ -121,7 +121,7 @@ describe('a bundle with a manifest', () => {
 describe('truncation', () => {
   const lock = printLock(digests(STARTER))
 
-  it('of a starter file, at whatever byte, never fits the manifest', () => {
+  it('of a starter file at any byte never matches the manifest', () => {
     let points = 0
     for (const [path, text] of Object.entries(STARTER)) {
       const bytes = Buffer.from(text)
@@ -135,7 +135,7 @@ describe('truncation', () => {
     expect(points).toBeGreaterThan(15_000)
   })
 
-  it('of the manifest, at whatever byte, leaves one that fits nothing', () => {
+  it('of the manifest at any byte leaves one that matches nothing', () => {
     for (let end = 0; end < lock.length - 1; end++)
       if (verifyLock(lock.slice(0, end), digests(STARTER)).length === 0) throw new Error(`cut at ${end}`)
     // Only the line feed at its end says nothing.
@@ -143,7 +143,7 @@ describe('truncation', () => {
   })
 
   it(
-    'on disk is refused too, where without a manifest some of it would load with the last rules gone',
+    'on disk is refused too, while without a manifest a bundle may load without its last rules',
     async () => {
       const dir = dirWith(locked(STARTER))
       let accepted = 0
@@ -168,7 +168,7 @@ describe('truncation', () => {
     SOAK ? 3_600_000 : 60_000,
   )
 
-  it('reads with the line ends that git makes of them on some machines', () => {
+  it('leaves a manifest readable with the line ends that git writes on some machines', () => {
     const lock = printLock(digests(STARTER))
     expect(verifyLock(lock.replaceAll('\n', '\r\n'), digests(STARTER))).toEqual([])
     expect(verifyLock(lock.replaceAll('\n', '\r'), digests(STARTER))).not.toEqual([])

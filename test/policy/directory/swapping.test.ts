@@ -83,7 +83,7 @@ function expectWhole({ whole, mixed }: Seen, reads: number): void {
 
 describe('reading a bundle while it is changed', () => {
   it(
-    `${READS} times under a link that is swapped, as git-sync does, mixes nothing`,
+    `${READS} times through a link that changes, as with git-sync, never mixes versions`,
     async () => {
       const dir = tempDir()
       for (const n of [0, 1]) writeFiles(join(dir, `v${n}`), version(n))
@@ -98,7 +98,7 @@ describe('reading a bundle while it is changed', () => {
   )
 
   it(
-    `${READS} times under a ..data that is swapped, as a ConfigMap does, mixes nothing`,
+    `${READS} times through a ..data that changes, as with a ConfigMap, never mixes versions`,
     async () => {
       const dir = tempDir()
       for (const n of [0, 1]) writeFiles(join(dir, `..v${n}`), version(n))
@@ -115,7 +115,7 @@ describe('reading a bundle while it is changed', () => {
   )
 
   it(
-    'under a directory that is replaced mixes nothing',
+    'never mixes versions of a directory that is replaced',
     async () => {
       const dir = tempDir()
       const reads = Math.ceil(READS / 5)
@@ -132,7 +132,7 @@ describe('reading a bundle while it is changed', () => {
   )
 
   it(
-    'whose files are written half, and slowly, gives no half one when there is a manifest',
+    'never reads half-written files when there is a manifest',
     async () => {
       const dir = tempDir()
       const reads = Math.ceil(READS / 5)

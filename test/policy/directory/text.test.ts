@@ -12,7 +12,7 @@ const refused = (file: Uint8Array) => {
 }
 
 describe('a file that is not UTF-8', () => {
-  it('is told the line, the column and the byte', () => {
+  it('is reported with the line, the column and the byte', () => {
     expect(refused(bytes('tool: pay\nowner: Jos', [0xe9], '\nrules: []\n'))).toEqual({
       code: 'not-utf8',
       severity: 'error',
@@ -35,16 +35,16 @@ describe('a file that is not UTF-8', () => {
     ['a surrogate', bytes('ab', [0xed, 0xa0, 0x80]), 1, 3, '0xED'],
     ['behind a replacement character that is really there', bytes('\ufffd', [0xff]), 1, 2, '0xFF'],
     ['behind a byte order mark', bytes('\ufeffa', [0xff]), 1, 3, '0xFF'],
-  ])('is told of %s', (_, file, line, column, byte) => {
+  ])('is reported for %s', (_, file, line, column, byte) => {
     expect(refused(file)).toMatchObject({ line, column, message: `the byte ${byte} is not valid UTF-8` })
   })
 
-  it('is told that it is UTF-16', () => {
+  it('is reported as UTF-16', () => {
     const file = bytes([0xff, 0xfe], [...Buffer.from('tool: pay\n', 'utf16le')])
     expect(refused(file)).toMatchObject({ line: 1, column: 1, hint: 'the file is UTF-16: save it as UTF-8' })
   })
 
-  it('is told in proportion to its size', () => {
+  it('is reported in time linear in its size', () => {
     const look = (lines: number): void =>
       expect(refused(bytes('é\n'.repeat(lines), [0xff])).line).toBe(lines + 1)
     expect(growth(look, 20_000)).toBeLessThan(LINEAR)

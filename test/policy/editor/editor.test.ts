@@ -115,7 +115,7 @@ describe('the schemas of the starter policies', () => {
   })
 })
 
-describe('a contract with names that no identifier has', () => {
+describe('a contract with names that are not identifiers', () => {
   const files = bundle({
     'tools/pay.yaml': CONTRACT.replace(
       '  properties:\n',
@@ -126,7 +126,7 @@ describe('a contract with names that no identifier has', () => {
     ),
   })
 
-  it('has its fields completed in brackets, and the tests and values that fit them', async () => {
+  it('completes its fields in brackets, and the tests and values that fit them', async () => {
     const editor = openEditor(schemasFor(files))
     const head = 'tool: pay\nrules:\n  - id: a\n    allow: A.\n    when:\n'
     const fields = await editor.complete('rules/a.yaml', `${head}      pay|\n`)
@@ -138,7 +138,7 @@ describe('a contract with names that no identifier has', () => {
     expect(values).toEqual(expect.arrayContaining(['web', 'db']))
   })
 
-  it('has rules underlined for a value that it lacks, and not for one that it has', async () => {
+  it('underlines a value that it lacks, and not one that it has', async () => {
     const editor = openEditor(schemasFor(files))
     const text = (value: string): string =>
       `tool: pay\nrules:\n  - id: a\n    allow: A.\n    when: { 'payload.labels["app.kubernetes.io/name"]': ${value}, 'payload["team_ids[]"]': { some: { is: t1 } } }\n`
@@ -214,7 +214,7 @@ describe('a rule file', () => {
     expect(found[0]).toMatch(/^5: /)
   })
 
-  it('of an open contract takes any path, and still knows the ones that are named', async () => {
+  it('of an open contract permits any path, and still knows the declared ones', async () => {
     expect(await when('payload.unknown: { like: a }', 'tool: open')).toEqual([])
     expect(await when('payload.known: { over: 5 }', 'tool: open')).toEqual([])
     expect((await when('payload.known: { like: a }', 'tool: open')).join()).toContain('like')
@@ -270,7 +270,7 @@ describe('a rule file', () => {
 })
 
 describe('the schema of rule files', () => {
-  it('is never stricter than the checker: whatever checks fits', async () => {
+  it('is never stricter than the checker', async () => {
     await fc.assert(
       fc.asyncProperty(languageBundles, async (made) => {
         const files = bundle(made)
@@ -309,7 +309,7 @@ describe('the other files', () => {
     expect((await editor.findings(path, text.replace(from, to))).join('\n')).toMatch(new RegExp(wanted))
   })
 
-  it('a contract that does not check is reported, a rule file that does not is not looked at', () => {
+  it('a contract with errors is reported, and rule files are not read', () => {
     const texts = (files: Readonly<Record<string, string>>) =>
       Object.entries(files).map(([path, text]) => ({ path, text }))
     expect(editorSchemas(texts(bundle({ 'rules/pay.yaml': 'tool: [' }))).ok).toBe(true)

@@ -32,7 +32,7 @@ describe('withPermission', () => {
     expect(withPermission(directory(before), permission)).toBe(directory(after))
   })
 
-  it('lets the owners vote only where that is asked for, and quotes names that YAML would read otherwise', () => {
+  it('lets the owners vote only on request, and quotes names that YAML would not read as text', () => {
     const odd = { ...permission, agent: 'no', tool: 'a:b', ownersMayVote: true }
     expect(withPermission(directory(' {}'), odd)).toBe(
       directory(`\n      "no": { owners: [ann], tools: ["a:b"], prevent_self_review: false }`),
@@ -43,7 +43,7 @@ describe('withPermission', () => {
     ['a list on one line', '[file.write]', '[file.write, orders.cancel]'],
     ['an empty list', '[]', '[orders.cancel]'],
     ['a glob that fits already', "['orders.*']", "['orders.*']"],
-  ])('adds the tool to %s of an agent that exists', (_, before, after) => {
+  ])('adds the tool to %s of an existing agent', (_, before, after) => {
     const agents = (tools: string): string => `\n      bot: { owners: [ann], tools: ${tools}, rate: 5/m }`
     expect(withPermission(directory(agents(before)), permission)).toBe(directory(agents(after)))
   })
@@ -56,7 +56,7 @@ describe('withPermission', () => {
     )
   })
 
-  it('changes nothing for an agent who may use every tool', () => {
+  it('changes nothing for an agent that may use every tool', () => {
     const agents = directory('\n      bot: { owners: [ann] }')
     expect(withPermission(agents, permission)).toBe(agents)
   })
@@ -66,7 +66,7 @@ describe('withPermission', () => {
     'tenants:\n  main:\n    reviewers: {}\n',
     'tenants:\n  main: { agents: [] }\n',
     '[]',
-  ])('finds nowhere to add to in %j', (text) => {
+  ])('returns undefined for %j', (text) => {
     expect(withPermission(text, permission)).toBeUndefined()
   })
 })

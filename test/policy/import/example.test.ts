@@ -37,7 +37,7 @@ describe('importExample', () => {
     })
   })
 
-  it('takes the example itself, whatever it is', () => {
+  it('accepts the example itself, for any payload', () => {
     const key = fc.stringMatching(/^[a-z]{1,6}$/)
     const value = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -61,7 +61,7 @@ describe('importExample', () => {
 })
 
 describe('sampleOf', () => {
-  it('fills what is required: by examples, defaults and choices, by format, by type', () => {
+  it('fills required fields by examples, defaults and choices, by format and by type', () => {
     const schema: JsonObject = {
       type: 'object',
       required: ['id', 'kind', 'at', 'count', 'to', 'tags', 'ref'],
@@ -103,7 +103,7 @@ describe('one operation of a document', () => {
     paths: { '/a': { get: operation('first'), post: operation('second') } },
   }
 
-  it('is imported alone, under the name that was asked for', () => {
+  it('is imported alone, under the given name', () => {
     const result = importOpenApi(document, { prefix: '', one: { name: 'second', as: 'shop.second' } })
     expect(result?.files.map(({ path, tool }) => [path, tool])).toEqual([
       ['tools/shop.second.yaml', 'shop.second'],
@@ -111,7 +111,7 @@ describe('one operation of a document', () => {
     expect(result?.files[0]?.text).toContain('tool: "shop.second"')
   })
 
-  it('is none where the document does not have it', () => {
+  it('is not found in a document without it', () => {
     expect(importOpenApi(document, { prefix: '', one: { name: 'third', as: 'x' } })?.files).toEqual([])
   })
 })

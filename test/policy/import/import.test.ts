@@ -35,7 +35,7 @@ const tool = (name: string, more: object = {}) => ({
 })
 
 describe('importing from MCP', () => {
-  it('makes one contract for each tool, with what the annotations say', async () => {
+  it('makes one contract for each tool, with the effects of its annotations', async () => {
     const result = mcp({
       tools: [
         tool('read', { annotations: { readOnlyHint: true } }),
@@ -58,7 +58,7 @@ describe('importing from MCP', () => {
     )
   })
 
-  it('takes the bare result, the JSON-RPC answer and the list itself, and nothing else', () => {
+  it('reads the bare result, the JSON-RPC answer and the list itself, and nothing else', () => {
     const tools = [tool('a')]
     for (const document of [{ tools }, { jsonrpc: '2.0', id: 1, result: { tools } }, tools])
       expect(mcp(document).files.map(({ path }) => path)).toEqual(['tools/a.yaml'])
@@ -66,7 +66,7 @@ describe('importing from MCP', () => {
       expect(importMcp(document as JsonValue, options)).toBeUndefined()
   })
 
-  it('makes names fit, says so, and never lets two tools share one or a file', async () => {
+  it('makes names legal, notes it, and gives no two tools one name or file', async () => {
     const result = mcp([
       tool('my tool!'),
       tool('my tool?'),
@@ -92,7 +92,7 @@ describe('importing from MCP', () => {
     ])
   })
 
-  it('keeps the schema, follows its references, and names what it drops with its place', async () => {
+  it('keeps the schema, follows its references, and notes dropped keywords with their places', async () => {
     const inputSchema = {
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
@@ -153,7 +153,7 @@ describe('importing from MCP', () => {
     expect(notes[0]?.message).toContain('an integer without bounds')
   })
 
-  it('follows references to the whole schema, to percent-encoded names, and for as long as they lead on', async () => {
+  it('follows references to the whole schema, to percent-encoded names, and in long chains', async () => {
     const chain = Array.from({ length: 20_000 }, (_, n) => [`a${n}`, { $ref: `#/$defs/a${n + 1}` }])
     const result = mcp({
       tools: [
@@ -184,7 +184,7 @@ describe('importing from MCP', () => {
     expect(result.notes.filter(({ message }) => !message.startsWith('left out')).length).toBe(1)
   })
 
-  it('drops what would forbid more, because something in it was dropped', async () => {
+  it('drops keywords that would refuse more because a part of them was dropped', async () => {
     const odd = { type: 'string', pattern: '(?=x)' }
     const inputSchema = {
       $defs: { odd, user: { $ref: '#/$defs/odd' }, sound: { type: 'string', 'x-order': 1 } },
@@ -238,7 +238,7 @@ describe('importing from MCP', () => {
     expect(contract?.description).toBe('Safe<U+200B><U+202E> tool')
   })
 
-  it('says so when a tool has no name, when the list goes on, and when a contract would not check', () => {
+  it('notes a tool without a name, a list with more pages, and a contract with errors', () => {
     const deep = Array.from({ length: 40 }).reduce<object>((inner) => ({ properties: { a: inner } }), {})
     const result = mcp({
       tools: [{ description: 'x' }, tool('deep', { inputSchema: deep })],
@@ -252,7 +252,7 @@ describe('importing from MCP', () => {
     ])
   })
 
-  it('says so when a schema is none, and leaves out a tool that no call fits', () => {
+  it('notes an invalid schema, and leaves out a tool that no call fits', () => {
     const none = [true, null, [], 'object', undefined].map((inputSchema, i) => tool(`t${i}`, { inputSchema }))
     const result = mcp({ tools: [tool('never', { inputSchema: false }), ...none] })
     expect(result.files.map(({ path }) => path)).toEqual(none.map(({ name }) => `tools/${name}.yaml`))
@@ -320,7 +320,7 @@ describe('importing from OpenAPI', () => {
     })
   })
 
-  it('reads what OpenAPI 3.0 says in its own way', async () => {
+  it('reads the keywords that only OpenAPI 3.0 has', async () => {
     const parameter = (name: string, one: object) => ({ name, in: 'query', schema: one })
     const parameters = [
       parameter('a', { type: 'string', nullable: true, enum: ['x'] }),
@@ -339,7 +339,7 @@ describe('importing from OpenAPI', () => {
     })
   })
 
-  it('keeps parameters apart that have one name, and names what it drops with its place', async () => {
+  it('distinguishes parameters of the same name, and notes dropped keywords with their places', async () => {
     const parameters = [
       { name: 'id', in: 'path', schema },
       { name: 'id', in: 'query', schema: { type: 'string', format: 'int-id' } },
@@ -364,7 +364,7 @@ describe('importing from OpenAPI', () => {
     ])
   })
 
-  it('finds operations and bodies by whatever references lead to them, and says which lead nowhere', async () => {
+  it('finds operations and bodies behind references, and notes those that lead nowhere', async () => {
     const requestBodies = {
       A: { $ref: '#/components/requestBodies/B' },
       B: { required: true, content: { 'application/json': { schema } } },
@@ -419,7 +419,7 @@ describe('importing from OpenAPI', () => {
   })
 })
 
-describe('importing from OpenAPI, by what references lead to', () => {
+describe('importing from OpenAPI with references', () => {
   const file = (files: Record<string, unknown>) => (path: string) => files[path] as JsonValue | undefined
   const schemaOf = async (result: ImportResult | undefined, name: string) =>
     (await contracts(result as ImportResult)).find((one) => one.name === name)?.inputSchema
@@ -516,7 +516,7 @@ describe('importing from OpenAPI, by what references lead to', () => {
     expect(result?.notes[0]?.message).toContain('leads nowhere')
   })
 
-  it('makes an enumeration of constants, however many, and of nothing else', async () => {
+  it('makes an enumeration of constants only, however many there are', async () => {
     const constants = Array.from({ length: 65 }, (_, n) => ({ title: `A${n}`, const: n }))
     const result = whole({
       '/x': {
@@ -614,8 +614,8 @@ describe('importing from OpenAPI, by what references lead to', () => {
   })
 })
 
-describe('whatever is imported', () => {
-  it('has a name for each of what is referred to by the same word, in time that grows as the document does', () => {
+describe('any imported document', () => {
+  it('names definitions of the same name differently, in time linear in the document', () => {
     const schemaOf = (count: number): object => {
       const each = Array.from({ length: count }, (_, index) => `d${index}`)
       const members = (value: (name: string) => object): object =>
@@ -632,7 +632,7 @@ describe('whatever is imported', () => {
     expect(growth(look, 200)).toBeLessThan(LINEAR)
   })
 
-  it('checks: no document makes a file that the gateway would refuse', async () => {
+  it('never makes a file that the gateway would refuse', async () => {
     const word = fc.constantFrom(
       'type',
       'properties',
@@ -679,7 +679,7 @@ describe('whatever is imported', () => {
     expect(files).toBeGreaterThan(runs(500))
   })
 
-  it('is nowhere stricter: what fits the description fits the contract', async () => {
+  it('is never stricter: a payload that fits the description fits the contract', async () => {
     const names = ['a', 'b', 'c']
     const leaf = fc.constantFrom<object>(
       { pattern: '^(?=a)' },

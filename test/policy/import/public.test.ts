@@ -108,7 +108,7 @@ async function loaded(contracts: Readonly<Record<string, string>>): Promise<read
   return [Object.keys(contracts).length, bytes]
 }
 
-describe.runIf(IS_SOAK)('a document that a registry has', () => {
+describe.runIf(IS_SOAK)('a document of a registry', () => {
   it.for(PUBLISHED)('imports whole: $name', { timeout: 900_000 }, async (one, { skip }) => {
     const folder = one.from === undefined ? undefined : fetched(one.from)
     if (folder === undefined) return skip(`${one.name} was not imported: no registry here has its document`)

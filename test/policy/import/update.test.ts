@@ -21,13 +21,13 @@ const textOf = (files: readonly BundleText[], path: string): string =>
 
 const READS = { annotations: { readOnlyHint: true } }
 
-it('nothing changes where the server says the same', () => {
+it('changes nothing when the server lists the same', () => {
   const files = imported(tool('a'), tool('_b'))
   const edited = files.map((one) => ({ ...one, text: one.text.replace('risk: high', 'risk: low') }))
   expect(updateContracts(edited, files)).toMatchObject({ changed: [], unchanged: 2, gone: [], leftOut: [] })
 })
 
-it('takes over what the server says, and keeps what its author says', () => {
+it('takes over changes of the server, and keeps the changes of the author', () => {
   const before = imported(tool('a', READS)).map(({ path, text }) => ({
     path,
     text: `${text.replace('risk: low', 'risk: critical # we know it')}labels: [ours]\nsensitive: [payload.q]\n`,
@@ -47,26 +47,26 @@ it('takes over what the server says, and keeps what its author says', () => {
 it.each([
   [{ destructiveHint: true }, 'high', 'irreversible'],
   [{ destructiveHint: false }, 'medium', 'reversible'],
-])('never stays as harmless as before when the server says more: %j', (annotations, risk, reversibility) => {
+])('raises the effects when the server declares more: %j', (annotations, risk, reversibility) => {
   const before = imported(tool('a', READS))
   const { changed } = updateContracts(before, imported(tool('a', { annotations })))
   expect(changed[0]?.text).toContain(`risk: ${risk}\n`)
   expect(changed[0]?.text).toContain(`reversibility: ${reversibility}\n`)
 })
 
-it('says no more that a tool only reads when the server does not', () => {
+it('no longer marks a tool as read-only when the server does not', () => {
   const { changed } = updateContracts(imported(tool('a', READS)), imported(tool('a')))
   expect(changed[0]?.text).not.toContain('reversibility:')
   expect(changed[0]?.text).toContain('risk: high')
 })
 
-it('finds the contract by its source, whatever it is called', () => {
+it('finds the contract by its source, not by its name', () => {
   const before = imported(tool('_run', READS), tool('run'))
   const { changed } = updateContracts(before, imported(tool('run'), tool('_run', { description: 'Other.' })))
   expect(changed.map(({ path, tool: name }) => [path, name])).toEqual([['tools/run_2.yaml', 'run_2']])
 })
 
-it('adopts a contract of before there were sources, and takes nothing harmless from it', () => {
+it('adopts a contract without a source, and does not trust its lower effects', () => {
   const [old] = imported(tool('run', READS))
   const before = { path: 'tools/run.yaml', text: (old?.text ?? '').replace(/source:\n(?: {2}.*\n)+/, '') }
   expect(before.text).not.toContain('source')
@@ -76,7 +76,7 @@ it('adopts a contract of before there were sources, and takes nothing harmless f
   expect(changed[0]?.text).toContain('name: run')
 })
 
-describe('tools that come and go', () => {
+describe('tools that appear and disappear', () => {
   it('get a contract, and keep it', () => {
     const before = imported(tool('a'), tool('b'))
     const { changed, gone, unchanged } = updateContracts(before, imported(tool('a'), tool('c')))

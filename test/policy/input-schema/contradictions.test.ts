@@ -161,7 +161,7 @@ describe('a contradiction of a contract', () => {
     ])
   })
 
-  it('takes no more than in proportion for a schema of thousands of fields that it refuses', () => {
+  it('is found in time linear in a schema of thousands of fields', () => {
     const look = (count: number): void => {
       const names = Array.from({ length: count }, (_, n) => `f${n}`)
       const properties = Object.fromEntries(names.map((name) => [`${name}x`, true]))

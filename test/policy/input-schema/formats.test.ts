@@ -72,7 +72,7 @@ describe('a SARIF log', () => {
     expect(run?.results.map((result) => ids?.[result.ruleIndex])).toEqual(ids)
   })
 
-  it('says level, message, an encoded relative address, and the region from 1', () => {
+  it('has the level, the message, an encoded relative address, and a region that counts from 1', () => {
     expect(log.runs[0]?.results[0]).toEqual({
       ruleId: 'literal-enum',
       ruleIndex: 0,
@@ -89,7 +89,7 @@ describe('a SARIF log', () => {
     })
   })
 
-  it('has an empty list of results when there is nothing to say', () => {
+  it('has an empty list of results without findings', () => {
     const empty = JSON.parse(printDiagnosticsSarif([], { root: '', version: '1.2.3' })) as Sarif
     expect(empty.runs[0]?.results).toEqual([])
   })
@@ -112,14 +112,14 @@ describe('colour', () => {
     expect(painted.replaceAll(/\u001B\[\d+m/g, '')).toBe(printDiagnostics([ERROR]))
   })
 
-  it('is for a terminal that shows it only', () => {
+  it('is used only on a terminal that supports it', () => {
     expect(wantsColor({ isTTY: true, hasColors: () => true })).toBe(true)
     expect(wantsColor({ isTTY: true, hasColors: () => false })).toBe(false)
     expect(wantsColor({ isTTY: false, hasColors: () => true })).toBe(false)
     expect(wantsColor({})).toBe(false)
   })
 
-  it('is off with NO_COLOR, by what Node says of a terminal', () => {
+  it('is off with NO_COLOR, by the answer of Node.js about the terminal', () => {
     const stream = Object.create(WriteStream.prototype) as WriteStream
     // Its own environment: that of a CI service has a say, too.
     const env: Record<string, string> = { TERM: 'xterm-256color' }

@@ -18,9 +18,9 @@ describe('multipleOf', () => {
     [7, 2],
     [0.3, 0.2],
     [1e300, 3e-300],
-  ])('%d is none of %d', (value, step) => expect(isMultiple(value, step)).toBe(false))
+  ])('%d is not one of %d', (value, step) => expect(isMultiple(value, step)).toBe(false))
 
-  it('is exact for everything that is written with a few decimals', () => {
+  it('is exact for numbers with few decimals', () => {
     const decimals = fc.integer({ min: 0, max: 6 })
     const count = fc.integer({ min: -1_000_000, max: 1_000_000 })
     fc.assert(
@@ -54,7 +54,7 @@ describe('the next multiple', () => {
     [1e308, 1.5e308, undefined],
   ])('of %d above %d is %d', (step, above, next) => expect(nextMultiple(step, above)).toBe(next))
 
-  it('is one, above, and no further than a step', () => {
+  it('is a multiple above, at most one step away', () => {
     fc.assert(
       fc.property(decimal, signed, (step, above) => {
         const next = nextMultiple(step, above) ?? Number.NaN

@@ -16,13 +16,13 @@ const property = (schema: JsonObject): JsonObject => ({
 })
 
 describe('checking a payload', () => {
-  it('compiles every schema that the check of a contract lets pass', () => {
+  it('compiles every schema that the check of a contract accepts', () => {
     expect(problems(property({ if: { const: 1 } }), { x: 1 })).toEqual([])
     const twice = { ...property({ type: 'integer' }), patternProperties: { '^x': { minimum: 2 } } }
     expect(problems(twice, { x: 1 })).toEqual([{ pointer: '/x', message: 'must be at least 2' }])
   })
 
-  it('compiles a part once, from however many places it is referred to', () => {
+  it('compiles a part once, however many references lead to it', () => {
     const compile = vi.spyOn(RE2JS, 'compile')
     onTestFinished(() => compile.mockRestore())
     const names = Array.from({ length: 60 }, (_, n) => `p${n}`)
@@ -91,7 +91,7 @@ describe('checking a payload', () => {
     ],
   ]
   for (const [title, schema, payload, expected] of cases) {
-    it(`names the field and what is wanted for ${title}, never a value`, () => {
+    it(`names the field and the expected form for ${title}, never a value`, () => {
       const found = problems(schema, payload)
       expect(found.map((one) => `${one.pointer} ${one.message}`)).toEqual(expected)
       expect(JSON.stringify(found)).not.toContain('secret')
@@ -123,7 +123,7 @@ describe('checking a payload', () => {
     expect(growth((length) => problems(items, { x: list(length) }), 5_000)).toBeLessThan(LINEAR)
   })
 
-  it('compiles equal schemas once, also when one of their contracts is gone', () => {
+  it('compiles equal schemas once, even after one of their contracts is removed', () => {
     const checks = createPayloadChecks()
     const one = checks.of('r1', property({ type: 'integer' }))
     expect(checks.of('r2', property({ type: 'integer' }))).toBe(one)
@@ -135,7 +135,7 @@ describe('checking a payload', () => {
     expect(checks.of('r3', property({ type: 'string' }))({ x: 1 })).toHaveLength(1)
   })
 
-  it('keeps nothing of a bundle that another one has replaced', async () => {
+  it('forgets the contracts of a replaced bundle', async () => {
     const checks = createPayloadChecks()
     const load = async (longest: number): Promise<ToolContract | undefined> => {
       const contract = CONTRACT.replace(
@@ -190,7 +190,7 @@ describe('a schema', () => {
     expect((await withSchema(bomb)).map((one) => one.code)).toEqual(['bad-schema'])
   })
 
-  it('may not refer to itself for the very part of a payload that it is asked about', async () => {
+  it('may not refer to itself for the same part of a payload', async () => {
     const self = '{ $ref: "#/$defs/a" }'
     const others: readonly (readonly [string, string])[] = [
       [self, '{}'],

@@ -125,7 +125,7 @@ function over(check: (text: string) => boolean): void {
   expect(read).toBeGreaterThan(RUNS / 50)
 }
 
-describe('whatever is made of a URL', () => {
+describe('any variation of a URL', () => {
   it('has the host that every parser finds in it, and never credentials', () => {
     over((text) => {
       const host = urlHost(text)
@@ -153,8 +153,8 @@ describe('whatever is made of a URL', () => {
   })
 })
 
-describe('whatever is made of a path', () => {
-  it('is the path that Node resolves, before and after escapes are taken out', () => {
+describe('any variation of a path', () => {
+  it('is the path that Node.js resolves, before and after escapes are decoded', () => {
     over((text) => {
       const path = normalPath(text)
       if (path === undefined) return false
@@ -166,8 +166,8 @@ describe('whatever is made of a path', () => {
   })
 })
 
-describe('whatever is made of a mail address', () => {
-  it('has one @, and a domain of letters, digits and hyphens behind it', () => {
+describe('any variation of a mail address', () => {
+  it('has one @, followed by a domain of letters, digits and hyphens', () => {
     over((text) => {
       const domain = mailDomain(text)
       if (domain === undefined) return false

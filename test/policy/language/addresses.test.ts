@@ -128,7 +128,7 @@ describe('the host of a URL', () => {
     expect(urlOrigin(url)).toBeUndefined()
   })
 
-  it('cannot be read on another port than that of the scheme, and the origin names it', () => {
+  it('cannot be read with a port other than the default of the scheme, which the origin names', () => {
     expect(urlHost('https://acme.com:8443/')).toBeUndefined()
     expect(urlHost('https://acme.com:80/')).toBeUndefined()
     expect(urlOrigin('https://ACME.com:8443/x')).toBe('https://acme.com:8443')

@@ -40,7 +40,7 @@ describe('a network', () => {
     '1::2::3',
     'http://10.0.0.1/',
     '\uff11\uff10.0.0.1',
-  ])('cannot tell of %j, which is no address', (text) => {
+  ])('is unknown for %j, which is not an address', (text) => {
     expect(isInNetwork('10.0.0.0/8')(text)).toBeUndefined()
   })
 
@@ -57,7 +57,7 @@ describe('a network', () => {
     expect(networkProblem(text)).toBe(`\`${text}\` ${problem}`)
   })
 
-  it('shows where it begins, and what is behind it', () => {
+  it('has as edges its first address and the first one beyond it', () => {
     expect(networkEdges('10.0.0.0/8')).toEqual(['10.0.0.0', '11.0.0.0'])
     expect(networkEdges('10.255.0.0/16')).toEqual(['10.255.0.0', '11.0.0.0'])
     expect(networkEdges('fd00::/8')).toEqual(['fd00::'])
@@ -70,7 +70,7 @@ describe('in_network', () => {
       'rules/pay.yaml': `tool: pay\nrules: [{ id: a, ${verdict}: b, when: { payload.note: { in_network: ${operand} } } }]\n`,
     })
 
-  it('allows by an address inside, and by no other text', async () => {
+  it('allows an address inside, and no other text', async () => {
     const { judge } = await snapshotOf(withRule("['10.0.0.0/8', '192.168.0.0/16']"))
     const verdicts = ['10.9.9.9', '192.168.1.1', '11.0.0.0', 'printer', ''].map(
       async (note) => (await judge(call({ note }))).verdict,
@@ -78,12 +78,12 @@ describe('in_network', () => {
     expect(await Promise.all(verdicts)).toEqual(['allow', 'allow', 'reject', 'reject', 'reject'])
   })
 
-  it('fires a reject rule for a text that is no address', async () => {
+  it('fires a reject rule for text that is not an address', async () => {
     const { judge } = await snapshotOf(withRule('169.254.0.0/16', 'reject'))
     expect((await judge(call({ note: '0xa9fea9fe' }))).message).toContain('payload.note: not an IP address')
   })
 
-  it('is refused with a place where it is no network', async () => {
+  it('is refused with a place when it is not a network', async () => {
     const [problem] = await diagnose(withRule('10.0.0/8'))
     expect(problem).toMatchObject({
       code: 'bad-value',

@@ -114,7 +114,7 @@ describe('every operator', () => {
     },
   )
 
-  it.each(WRITTEN_NAMES)('%s checks, and has words of its own', async (name) => {
+  it.each(WRITTEN_NAMES)('%s checks, and has its own words', async (name) => {
     const [operand = null] = fc.sample(operandsOf(name), { numRuns: 1, seed: 3 })
     expect(describeTest(testIn(await bundleWith({ [name]: operand })))).toContain(name)
     const files = bundle({
@@ -124,7 +124,7 @@ describe('every operator', () => {
     expect(problem?.hint).toContain(name)
   })
 
-  it('stands in the reference', () => {
+  it('is in the reference', () => {
     const page = readFileSync(new URL('../../../docs/policy-language.md', import.meta.url), 'utf8')
     const rows = WRITTEN_NAMES.map((name) => `| \`${name}\` | ${rowOf(name).of} | ${rowOf(name).doc} |`)
     expect(page).toContain(['| operator | of | holds for |', '|---|---|---|', ...rows].join('\n'))

@@ -180,7 +180,7 @@ const CHANGES: readonly (readonly [string, string])[] = [
   ["select 1 exec xp_cmdshell 'x'", 'select exec'],
 ]
 
-describe('SQL that is one query', () => {
+describe('SQL of one query', () => {
   it.each(QUERIES)('is read: %s', (sql, functions) => {
     expect(readSql(sql)).toEqual({
       verbs: ['select'],
@@ -189,16 +189,16 @@ describe('SQL that is one query', () => {
   })
 })
 
-describe('SQL that is no query', () => {
+describe('other SQL', () => {
   it.each(NOT_UNDERSTOOD)('is not understood: %j', (sql) => {
     expect(readSql(sql)).toEqual({ verbs: undefined, functions: undefined })
   })
 
-  it.each(CHANGES)('has the verbs of what changes data: %s', (sql, verbs) => {
+  it.each(CHANGES)('has the verbs that change data: %s', (sql, verbs) => {
     expect(readSql(sql)).toEqual({ verbs: verbs.split(' '), functions: undefined })
   })
 
-  it('of another statement takes no keyword as a name, in any place', () => {
+  it('includes a query with a keyword of another statement as a name, in any place', () => {
     for (const word of [
       'into',
       'for',

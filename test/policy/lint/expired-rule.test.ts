@@ -16,7 +16,7 @@ async function diagnoseAt(now: number | undefined, rule: string): Promise<readon
 
 describe('a rule that has ended when the bundle is loaded', () => {
   for (const rule of ['allow: A.', 'review: R., mode: shadow'])
-    it(`is a warning: ${rule}`, async () => {
+    it(`gets a warning: ${rule}`, async () => {
       const found = await diagnoseAt(END, `${rule}, until: 2027-03-31`)
       expect(found).toMatchObject([
         {
@@ -29,15 +29,15 @@ describe('a rule that has ended when the bundle is loaded', () => {
       ])
     })
 
-  it('is none on its last day, in the time zone of routing.yaml', async () => {
+  it('gets no warning on its last day, in the time zone of routing.yaml', async () => {
     expect(await diagnoseAt(END - 1, 'allow: A., until: 2027-03-31')).toEqual([])
   })
 
-  it('is none where nobody says what time it is', async () => {
+  it('gets no warning without a time', async () => {
     expect(await diagnoseAt(undefined, 'allow: A., until: 2001-03-31')).toEqual([])
   })
 
-  it('is the error it was when it tightens', async () => {
+  it('gets the error for tightening rules, not the warning', async () => {
     const found = await diagnoseAt(END, 'reject: R., until: 2027-03-31')
     expect(found.map((one) => one.code)).toEqual(['until-on-tightening'])
   })

@@ -188,13 +188,13 @@ describe('the check of two levels', () => {
   const found = async (files: Record<string, string>): Promise<readonly string[]> =>
     (await diagnose(bundle(files))).map(({ code }) => code)
 
-  it('takes no level for the lower one of which nothing in the bundle is', async () => {
+  it('ignores a lower level that no call of the bundle can have', async () => {
     expect(await found(apart)).toContain('levels-understaffed')
     const medium = { 'tools/pay.yaml': CONTRACT.replace('risk: low', 'risk: medium') }
     expect(await found({ ...apart, ...medium })).not.toContain('levels-understaffed')
   })
 
-  it('looks at the agents that may use a tool of the lower level only', async () => {
+  it('considers only agents that may use a tool of the lower level', async () => {
     const narrow = apart['directory.yaml'].replace(
       'bot: { owners: [dana] }',
       'bot: { owners: [dana], tools: [] }',
@@ -208,18 +208,15 @@ describe('the check of two levels', () => {
     ['reject: A., risk: medium', false],
     ['review: A., risk: medium, mode: shadow', false],
     ['review: A.', false],
-  ])(
-    'takes a level for the lower one to which a rule leads calls that people may decide: %s',
-    async (rule, is) => {
-      // only medium and critical have too few people together
-      const directory = DIRECTORY.replace('[on-call, team-leads, security] }', '[on-call, security] }')
-      const codes = await found({ 'directory.yaml': directory, ...pay(`  - { id: a, ${rule} }\n`) })
-      expect(codes.includes('levels-understaffed')).toBe(is)
-      expect(codes).not.toContain('bad-value')
-    },
-  )
+  ])('considers a lower level that a rule gives to calls that may go to review: %s', async (rule, is) => {
+    // only medium and critical have too few people together
+    const directory = DIRECTORY.replace('[on-call, team-leads, security] }', '[on-call, security] }')
+    const codes = await found({ 'directory.yaml': directory, ...pay(`  - { id: a, ${rule} }\n`) })
+    expect(codes.includes('levels-understaffed')).toBe(is)
+    expect(codes).not.toContain('bad-value')
+  })
 
-  it('says nothing twice of a level that cannot be filled by itself', async () => {
+  it('reports a level that cannot be filled alone only once', async () => {
     const nobody = ROUTING.replace('approvals: 2', 'approvals: 3')
     expect(await found({ ...apart, 'routing.yaml': nobody })).toEqual(['level-understaffed'])
   })
@@ -333,7 +330,7 @@ describe('a finding of the analysis', () => {
     CODES,
   )
 
-  it('is not given where there is too much to look at', async () => {
+  it('is not reported when the analysis is too large', async () => {
     const many = Array.from({ length: 7 }, (_, n) => `{ payload.note: { contains: part-${n} } }`).join(', ')
     expect(await diagnose(bundle(one('allow', `when: { all: [${many}] }`)))).toEqual([])
   })
@@ -346,7 +343,7 @@ describe('untested-rule', () => {
     return found.map((one) => `${one.severity} ${one.code} ${one.line}: ${one.message}`)
   }
 
-  it('is a warning for every rule that no test fires, shadow rules too, and in a bundle without tests for each', async () => {
+  it('is reported for every rule that no test fires, in shadow mode and without any tests too', async () => {
     expect(await untested('')).toEqual([
       'warning untested-rule 3: no test fires rule `a`',
       'warning untested-rule 4: no test fires rule `b`',
@@ -373,18 +370,18 @@ describe('task-scoped-history', () => {
   })
   const both = (...roots: string[]): NodeIr => ({ kind: 'all', items: roots.map(field) })
 
-  it('is given for a tightening rule that looks at no other history', () => {
+  it('is reported for a tightening rule that reads no other history', () => {
     expect(isTaskScoped({ verdict: 'review', when: both('tool.labels', 'task.labels') })).toBe(true)
     expect(isTaskScoped({ verdict: 'reject', unless: { kind: 'not', item: field('task.tools') } })).toBe(true)
   })
 
-  it('is not given for an allow rule, nor beside the history of the agent, nor without history', () => {
+  it('is not reported for an allow rule, with the history of the agent, or without history', () => {
     expect(isTaskScoped({ verdict: 'allow', when: field('task.labels') })).toBe(false)
     expect(isTaskScoped({ verdict: 'review', when: both('task.labels', 'agent.labels') })).toBe(false)
     expect(isTaskScoped({ verdict: 'review', when: field('task.workflow') })).toBe(false)
   })
 
-  it('is said of a rule in a bundle', async () => {
+  it('is reported for a rule in a bundle', async () => {
     const text =
       '  - { id: open, allow: Open. }\n  - id: seen\n    review: Seen.\n    when: { task.tools: { some: pay } }\n'
     expect((await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)).toContain(
@@ -399,7 +396,7 @@ describe('functions-unchecked', () => {
   const codes = async (text: string): Promise<readonly string[]> =>
     (await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)
 
-  it('is said of an allow rule that trusts the verbs of a field alone', async () => {
+  it('is reported for an allow rule that trusts only the verbs of a field', async () => {
     const text = `  - { id: a, allow: A., when: ${verbs} }\n`
     expect(await codes(text)).toEqual(['functions-unchecked'])
     const [found] = await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))
@@ -410,7 +407,7 @@ describe('functions-unchecked', () => {
     )
   })
 
-  it('is not said where a rule of the file looks at the functions, nor of a rule that tightens', async () => {
+  it('is not reported when a rule of the file reads the functions, or for a tightening rule', async () => {
     expect(await codes(`  - { id: a, allow: A., when: ${verbs}, unless: ${functions} }\n`)).toEqual([])
     const guarded = `  - { id: a, allow: A., when: ${verbs} }\n  - { id: b, review: B., when: ${functions} }\n`
     expect(await codes(guarded)).not.toContain('functions-unchecked')

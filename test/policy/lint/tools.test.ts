@@ -36,7 +36,7 @@ const CASES: readonly Case[] = [
   ],
 ]
 
-describe('a warning about a tool and all that speaks of it', () => {
+describe('a warning about a tool and its rules and agents', () => {
   runCases(CASES)
   runFine(
     [
@@ -69,7 +69,7 @@ describe('a warning about a tool and all that speaks of it', () => {
     ['only-catch-all', 'allow-above-limit', 'tool-without-agent'],
   )
 
-  it('is told to agents as well: the message names the rule that fired', async () => {
+  it('is in the message to agents too, which names the rule that fired', async () => {
     const snapshot = await snapshotOf(bundle(catchAll()))
     const { verdict, message, by } = await snapshot.judge(call({}))
     expect([verdict, by]).toEqual(['reject', ['unmatched']])

@@ -33,7 +33,7 @@ const ANY_AMOUNT = 'amount: { type: [integer, "null"] }'
 const WHOLE_AMOUNT = 'amount: { type: integer, minimum: 0 }'
 
 describe('a heading', () => {
-  it('is the template with the values, each with its field and what was sent', async () => {
+  it('is the template with the values, each with its field and its original value', async () => {
     const { line, segments, template } = await headingWith('Pay {amount|money:USD} to {to|list}: {note}', {
       amount: 25_000,
       to: ['a', 'b', 'c', 'd'],
@@ -51,21 +51,21 @@ describe('a heading', () => {
     expect(template).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  it('repeats no long value, and none that its text says already', async () => {
+  it('does not repeat long values, or values that its text already has', async () => {
     const { segments } = await headingWith('{note} {amount}', { note: 'two words', amount: 5 })
     expect(segments.map(({ exact }) => exact)).toEqual([undefined, undefined, undefined])
     const long = await headingWith('{note|short}', { note: 'x'.repeat(161) })
     expect(long.segments).toEqual([{ text: `${'x'.repeat(29)}…`, field: 'payload.note' }])
   })
 
-  it('says what is missing, and what is null', async () => {
+  it('shows missing values and null', async () => {
     const { line, segments } = await headingWith('{amount} {note|short} {to|list} {meta}', { meta: null })
     expect(line).toBe('(none) (none) (none) null')
     expect(segments[0]).toEqual({ text: '(none)', field: 'payload.amount', missing: true })
     expect(segments[6]).toEqual({ text: 'null', field: 'payload.meta' })
   })
 
-  it('shows sensitive values as tags, also where only the currency is one', async () => {
+  it('shows sensitive values as tags, even when only the currency is sensitive', async () => {
     const { line, segments } = await headingWith('{email} {email|short} {amount|money:email}', {
       email: 'secret@acme.com',
       amount: 25_000,
@@ -76,7 +76,7 @@ describe('a heading', () => {
     expect(segments[0]).toEqual({ text: '[hidden 17]', field: 'payload.email', sensitive: true })
   })
 
-  it('has nothing on its line that a reader does not see', async () => {
+  it('has no hidden characters on its line', async () => {
     const { line, segments } = await headingWith('{note}|{to}', {
       note: 'a\u202eb\u200b\nc\td',
       to: ['x\u0000y', '\ud800'],
@@ -95,13 +95,13 @@ describe('a heading', () => {
     expect((await headingWith(undefined, {}, ['a'])).template).toBeUndefined()
   })
 
-  it('of a tool without a contract is its name, whatever that is', async () => {
+  it('of a tool without a contract is its name, for any name', async () => {
     const snapshot = await snapshotOf(bundle())
     const heading = snapshot.headingOf({ tool: 'no\u202esuch', payload: { a: 1 } }, ['unknown_tool'], tag)
     expect(heading).toEqual({ line: 'no[U+202E]such', segments: [{ text: 'no\u202esuch' }] })
   })
 
-  it('can be made of any payload, also of one that does not fit the contract', async () => {
+  it('can be made of any payload, even of one that does not fit the contract', async () => {
     const template =
       '{amount|money:note}{to|list}{email}{meta}{flag}{to[0]|host}{note|date}{note|path}{note|bytes}'
     const snapshot = await snapshotOf(
@@ -126,7 +126,7 @@ describe('a heading', () => {
     )
   })
 
-  it('loses a value that a later policy calls sensitive, and nothing else', async () => {
+  it('loses a value that a later bundle marks as sensitive, and nothing else', async () => {
     const heading = await headingWith('{note} {amount} {to} {email}', { note: 'card', amount: 5, email: 'q' })
     const hidden = hideFields(heading, (field) => field !== 'payload.amount')
     expect(hidden.line).toBe('[hidden] 5 (none) [hidden 3]')

@@ -87,7 +87,7 @@ describe('formatting', () => {
     )
   })
 
-  it('moves comments with what they are about, and keeps the ones at the top and at the end', () => {
+  it('moves comments with their entries, and keeps those at the top and at the end', () => {
     const text =
       '# file\nrules:\n  # about a\n  - allow: A. # why\n    # the id\n    id: a\n  # no more\n# about the tool\ntool: pay\n# end\n'
     expect(rules(text)).toBe(
@@ -104,7 +104,7 @@ describe('formatting', () => {
     expect(format('tools/pay.yaml', CONTRACT)).toBe(CONTRACT)
   })
 
-  it('removes blanks at the end of lines and ends with one line feed, unless they are part of a text', () => {
+  it('removes spaces at the end of lines and ends with one line feed, except in texts', () => {
     expect(rules('tool: pay   \r\nrules:\r\n  - { id: a, allow: A. }  \n\n\n')).toBe(
       'tool: pay\nrules:\n  - { id: a, allow: A. }\n',
     )
@@ -112,18 +112,18 @@ describe('formatting', () => {
     expect(rules(literal)).toBe(literal)
   })
 
-  it('orders entries with lines of blanks between them', () => {
+  it('orders entries with lines of spaces between them', () => {
     expect(rules('rules:\n  - allow: A.\n    when:\n      payload.x: 1\n   \n    id: a\ntool: t\n')).toBe(
       'tool: t\nrules:\n  - id: a\n    allow: A.\n    when:\n      payload.x: 1\n',
     )
   })
 
-  it('leaves a mapping in braces alone when a comment stands inside it', () => {
+  it('does not change a mapping in braces that has a comment inside', () => {
     const text = 'tool: pay\nrules:\n  - { allow: A., # why\n      id: a }\n'
     expect(rules(text)).toBe(text)
   })
 
-  it('refuses what does not parse, and what is given twice', () => {
+  it('refuses text that does not parse, and duplicate keys', () => {
     for (const text of ['tool: [', 'tool: a\ntool: b\n', 'a: &x 1\n', ''])
       expect(formatFile({ path: 'rules/a.yaml', text }).ok).toBe(false)
   })
@@ -143,7 +143,7 @@ describe('formatting', () => {
     )
   })
 
-  it('never changes what a bundle means, keeps every comment, and is done after one time', async () => {
+  it('never changes the meaning of a bundle, keeps every comment, and changes nothing the second time', async () => {
     const seeds = fc.array(fc.nat(1_000), { minLength: 20, maxLength: 60 })
     let changed = 0
     await fc.assert(
@@ -167,7 +167,7 @@ describe('formatting', () => {
     expect(changed).toBeGreaterThan(runs(200))
   })
 
-  it('changes no meaning of the starter policies, and nothing a second time', async () => {
+  it('keeps the meaning of the starter policies, and changes nothing the second time', async () => {
     const formatted = Object.fromEntries(
       Object.entries(STARTER).map(([path, text]) => [path, format(path, text)]),
     )

@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
   ],
 ]
 
-describe('what no editor shows', () => {
+describe('traps that no editor shows', () => {
   runCases(CASES)
   runFine(
     [
@@ -70,7 +70,7 @@ describe('what no editor shows', () => {
     ['unusual-space', 'merge-conflict', 'yaml-syntax'],
   )
 
-  it('is all that is said of the file', async () => {
+  it('are the only finding in the file', async () => {
     const found = await diagnose(bundle({ 'routing.yaml': ROUTING.replace('  low:', `${NBSP}${NBSP}low:`) }))
     expect(found.filter(({ file }) => file === 'routing.yaml').map(({ code }) => code)).toEqual([
       'unusual-space',
