@@ -159,6 +159,7 @@ function fullMetrics() {
     knowsTool: () => true,
     now: () => Date.now(),
     durability: () => 'fsync',
+    storeHealth: () => Promise.resolve({ roomBytes: 1e9 }),
     traffic: () => ({ requests: 0, connections: 0, polls: 0, streams: 0, ...QUEUE }),
     checkpointLagMs: () => 0,
     isReady: () => Promise.resolve(true),
