@@ -47,7 +47,7 @@ export type Method = 'GET' | 'POST' | 'DELETE'
 /**
  * The callers of an operation: an agent by its key; a reviewer by key or session; `admin`: the admin key, or a reviewer
  * with the admin role in the own tenant; `adminKey`: the admin key alone; `adminOrReviewer`: also a reviewer without
- * that role; `page`: any page of this gateway; `public`: everyone.
+ * that role; `page`: every page of this gateway; `public`: everyone.
  */
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
 

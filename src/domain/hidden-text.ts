@@ -65,7 +65,7 @@ const STACKED = new RegExp(
 )
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /**
- * Deceptive addresses: Punycode, or a host before an `@` where the host is expected. In addresses of web pages: any
+ * Deceptive addresses: Punycode, or a host before an `@` where the host is expected. In addresses of web pages: a
  * user there (RFC 9110, section 4.2.4), an escape or a backslash within the host, a number as host. Browsers accept any
  * slashes behind `https:`. A user ends at the next `https:`, so that the scan stays linear.
  */

@@ -32,7 +32,7 @@ export function pauseAfter(attempt: number, random: number, wished: number | und
 }
 
 /**
- * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: any number of seconds, or an HTTP date. Undefined for other
+ * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: a number of seconds, or an HTTP date. Undefined for other
  * or past values.
  */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {

@@ -78,7 +78,7 @@ export function mayConnect(address: string, port: number, allowed: readonly Allo
   return isAllowable(address, family) && allowed.some((one) => one.port === port && has(one.network, address))
 }
 
-/** Whether the operator may name this address: any but metadata services, link-local, and addresses of no host. */
+/** Whether the operator may name this address. Refused: metadata services, link-local, and addresses of no host. */
 export function mayBeNamed(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && !address.includes('%') && isAllowable(address, family)

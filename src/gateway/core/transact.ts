@@ -214,9 +214,9 @@ async function land<T>(
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
-/** A commit that is late before its deadline: the clock of the store was set back. */
-const CLOCK_BEHIND =
-  "the store's clock is behind the last write of this tenant, whose commits fail until it has caught up: run `countersign doctor`"
+/** The two causes of a late commit, which look alike from here. */
+const TOO_LATE =
+  'the commit came too late: the store is slow, or its clock is behind the last write of this tenant (`countersign doctor` compares them)'
 
 /** The failed guards, when a new attempt makes sense; throws otherwise. */
 async function failedGuards(
@@ -226,7 +226,7 @@ async function failedGuards(
   result: CommitResult & { readonly ok: false },
 ): Promise<readonly Guard[]> {
   if (result.reason === 'late') {
-    if (deps.store.now() < before) throw storeUnavailable(new StoreUnavailable(CLOCK_BEHIND))
+    if (deps.store.now() < before) throw storeUnavailable(new StoreUnavailable(TOO_LATE))
     return []
   }
   const positions = new Set(result.failed)

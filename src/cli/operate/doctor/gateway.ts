@@ -6,9 +6,7 @@ import { error, type Finding, ok, warning } from './finding.ts'
 import { dateFinding } from './store.ts'
 
 const ASK_MS = 3_000
-const SET_CLOCK =
-  'set the clock of Redis right (NTP); where it is right now and was wrong before, wait until it has caught up'
-
+const SEE_LOG = 'its log has the reason'
 const NEARLY_FULL = /\bnearly full\b/
 const MAKE_ROOM = 'make room on the disk of the store'
 
@@ -54,9 +52,9 @@ export async function askGateway(config: Config): Promise<RunningGateway | undef
 
 function readinessFinding(url: string, { ready, store, policies }: Readiness): Finding {
   const said = `store: ${store}; policies: ${policies}`
-  if (!ready) return error('gateway', `runs at ${url} and is not ready: ${said}`, 'its log has the reason')
+  if (!ready) return error('gateway', `runs at ${url} and is not ready: ${said}`, SEE_LOG)
   if (NEARLY_FULL.test(store)) return warning('gateway', `runs at ${url}: store: ${store}`, MAKE_ROOM)
-  if (store !== 'ready') return error('gateway', `runs at ${url}: store: ${store}`, SET_CLOCK)
+  if (store !== 'ready') return error('gateway', `runs at ${url}: store: ${store}`, SEE_LOG)
   return policies === 'ready'
     ? ok('gateway', `runs at ${url} and is ready`)
     : warning('gateway', `runs at ${url}: ${said}`, 'run `countersign check` on the policies')
