@@ -44,6 +44,8 @@ const OF_NODE = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'TMPDIR', 'TZ']
 /** Runs a command: within this process, faster, unless only a process of its own can show the behaviour. */
 export function runCli(args: readonly string[], options: CliOptions): Promise<CliRun> {
   const needsProcess =
-    IN_A_PROCESS.includes(args[0] ?? '') || OF_NODE.some((name) => options.env?.[name] !== undefined)
+    IN_A_PROCESS.includes(args[0] ?? '') ||
+    args.includes('--watch') ||
+    OF_NODE.some((name) => options.env?.[name] !== undefined)
   return needsProcess ? runProcess(args, options) : runInProcess(args, options)
 }

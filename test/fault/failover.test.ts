@@ -12,8 +12,8 @@ import { stopwatch } from '../stopwatch.ts'
 
 /*
  * Two gateways on one Redis with two replicas and three sentinels, under load, while the primary is killed, cut off from the other servers, or
- * frozen for longer than the election of another: no token is redeemed twice, nothing that was acknowledged is lost, and what no replica
- * confirmed is answered 503.
+ * frozen for longer than the election of another: no token is redeemed twice, nothing that was acknowledged is lost, and what the replicas
+ * did not confirm is answered 503.
  */
 const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
 const FAILOVERS = Number(process.env['COUNTERSIGN_FAILOVERS'] ?? (SOAK ? 50 : 3))
@@ -40,8 +40,9 @@ beforeAll(async () => {
       return proxy.port
     },
   })
+  // both: a commit lasts when a replica that confirmed it is promoted, and the sentinels may promote either
   const openStore = (): Promise<Store> =>
-    openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1, callMs: DEADLINE_MS })
+    openRedisStore({ address: parseRedisAddress(redis.url), replicas: 2, callMs: DEADLINE_MS })
   const options = { openStore, timerEveryMs: 500, config: { storeDeadline: DEADLINE_MS } }
   const first = await openWorld(options)
   gateways = [first, await openWorld(options)]

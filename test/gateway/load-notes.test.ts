@@ -13,7 +13,13 @@ function depsThat(failures: number): { deps: Deps; written: string[]; fail: (tim
     return Promise.resolve({ ok: true, numbers: events.map((_, i) => i + 1) })
   }
   const store = { now: () => 0, commit }
-  const deps = { store, storeDeadlineMs: 1_000, nextCommitId: () => 'c', observe: () => undefined }
+  const deps = {
+    store,
+    storeDeadlineMs: 1_000,
+    nextCommitId: () => 'c',
+    enqueue: () => ({ guards: [], writes: [] }),
+    observe: () => undefined,
+  }
   return { deps: deps as unknown as Deps, written, fail: (times) => (left = times) }
 }
 
