@@ -74,7 +74,10 @@ function table(): string {
   return [
     '# Limits',
     '',
-    'Every cap and duration of the wire, from src/contract/limits.ts. A value up to the limit is accepted; beyond it happens what the last column says.',
+    'This page lists every cap and duration of the wire, from src/contract/limits.ts. The gateway accepts a value up to the',
+    'limit. The last column says what happens beyond it.',
+    '',
+    '<!-- prose: off -->',
     '',
     '| name | limit | what is limited | beyond it |',
     '|---|---|---|---|',
