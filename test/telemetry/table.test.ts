@@ -26,15 +26,17 @@ function duration(seconds: number): string {
   return `${Number((seconds / size).toPrecision(3))} ${unit}`
 }
 
+const coded = (values: readonly string[]): string => values.map((value) => `\`${value}\``).join(', ')
+
 function labelText([name, set]: [string, LabelSet]): string {
-  return isOpen(set) ? `\`${name}\`: ${set.says}` : `\`${name}\`: ${set.join(', ')}`
+  return `\`${name}\`: ${isOpen(set) ? set.says : coded(set)}`
 }
 
 function row(spec: MetricSpec): string {
   const { name, kind, unit, help, labels, buckets = [], exemplar } = spec
   const facts = [
     ...Object.entries<LabelSet>(labels).map(labelText),
-    ...(buckets.length === 0 ? [] : [`buckets: ${buckets.map(duration).join(', ')}`]),
+    ...(buckets.length === 0 ? [] : [`buckets: ${coded(buckets.map(duration))}`]),
     ...(exemplar === undefined ? [] : [`exemplar: \`${exemplar}\``]),
   ]
   return `| \`${name}\` | ${kind}, ${unit} | ${help} | ${facts.join('<br>')} | ${mostSeries(spec) * samplesPerSeries(spec)} |`
@@ -64,10 +66,8 @@ A gateway shows these metrics at \`/metrics\` (\`COUNTERSIGN_METRICS_HOST\`, \`C
 
 1. Add a row to \`src/metrics/table-*.ts\`.
 2. Add the line that counts it: \`instruments.count\`, \`observe\` or \`set\`. The compiler checks names and closed labels.
-3. Add a panel in \`grafana/src/\`. Every metric is on a dashboard.
+3. Add a panel in \`grafana/src/\`: every metric is on a dashboard.
 4. Run \`npm run dashboards\` and \`npx vitest run test/telemetry/table.test.ts -u\`.
-
-<!-- prose: off -->
 `
 
 function document(): string {
