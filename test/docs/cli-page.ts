@@ -16,9 +16,9 @@ export async function cliPage(root: string): Promise<string> {
   return [
     '# Command line',
     '',
-    'The help of every command. `npm run schemas` makes this page from the program.',
+    'This page has the help of every command. `npm run schemas` makes it from the program.',
     '',
-    'In a checkout that was built, the program is `npx countersign`.',
+    'In a built checkout, the program is `npx countersign`.',
     '',
     ...block(out),
     ...parts.flat(),

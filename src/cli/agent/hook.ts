@@ -15,12 +15,16 @@ import { keptCallsIn } from './kept-calls.ts'
 export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
 countersign hook claude-code|codex|gemini [the same options] --settings
 
-  What a coding agent calls before it uses a tool: reads the call on standard input, asks the gateway, and ends with exit code 2 and the reason
-  on standard error for whatever is not allowed or approved, whatever goes wrong included. What is allowed ends with 0 and says nothing: the
-  agent's own permission rules still count. --grant says allow, which spares them (claude-code only).
-  Needs COUNTERSIGN_AGENT_KEY. --prefix stands in front of every name of a tool. After --max-wait without a decision the model is told to call
-  again, and goes on where it was; what is needed for that is kept in --state (default $XDG_STATE_HOME/countersign/hooks).
-  --settings prints what to put into the settings of the agent.`
+  Decides on a tool call of a coding agent, before the tool runs. It reads the call on standard input and asks the
+  gateway. If the call is allowed or approved, it exits with 0 and prints nothing, and the agent's own permission rules
+  still count. Otherwise, and after any error, it exits with 2 and prints the reason on standard error.
+  Needs COUNTERSIGN_AGENT_KEY.
+
+  --prefix TEXT     text in front of every tool name
+  --max-wait 50s    without a decision in this time, the model reads that it should call again; that call continues
+  --grant           prints "allow", which skips the agent's own permission rules (claude-code only)
+  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/hooks)
+  --settings        prints the part to add to the settings of the agent`
 
 /** Time for the whole input, ms: a harness sends it at once. */
 const INPUT_MS = 10_000

@@ -19,10 +19,15 @@ import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
 
-  REQUEST.json is the body of an evaluation (- for standard input); beside it may stand
-  "agent" (TENANT/AGENT), "task" ({workflow, label, subject, tools, labels}), "agent_history" ({tools, labels}),
-  "used" ({LIMIT: amount}) and "time" (RFC 3339).
-  An "agent" that is not in the directory, or not permitted the tool, is rejected; without one the tool is taken to be permitted.`
+  Shows how a bundle decides one call, rule by rule. REQUEST.json is the body of an evaluation (- for standard input).
+  It may also have these members:
+
+  "agent"            TENANT/AGENT. An agent that the directory does not have, or does not permit to use the tool, is
+                     rejected. Without this member, the tool counts as permitted
+  "task"             {workflow, label, subject, tools, labels}
+  "agent_history"    {tools, labels}
+  "used"             {LIMIT: amount}
+  "time"             RFC 3339`
 
 /**
  * `countersign explain [DIR] REQUEST.json`: prints the decision, and for each rule the values it read and the reason

@@ -18,10 +18,15 @@ import { onOneLine } from '../terminal/visible-text.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--server NAME] [--force | --update]
 
-  Writes a contract into DIR/tools for every tool of an MCP server (the result of tools/list) or every operation of an OpenAPI 3 or Swagger 2.0 document
-  (JSON or YAML). FILE may be - for standard input. --prefix stands in front of every name; --server is what \`countersign mcp --server\` calls the
-  MCP server. Files that exist are never overwritten without --force. --update shows what an MCP server says otherwise than its
-  contracts, and accepts it. What a contract cannot say is counted, with its first place. Exits 4 when a tool was left out.`
+  Writes a contract into DIR/tools for every tool of an MCP server, or for every operation of an OpenAPI 3 or Swagger
+  2.0 document. FILE is the server's answer to tools/list, or the document in JSON or YAML (- for standard input).
+  It counts schema parts that a contract cannot express, and names the place of the first. Exits 4 if it left out a
+  tool.
+
+  --prefix TEXT   text in front of every tool name
+  --server NAME   the MCP server, as in \`countersign mcp --server\`
+  --force         overwrites existing files
+  --update        shows how the server's tools differ from their contracts, and accepts the differences`
 
 /** `countersign import mcp|openapi FILE`: makes contracts from descriptions of tools. */
 export async function importContracts(args: readonly string[]): Promise<void> {

@@ -16,14 +16,14 @@ Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 export const FREEZE_USAGE = `countersign freeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
 countersign freeze list TENANT
 
-  Stops an agent, a tool or a whole tenant at once, on every instance. New calls are rejected. Calls that wait for people, and approvals that
-  were not used, are over for good: \`countersign unfreeze\` lets new calls through, and brings nothing back.
+  Stops an agent, a tool or a whole tenant at once, on every instance. The gateway rejects new calls. It cancels held
+  calls and unused approvals for good: \`countersign unfreeze\` does not revive them.
 
 ${OPTIONS_TEXT}`
 
 export const UNFREEZE_USAGE = `countersign unfreeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
 
-  Lets new calls of what was frozen through to policy again. What was under way then stays dead.
+  Ends a freeze: policy decides new calls again. Calls that the freeze cancelled stay cancelled.
 
 ${OPTIONS_TEXT}`
 

@@ -6,10 +6,11 @@ import { reachAsAdmin } from './credentials.ts'
 
 export const POLICIES_USAGE = `countersign policies status [options]
 
-  Lists the gateways that share the store, and the bundle by which each decides. Exit code 1 when they decide by different bundles, when one
-  has none, or when its last load failed.
+  Lists the gateways that share the store, with the bundle of each. Exits 1 if their bundles differ, if a gateway has no
+  bundle, or if its last load failed.
 
-  --revision REVISION   also exit 1 unless every gateway decides by this bundle (SHA-256, or its first characters, or its commit)
+  --revision REVISION   also exit 1 unless every gateway has this bundle: its SHA-256, the first characters of it, or
+                        its commit
   --url URL             the gateway (COUNTERSIGN_URL)
   --json                print the API's answer
 

@@ -16,11 +16,11 @@ import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
 
-  create TENANT URL        [--event TYPE ...] [--payload full]   prints the secret, once
-  create TENANT URL        --format chat|teams [--event TYPE ...]   tells people what waits, in Slack and the like or Microsoft Teams
+  create TENANT URL        [--event TYPE ...] [--payload full]   print the secret, once
+  create TENANT URL        --format chat|teams [--event TYPE ...]   post waiting calls to a chat, or to Microsoft Teams
   list TENANT
   show ID
-  rotate ID                [--overlap-ms N]   a new secret; the old one signs beside it for a day
+  rotate ID                [--overlap-ms N]   make a new secret; for a day the old one signs too
   pause ID | resume ID | ping ID | delete ID
   deliveries ID            [--state waiting|delivered|dead]
   redeliver ID DELIVERY

@@ -11,23 +11,26 @@ import { escaped, jsonOf } from '../terminal/visible-text.ts'
 export const EVIDENCE_USAGE = `countersign evidence <command>
 
   export --tenant TENANT [--after NUMBER]
-      Prints every evidence record of a tenant as NDJSON, in order; a terminal gets hidden characters as escapes. Tenant _system holds policy loads and reads of evidence.
+      Prints every evidence record of a tenant as NDJSON, in order. On a terminal it escapes hidden characters. The
+      tenant _system has the loads of policy and the reads of evidence.
   checkpoint --tenant TENANT
-      Prints the newest signed checkpoint. Keep it where the gateway cannot write: a repository, a ticket, another machine.
+      Prints the newest signed checkpoint. Keep it where the gateway cannot write: in a repository or on another
+      machine.
   key --tenant TENANT
-      Prints the key that checkpoints are verified with. Keep it, too, once, when the log is new.
+      Prints the key that verifies checkpoints. Keep it too, once, when the log is new.
   verify FILE --key FILE ... [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
-      Checks an export, from record 1 on, against kept checkpoints and receipts, and lives through it again: every thread, vote, proof and freeze.
-      With --within, the newest checkpoint may be no older than that. Needs no gateway and no network.
+      Checks an export, from record 1 on, against kept checkpoints and receipts. Replays every thread, vote, proof and
+      freeze. With --within, the newest checkpoint must be no older than that. Needs no gateway and no network.
   prove FILE NUMBER --key FILE --checkpoint FILE
-      Prints a proof (C2SP tlog-proof) for one record of an export, to show it to somebody who must not see the others.
+      Prints a proof (C2SP tlog-proof) of one record of an export, for a reader who must not see the other records.
   verify-proof FILE --key FILE
-      Checks such a proof, and prints the record. After a rotation of the key, name all of them: --key FILE --key FILE.
+      Checks such a proof, and prints the record. After a rotation of the key, name every key: --key FILE --key FILE.
 
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the answer as JSON
 
-What asks the gateway needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 when something is wrong.`
+export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 if
+the check fails.`
 
 const OPTIONS = {
   tenant: { type: 'string' },
