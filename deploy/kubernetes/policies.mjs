@@ -1,8 +1,8 @@
 /*
  * node deploy/kubernetes/policies.mjs DIRECTORY [INTO]
  *
- * Writes a policy bundle as a ConfigMap (policies.yaml), and the mount of each of its files (policies-volume.yaml),
- * because keys of a ConfigMap cannot hold a slash. Needs `npm ci` in this checkout, for the YAML library. Check the
+ * Writes a policy bundle as a ConfigMap (policies.yaml), and the mount of each file (policies-volume.yaml). Keys of a
+ * ConfigMap cannot hold a slash. Needs `npm ci` in this checkout, for the YAML library. Check the
  * bundle first: `countersign check`.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
