@@ -40,7 +40,8 @@ export const DELIVERY: Board = {
         },
         {
           title: 'Waiting deliveries',
-          description: 'Including paused destinations, which receive theirs when an administrator resumes them.',
+          description:
+            'Including paused destinations, which receive theirs when an administrator resumes them.',
           unit: 'short',
           queries: [[most(gauge('webhooksWaiting')), 'waiting']],
         },

@@ -172,7 +172,8 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Requests by instance',
-          description: 'An instance with fewer requests than the others is not ready, or the front does not reach it.',
+          description:
+            'An instance with fewer requests than the others is not ready, or the front does not reach it.',
           unit: 'reqps',
           queries: [[sum(rate('httpRequests'), 'instance'), '{{instance}}']],
         },
@@ -297,8 +298,7 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Commits, p99',
-          description:
-            'Time until an answer is durable. If answers are late, look at the store next.',
+          description: 'Time until an answer is durable. If answers are late, look at the store next.',
           unit: 's',
           width: 24,
           queries: [

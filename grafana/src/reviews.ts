@@ -213,7 +213,8 @@ export const REVIEWS: Board = {
         },
         {
           title: 'Open consoles',
-          description: 'Open streams of changes. Zero while a critical call waits means that no reviewer is looking.',
+          description:
+            'Open streams of changes. Zero while a critical call waits means that no reviewer is looking.',
           unit: 'short',
           width: 8,
           queries: [[sum(gauge('streamsOpen')), 'streams']],

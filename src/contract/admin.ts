@@ -10,7 +10,10 @@ export const IssuedKey = Type.Object({
     description: 'Whether there was an old key. It and its proofs are void, unless `old_key_until` is set.',
   }),
   old_key_until: Type.Optional(
-    Type.String({ format: 'date-time', description: 'The end of the old key, which works beside the new one until then.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'The end of the old key, which works beside the new one until then.',
+    }),
   ),
 })
 export type IssuedKey = Static<typeof IssuedKey>
@@ -130,7 +133,10 @@ export const ExplainRequest = Type.Object(
     ),
     time: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the call. Default: now.' })),
   },
-  { additionalProperties: false, description: 'A DecisionRequest, with the agent, the task, the history and the time.' },
+  {
+    additionalProperties: false,
+    description: 'A DecisionRequest, with the agent, the task, the history and the time.',
+  },
 )
 export type ExplainRequest = Static<typeof ExplainRequest>
 
@@ -144,7 +150,9 @@ export const ConditionView = Type.Object({
   kind: Type.Enum(['all', 'any', 'not', 'test']),
   answer: Answer,
   items: Type.Optional(Type.Array(Conditions, { description: 'Parts of all, any and not.' })),
-  field: Type.Optional(Type.String({ description: 'Field of a test. All later members belong to tests, too.' })),
+  field: Type.Optional(
+    Type.String({ description: 'Field of a test. All later members belong to tests, too.' }),
+  ),
   test: Type.Optional(Type.String()),
   read: Type.Optional(
     Type.String({ description: 'JSON text of the value read, `missing`, or `(sensitive)`.' }),

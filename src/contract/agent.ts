@@ -18,8 +18,7 @@ const ClaimedRisk = Type.Enum(RISKS, {
 
 export const ActionHash = Type.String({
   pattern: '^[0-9a-f]{64}$',
-  description:
-    'Lowercase hex SHA-256 of the whole immutable action of the runtime, without a prefix.',
+  description: 'Lowercase hex SHA-256 of the whole immutable action of the runtime, without a prefix.',
 })
 export type ActionHash = Static<typeof ActionHash>
 
@@ -50,7 +49,8 @@ export const DecisionRequest = Type.Object(
   },
   {
     ...closed,
-    description: 'A proposed tool call. Its thread is V2 if it has an `action_hash`, otherwise V1. That never changes.',
+    description:
+      'A proposed tool call. Its thread is V2 if it has an `action_hash`, otherwise V1. That never changes.',
   },
 )
 export type DecisionRequest = Static<typeof DecisionRequest>

@@ -23,7 +23,11 @@ const Scope = {
 
 export const FreezeRequest = Type.Object(
   { tenant: Tenant, ...Scope, reason: Reason },
-  { ...closed, description: 'Names an agent or a tool, never both. Without either, it means the whole tenant.', not: both() },
+  {
+    ...closed,
+    description: 'Names an agent or a tool, never both. Without either, it means the whole tenant.',
+    not: both(),
+  },
 )
 export type FreezeRequest = Static<typeof FreezeRequest>
 

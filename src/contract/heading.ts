@@ -24,7 +24,9 @@ export const HeadingView = Type.Object(
             description: 'The value as it was sent, if it is short and differs from `text`.',
           }),
         ),
-        sensitive: Type.Optional(Type.Literal(true, { description: 'The text is a tag in place of the value.' })),
+        sensitive: Type.Optional(
+          Type.Literal(true, { description: 'The text is a tag in place of the value.' }),
+        ),
         missing: Type.Optional(Type.Literal(true, { description: 'The payload does not have the field.' })),
       }),
     ),

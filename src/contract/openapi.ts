@@ -42,7 +42,8 @@ const HEADERS: Readonly<Record<RequestHeader, Header>> = {
   ifMatch: { name: 'If-Match', description: 'The ETag of the thread that you looked at.' },
   unattended: {
     name: 'Countersign-Unattended',
-    description: 'Any value. Marks a request that a page sends by itself. It does not keep the session alive.',
+    description:
+      'Any value. Marks a request that a page sends by itself. It does not keep the session alive.',
   },
   lastEventId: {
     name: 'Last-Event-ID',

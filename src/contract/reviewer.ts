@@ -36,8 +36,12 @@ export const ThreadsQuery = Type.Object(
     task_id: Type.Optional(Type.String({ minLength: 1 })),
     mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Only threads opened at this time or later.' })),
-    until: Type.Optional(Type.String({ format: 'date-time', description: 'Only threads opened before this time.' })),
+    since: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Only threads opened at this time or later.' }),
+    ),
+    until: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Only threads opened before this time.' }),
+    ),
     q: Type.Optional(
       Type.String({
         minLength: 1,
@@ -157,7 +161,9 @@ export const TextWarning = Type.Object({
   kinds: Type.Array(Type.String(), { description: 'Such as `direction`, `invisible`, `mixed_script`.' }),
   message: Type.String({ description: 'The same in sentences.' }),
   words: Type.Array(
-    Type.String({ description: 'A word that looks like another one, with foreign letters spelled out: `p[U+0430]ypal`.' }),
+    Type.String({
+      description: 'A word that looks like another one, with foreign letters spelled out: `p[U+0430]ypal`.',
+    }),
   ),
 })
 export type TextWarning = Static<typeof TextWarning>
@@ -190,7 +196,9 @@ export const ThreadRevision = Type.Object({
   pictures: Type.Array(Picture, { description: 'One for each entry of `images`.' }),
   heading: HeadingView,
   payload_digest: Type.Optional(
-    Type.String({ description: 'Absent if values are masked, because a reader could guess them and compare.' }),
+    Type.String({
+      description: 'Absent if values are masked, because a reader could guess them and compare.',
+    }),
   ),
   action_hash: ShownHash,
   ...Claims,
@@ -211,7 +219,9 @@ export const VoteView = Type.Object({
   comment: Type.Optional(Type.String()),
   at: Instant,
   via: Type.String(),
-  void: Type.Boolean({ description: 'Whether the vote no longer counts, because it was on an earlier revision.' }),
+  void: Type.Boolean({
+    description: 'Whether the vote no longer counts, because it was on an earlier revision.',
+  }),
 })
 export type VoteView = Static<typeof VoteView>
 
@@ -255,7 +265,9 @@ export const LimitState = Type.Object({
       description: 'Charges in the window that ends now. Absent if the limit adds up a sensitive field.',
     }),
   ),
-  amount: Type.Optional(Type.Integer({ description: 'Amount that this call would add. Absent if it is sensitive.' })),
+  amount: Type.Optional(
+    Type.Integer({ description: 'Amount that this call would add. Absent if it is sensitive.' }),
+  ),
 })
 export type LimitState = Static<typeof LimitState>
 
@@ -303,7 +315,9 @@ export const ThreadView = Type.Object({
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
   equal: ThreadSummary.properties.equal,
-  interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in to the console; a key is then not enough.' }),
+  interactive: Type.Boolean({
+    description: 'Whether a vote needs a sign-in to the console; a key is then not enough.',
+  }),
   digest: Type.String({ description: 'Digest of the current revision, which is also the ETag.' }),
   rules: Type.Array(Rule),
   policy_revision: Type.String(),
@@ -311,7 +325,8 @@ export const ThreadView = Type.Object({
   votes: Type.Array(VoteView),
   comments: Type.Array(CommentView),
   earlier: Type.Array(EarlierCall, {
-    description: 'Other calls of the task, latest first. Of the calls allowed at once, only the last of each tool.',
+    description:
+      'Other calls of the task, latest first. Of the calls allowed at once, only the last of each tool.',
   }),
   limits: Type.Array(LimitState),
   upcoming: Type.Array(Upcoming),

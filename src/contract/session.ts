@@ -14,7 +14,8 @@ export const SignIn = Type.Object(
     verifier: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{43}$',
-        description: 'After single sign-on: the verifier from which the `challenge` of `/oidc/start` was made.',
+        description:
+          'After single sign-on: the verifier from which the `challenge` of `/oidc/start` was made.',
       }),
     ),
   },
@@ -49,8 +50,7 @@ export const Me = Type.Object({
   roles: Type.Array(Type.String()),
   owns: Type.Array(
     Type.String({
-      description:
-        'Agents that you own. You may not vote on their threads, unless the directory allows it.',
+      description: 'Agents that you own. You may not vote on their threads, unless the directory allows it.',
     }),
   ),
   via: Type.Enum(['key', 'link', 'oidc'], {

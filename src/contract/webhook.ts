@@ -70,10 +70,14 @@ export const WebhookBody = Type.Object({
   revision: Type.Optional(Type.Integer()),
   risk: Type.Optional(RiskLevel),
   groups: Type.Optional(
-    Type.Array(Type.String(), { description: 'Groups that may decide, while the thread waits for reviewers.' }),
+    Type.Array(Type.String(), {
+      description: 'Groups that may decide, while the thread waits for reviewers.',
+    }),
   ),
   sequence: Type.Optional(
-    Type.Integer({ description: 'Number of the event in its thread, from 1. Deliveries may arrive in another order.' }),
+    Type.Integer({
+      description: 'Number of the event in its thread, from 1. Deliveries may arrive in another order.',
+    }),
   ),
   payload: Type.Optional(Type.Object({}, { additionalProperties: true })),
 })
@@ -109,7 +113,9 @@ export const WebhookView = Type.Object({
   payload: WebhookPayload,
   format: WebhookFormat,
   created_at: Instant,
-  secrets: Type.Integer({ description: 'Two during a rotation. Deliveries then carry the signatures of both.' }),
+  secrets: Type.Integer({
+    description: 'Two during a rotation. Deliveries then carry the signatures of both.',
+  }),
   state: Type.Enum(['active', 'paused', 'failing', 'gone'], {
     description:
       '`failing`: the gateway paused it after 120 hours without a success. `gone`: the receiver answered 410, and gets no more deliveries.',
@@ -152,7 +158,10 @@ export const DeliveryView = Type.Object({
   attempts: Type.Integer(),
   next_at: Type.Optional(Instant),
   last: Type.Optional(
-    Type.Object({ at: Instant, result: Type.String({ description: 'A status, or the reason why no answer arrived.' }) }),
+    Type.Object({
+      at: Instant,
+      result: Type.String({ description: 'A status, or the reason why no answer arrived.' }),
+    }),
   ),
 })
 export type DeliveryView = Static<typeof DeliveryView>

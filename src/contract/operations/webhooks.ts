@@ -83,8 +83,7 @@ export const WEBHOOKS = {
     method: 'POST',
     path: '/api/admin/webhooks/{id}/redeliver',
     access: 'admin',
-    summary:
-      'Send deliveries of a span of time again: those given up, or those in the named state',
+    summary: 'Send deliveries of a span of time again: those given up, or those in the named state',
     body: 'RedeliverRange',
     answers: { 200: 'Redelivered' },
     refusals: [404],
