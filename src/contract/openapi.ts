@@ -222,9 +222,9 @@ const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
 }
 
 /**
- * The statuses of an operation: those of its access, method and query, and its own. The gateway reads a body even where
- * none is expected. It refuses a session's cookie on requests of foreign pages, and every caller has a share of the
- * queue.
+ * The statuses of an operation: those of its access, method and query, and its own. The gateway reads a body even if
+ * the operation has none. It refuses a session's cookie on requests of foreign pages, and every caller has a share of
+ * the queue.
  */
 export function refusalsOf({
   method,

@@ -325,8 +325,7 @@ export const ThreadView = Type.Object({
   votes: Type.Array(VoteView),
   comments: Type.Array(CommentView),
   earlier: Type.Array(EarlierCall, {
-    description:
-      'Other calls of the task, latest first. Of the calls allowed at once, only the last of each tool.',
+    description: 'Other calls of the task, latest first. It has only the last allowed call of each tool.',
   }),
   limits: Type.Array(LimitState),
   upcoming: Type.Array(Upcoming),

@@ -17,7 +17,7 @@ import { keptCallsIn } from './kept-calls.ts'
 export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--state DIR] -- COMMAND [ARGUMENT...]
 
   Starts an MCP server and guards its tools. Put it where your client starts the server. The gateway decides each
-  tools/call. An allowed or approved call goes to the server with exactly the decided arguments. Any other call is
+  tools/call. The server gets an allowed or approved call, with exactly the decided arguments. Any other call is
   answered with the reason. Needs COUNTERSIGN_AGENT_KEY, which the server does not receive.
 
   --server NAME     the server, as in \`countersign import mcp\`: its contracts judge the calls

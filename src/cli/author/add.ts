@@ -22,7 +22,7 @@ countersign add tool NAME --openapi FILE [--operation ID] ...
 countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
 
   Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and an
-  agent that may use the tool. It writes nothing if the bundle would not load. While \`countersign dev\` runs in this
+  agent that may use the tool. If the new bundle would not load, it writes no file. While \`countersign dev\` runs in this
   folder, it also prints a first call in curl, TypeScript and Python.
 
   --example JSON   one payload of the tool, as JSON or as the name of a file

@@ -112,7 +112,7 @@ export const REVIEW = {
       200: {
         media: 'text/event-stream',
         description:
-          'Server-sent events: `hello` at the start, `thread` (with a ThreadChange) for each change, `reset` after too many missed changes, `signed_out` at the end of the session.',
+          'Server-sent events: `hello` at the start, `thread` (with a ThreadChange) for each change. `reset` after too many missed changes, `signed_out` at the end of the session.',
       },
     },
     refusals: [400],
