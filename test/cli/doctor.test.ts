@@ -180,7 +180,7 @@ describe('countersign doctor, without a gateway', () => {
       expect.stringContaining('countersign.yaml'),
       expect.stringContaining(`${at('key')}, named by COUNTERSIGN_STORE_PASSWORD_FILE`),
       expect.stringContaining('./data holds the state'),
-      expect.stringContaining('everybody may write ./policies'),
+      expect.stringContaining('all users may write ./policies'),
     ])
     for (const line of files) expect(line).toMatch(/ -> chmod /)
     chmodSync(at('data'), 0o700)
@@ -227,7 +227,7 @@ describe('countersign doctor, without a gateway', () => {
   it('finds ports that somebody else has, and something else that answers', async () => {
     const port = await listening(createServer((_, response) => response.end('hello')))
     expect((await wrong(['--metrics-port', String(port)]))[1]).toEqual([
-      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: somebody else has it/),
+      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: another process has it/),
     ])
     expect((await wrong(['--port', String(port)]))[1]).toEqual([
       expect.stringMatching(/^error +gateway +something else answers/),
@@ -269,8 +269,8 @@ describe('countersign doctor, without a gateway', () => {
   it('finds authorities that are none', async () => {
     writeFileSync(at('bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
     for (const [path, why] of [
-      [at('bad.pem'), 'cannot be read, or holds what is no certificate'],
-      [at('policies'), 'cannot be read, or holds what is no certificate'],
+      [at('bad.pem'), 'cannot be read, or is not a certificate'],
+      [at('policies'), 'cannot be read, or is not a certificate'],
       [at('policies', 'routing.yaml'), 'holds no certificate'],
     ] as const)
       expect((await wrong([], { NODE_EXTRA_CA_CERTS: path }))[1]).toEqual([

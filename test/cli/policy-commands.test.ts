@@ -288,7 +288,7 @@ describe('countersign explain', () => {
     ['NUL', String.raw`{"payload":{"n":"\u0000"}}`, 'a string contains NUL (at character 17)'],
   ])('exits 2 for what the gateway would not read, with its place: %s', async (_, input, said) => {
     const { code, out, err } = await runCli(['explain', 'policies', '-'], { cwd: directory, input })
-    expect(err).toContain('`-` is not JSON as the gateway takes it: ')
+    expect(err).toContain('`-` is not JSON that the gateway accepts: ')
     expect(err).toContain(said)
     expect([code, out]).toEqual([2, ''])
   })
@@ -351,7 +351,7 @@ describe('countersign explain', () => {
 
   it('exits 2 and names what `used` says of no limit of the tool', async () => {
     const { code, out, err } = await explainOf({ ...request, used: { 'transfer-dialy-sum': 5 } })
-    expect(err).toContain('`used` names what is no limit of `ledger.transfer`: `transfer-dialy-sum`\n')
+    expect(err).toContain('`used` names an unknown limit of `ledger.transfer`: `transfer-dialy-sum`\n')
     expect([code, out]).toEqual([2, ''])
   })
 

@@ -177,7 +177,7 @@ describe('a gateway that does not start', () => {
     const { code, err } = await start('serve', at('file'))
     expect(code).toBe(1)
     expect(err).toMatch(
-      /the data directory \S+\/file is no directory\n\nmove away what is there, .* with --store file:DIRECTORY/,
+      /the data directory \S+\/file is no directory\n\nmove the file at that path away, .* with --store file:DIRECTORY/,
     )
   })
 

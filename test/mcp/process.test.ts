@@ -306,6 +306,6 @@ describe('a call that waits', () => {
   it('is kept in a directory with an absolute path only', async () => {
     const args = ['mcp', '--task', 't', '--state', 'here', '--', 'true']
     const { code, err } = await runCli(args, { cwd: directory, env: env() })
-    expect([code, err]).toEqual([2, expect.stringContaining('--state is an absolute path, not `here`')])
+    expect([code, err]).toEqual([2, expect.stringContaining('--state must be an absolute path, not `here`')])
   })
 })

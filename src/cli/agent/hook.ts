@@ -46,7 +46,8 @@ const REASON_CHARS = 4_000
  */
 export async function hook(args: readonly string[]): Promise<void> {
   if (args.includes('--settings')) return printSettings(args)
-  if (process.stdin.isTTY) throw usage('a call is read on standard input, which is a terminal', HOOK_USAGE)
+  if (process.stdin.isTTY)
+    throw usage('standard input is a terminal; a harness must send the call', HOOK_USAGE)
   const stop = watched()
   // the reader of the reason may be gone
   process.stderr.on('error', () => undefined)
@@ -88,7 +89,7 @@ function optionsOf(args: readonly string[]): Options {
   const harness = harnessOf(positionals[0])
   const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
   if (maxWaitMs > LONGEST_WAIT_MS)
-    throw usage(`--max-wait is a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
+    throw usage(`--max-wait must be a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
   if (grant && harness.grant === undefined) throw usage(`--grant: ${harness.name} takes no such answer`)
   return { harness, url, prefix, maxWaitMs, grant, kept: keptCallsIn(state, 'hooks') }
 }
@@ -124,11 +125,11 @@ async function decide(options: Options, input: Uint8Array, stop: AbortController
 function watched(): AbortController {
   const stop = new AbortController()
   for (const signal of STOP_SIGNALS)
-    process.on(signal, () => stop.abort(new Error(`the hook was told to end (${signal})`)))
+    process.on(signal, () => stop.abort(new Error(`a signal ended the hook (${signal})`)))
   // a killed shell sends no signal; a later approval would be for a call that is still to be made
   const parent = process.ppid
   setInterval(() => {
-    if (process.ppid !== parent) stop.abort(new DOMException('whoever asked is gone', 'TimeoutError'))
+    if (process.ppid !== parent) stop.abort(new DOMException('the calling process has ended', 'TimeoutError'))
   }, PARENT_CHECK_MS)
   return stop
 }

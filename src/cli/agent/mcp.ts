@@ -48,7 +48,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: args.slice(0, end), options })
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
-    throw usage(`--max-wait is a duration like 50s or 10m, not \`${values['max-wait']}\``)
+    throw usage(`--max-wait must be a duration like 50s or 10m, not \`${values['max-wait']}\``)
   const server = serverNamed(values)
   const taskId = values.task ?? `mcp-${crypto.randomUUID()}`
   const gate = gateOf(values.url, taskId)
@@ -89,7 +89,7 @@ function serverNamed({
 }): string {
   if (server === undefined) return serverOf(prefix)
   if (SERVER_NAME.test(server)) return server
-  throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+  throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
 }
 
 /**
@@ -138,7 +138,7 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
   process.stdout.once('error', leave)
   // an invalid line ends the client's side, as its end does
   void listen().then(leave, (cause: unknown) => {
-    if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)
+    if (cause instanceof LongLine) note(`reading from the client stopped: ${cause.message}`)
     leave()
   })
   const standing = server.ended

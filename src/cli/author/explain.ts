@@ -73,7 +73,7 @@ async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): P
     const names = strangers.map((id) => `\`${visible(id)}\``).join(', ')
     const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
     const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
-    throw usage(`\`used\` names what is no limit of \`${call.tool}\`: ${names}`, hint)
+    throw usage(`\`used\` names an unknown limit of \`${call.tool}\`: ${names}`, hint)
   }
   return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }

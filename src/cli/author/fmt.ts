@@ -37,7 +37,7 @@ export async function fmt(args: readonly string[]): Promise<void> {
   }
   if (changed === 0) return
   if (values.check) process.exitCode ??= EXIT.changed
-  else if (await hasLock(dir)) console.log(`${LOCK_FILE} says otherwise now: run \`countersign lock\``)
+  else if (await hasLock(dir)) console.log(`${LOCK_FILE} is out of date: run \`countersign lock\``)
 }
 
 export function hasLock(dir: string): Promise<boolean> {

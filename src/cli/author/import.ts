@@ -68,7 +68,7 @@ function refuseServer(kind: string, { server, update, force }: Flags): void {
     throw usage('--server and --update are for `countersign import mcp`', IMPORT_USAGE)
   if (update && force) throw usage('say --update or --force, not both', IMPORT_USAGE)
   if (server !== undefined && !SERVER_NAME.test(server))
-    throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+    throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
 }
 
 interface Flags {
@@ -93,7 +93,7 @@ async function update(dir: string, { files }: ImportResult): Promise<Counts> {
     await writeFile(dir, one)
     for (const line of one.difference) console.log(onOneLine(`  ${line}`))
   }
-  for (const path of gone) console.error(onOneLine(`not listed any more, and kept: ${path}`))
+  for (const path of gone) console.error(onOneLine(`no longer listed by the server, and kept: ${path}`))
   for (const { tool, because } of leftOut) console.error(onOneLine(`left out: ${tool}: ${because}`))
   const says = `${changed.length} written, ${unchanged} unchanged`
   return { files: changed.length + unchanged, leftOut: leftOut.length, says }

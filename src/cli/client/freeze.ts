@@ -58,7 +58,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
 export async function unfreeze(args: readonly string[]): Promise<void> {
   const { api, body, json } = asked(args, UNFREEZE_USAGE)
   await api.unfreeze({ body })
-  const said = `${nameOf(body)} is free again: policy decides on new calls, and what was under way stays dead`
+  const said = `${nameOf(body)} is no longer frozen: policy decides new calls, and cancelled calls stay cancelled`
   console.log(json ? '{}' : said)
 }
 
@@ -79,7 +79,7 @@ function asked(args: readonly string[], help: string) {
   const [tenant, ...more] = positionals
   if (tenant === undefined || more.length > 0) throw usage('name one tenant', help)
   if (agent !== undefined && tool !== undefined) throw usage('name an agent or a tool, not both', help)
-  if (reason === undefined || reason.trim() === '') throw usage('say why, with --reason', help)
+  if (reason === undefined || reason.trim() === '') throw usage('give the reason with --reason', help)
   const reach = reachAsAdmin(url)
   const scope = { ...(agent === undefined ? {} : { agent }), ...(tool === undefined ? {} : { tool }) }
   return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason }, json }

@@ -46,8 +46,8 @@ export async function keys(args: readonly string[]): Promise<void> {
 function fateOf({ rotated, old_key_until }: IssuedKey): string {
   if (!rotated) return ''
   return old_key_until === undefined
-    ? ', rotated: the old one is dead'
-    : `, rotated: the old one works until ${old_key_until}, each approval token under its own key`
+    ? ', rotated: the old key is void'
+    : `, rotated: the old key works until ${old_key_until}, and each proof under its own key`
 }
 
 const MOST_MS = 7 * 24 * 3_600_000

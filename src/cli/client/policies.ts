@@ -52,7 +52,7 @@ function problemIn(instances: readonly Listed[], wanted: string | undefined): st
     return 'a gateway has no bundle: it rejects every call'
   if (instances.some(({ load_ok }) => !load_ok)) return 'the last load of a gateway failed: see its log'
   if (new Set(instances.map(({ revision }) => revision)).size > 1)
-    return 'the gateways decide by different bundles'
+    return 'the gateways have different bundles in force'
   const isWanted = (text: string | undefined): boolean =>
     wanted === undefined || text?.startsWith(wanted) === true
   return instances.every(({ revision, commit }) => isWanted(revision) || isWanted(commit))

@@ -45,10 +45,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     loaded = readSettings(args, DOCTOR_USAGE)
   } catch (cause) {
     if (!(cause instanceof CliFailure)) throw cause
-    return [
-      lookAtNode(process.versions),
-      error('config', cause.message, 'a gateway does not start like this'),
-    ]
+    return [lookAtNode(process.versions), error('config', cause.message, 'a gateway would not start')]
   }
   const { config, files } = loaded
   // before opening the store, which updates the time of its file
@@ -58,7 +55,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     lookAtNode(process.versions),
     ...lookAtConfig(loaded),
     ...lookAtCombinations(config),
-    ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),
+    ...(running?.findings ?? [ok('gateway', 'no gateway runs on this port')]),
     ...(running === undefined ? await lookAtPorts(config) : []),
     ...(await lookAtStore(config, running?.speaks === true)),
     ...clockSanity(newest, Date.now()),

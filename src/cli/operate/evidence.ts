@@ -68,7 +68,8 @@ export async function evidence(args: readonly string[]): Promise<void> {
   if (command === 'verify') return verify(named, values)
   if (command === 'prove') return prove(named, values)
   if (command === 'verify-proof') return verifyOneProof(named, values)
-  if (command === undefined) throw usage('name what to do with evidence', EVIDENCE_USAGE)
+  if (command === undefined)
+    throw usage('name a command: export, checkpoint, key, verify, prove or verify-proof', EVIDENCE_USAGE)
   if (command !== 'export' && command !== 'checkpoint' && command !== 'key')
     throw usage(`unknown command \`evidence ${command}\``, EVIDENCE_USAGE)
   refuseMore(positionals, 1, EVIDENCE_USAGE)
@@ -113,10 +114,7 @@ function verify(named: readonly string[], values: Values): Promise<void> {
   const { checkpoint, receipt, within, json } = values
   const key = keyFiles(values)
   if (checkpoint.length + receipt.length === 0)
-    throw usage(
-      'bring a checkpoint or a receipt: without one there is nothing to check against',
-      EVIDENCE_USAGE,
-    )
+    throw usage('give a checkpoint or a receipt: verify needs one to compare with', EVIDENCE_USAGE)
   return verifyExport(file, { key, checkpoint, receipt, within, json })
 }
 
@@ -126,9 +124,9 @@ function prove(named: readonly string[], values: Values): Promise<void> {
   if (file === undefined || number === undefined)
     throw usage('name one export, and the number of a record', EVIDENCE_USAGE)
   refuseMore(named, 2, EVIDENCE_USAGE)
-  if (!NUMBER.test(number)) throw usage(`\`${number}\` is no number of a record`, EVIDENCE_USAGE)
+  if (!NUMBER.test(number)) throw usage(`\`${number}\` is not the number of a record`, EVIDENCE_USAGE)
   if (checkpoint === undefined || more.length > 0)
-    throw usage('bring the checkpoint that covers it, one', EVIDENCE_USAGE)
+    throw usage('give exactly one --checkpoint that covers the record', EVIDENCE_USAGE)
   return proveOne(file, { number: Number(number), key: keyFiles(values), checkpoint })
 }
 
@@ -143,7 +141,7 @@ const NUMBER = /^[1-9][0-9]{0,14}$/
 
 function keyFiles({ key, tenant }: Values): readonly string[] {
   if (tenant !== undefined)
-    throw usage('the key says whose evidence it is: --tenant is for what asks the gateway', EVIDENCE_USAGE)
+    throw usage('the key names the tenant: --tenant is only for export, checkpoint and key', EVIDENCE_USAGE)
   if (key.length === 0) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
   return key
 }

@@ -41,7 +41,8 @@ async function run(config: Config, { verb, file, own }: Asked): Promise<void> {
     const format = oneOf(own.get('format') ?? 'text', FORMATS, '--format')
     return (await import('./store-check.ts')).checkStoreOf(config, format)
   }
-  if (verb !== 'export' && verb !== 'restore') throw usage('check, export or restore?', STORE_USAGE)
+  if (verb !== 'export' && verb !== 'restore')
+    throw usage('name a command: check, export or restore', STORE_USAGE)
   if (file === undefined) throw usage('name a file', STORE_USAGE)
   const { exportStore, restoreStore } = await import('./store-backup.ts')
   if (verb === 'export') return exportStore(config, file)
