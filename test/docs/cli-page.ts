@@ -10,7 +10,7 @@ export async function cliPage(root: string): Promise<string> {
   const parts = await Promise.all(
     commands.map(async ({ name, does }) => {
       const help = await runCli([name, '--help'], { cwd: root })
-      return ['', `## ${name}`, '', `${does[0]?.toUpperCase()}${does.slice(1)}.`, '', ...block(help.out)]
+      return ['', `## \`${name}\``, '', `${does[0]?.toUpperCase()}${does.slice(1)}.`, '', ...block(help.out)]
     }),
   )
   return [
