@@ -89,7 +89,7 @@ describe('countersign doctor, without a gateway', () => {
     const { code, out } = await examine([], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
     expect(out).toMatch(new RegExp(`^${NODE} +node +Node\\.js `, 'm'))
     expect(out).toMatch(/^ok +config +settings: 0 by flag, 3 by environment, 0 by file/m)
-    expect(out).toMatch(/^ok +gateway +none runs/m)
+    expect(out).toMatch(/^ok +gateway +no gateway runs/m)
     expect(out).toMatch(/^ok +store +file:\.\/data is not there yet/m)
     expect(out).toMatch(/^ok +policies +\.\/policies: \d+ tools, \d+ rules/m)
     expect(out).toMatch(/^ok +files /m)
@@ -109,7 +109,7 @@ describe('countersign doctor, without a gateway', () => {
       3,
       [
         expect.stringMatching(
-          /^error +config .*did you mean `COUNTERSIGN_STORE`\? -> a gateway does not start/,
+          /^error +config .*did you mean `COUNTERSIGN_STORE`\? -> a gateway would not start/,
         ),
       ],
     ])
@@ -218,7 +218,7 @@ describe('countersign doctor, without a gateway', () => {
     const { code, lines } = await inside.ended
     expect(lines.filter((line) => line.includes(' files '))).toEqual([
       expect.stringMatching(
-        /^warning +files +\S+\/mounted, named by COUNTERSIGN_ADMIN_KEY_FILE, .* open to everybody here -> let/,
+        /^warning +files +\S+\/mounted, named by COUNTERSIGN_ADMIN_KEY_FILE, .* readable by all users here -> close/,
       ),
     ])
     expect(code).toBe(0)
@@ -241,7 +241,7 @@ describe('countersign doctor, without a gateway', () => {
   it('does not say that a port is taken that fetch never asks, as browsers do not', async () => {
     const { out } = await examine(['--port', '6667'])
     expect(out).not.toMatch(/ gateway +no answer/)
-    expect(out).toMatch(/^ok +gateway +none runs/m)
+    expect(out).toMatch(/^ok +gateway +no gateway runs/m)
   })
 
   it('finds what holds a port and says nothing, in bounded time', async () => {
@@ -524,7 +524,9 @@ describe('countersign doctor, on Redis', () => {
       '300',
     ])
     expect(code).toBe(3)
-    expect(out).toMatch(/^error +store +redis:\/\/.*ECONNREFUSED.* -> start Redis, or mend the way to it/m)
+    expect(out).toMatch(
+      /^error +store +redis:\/\/.*ECONNREFUSED.* -> start Redis, or fix the connection to it/m,
+    )
     expect(out + err).not.toContain('pass-word-canary')
   })
 })

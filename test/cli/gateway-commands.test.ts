@@ -292,12 +292,12 @@ This does not prove:
     expect((await run('evidence', 'verify')).err).toContain('name one export')
     expect((await run('evidence', 'prove', 'x')).err).toContain('name one export, and the number of a record')
     expect((await run('evidence', 'prove', 'x', '0')).err).toContain('`0` is not the number of a record')
-    expect((await run('evidence', 'prove', 'x', '1')).err).toContain('bring the checkpoint that covers it')
+    expect((await run('evidence', 'prove', 'x', '1')).err).toContain('give exactly one --checkpoint')
     expect((await run('evidence', 'verify-proof')).err).toContain('name one proof')
     expect((await run('evidence', 'verify-proof', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x', '--key', 'acme.key')).err).toContain(
-      'bring a checkpoint or a receipt',
+      'give a checkpoint or a receipt',
     )
     const verify = (path: string, ...more: string[]) =>
       run('evidence', 'verify', path, '--key', 'acme.key', '--checkpoint', 'acme.checkpoint', ...more)
@@ -310,7 +310,7 @@ This does not prove:
     ])
     expect((await run('evidence', 'export', 'acme', '--tenant', 'acme')).err).toContain('unexpected argument')
     const other = await verify('acme.ndjson', '--tenant', 'globex')
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining('the key says whose evidence it is')])
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining('the key names the tenant')])
   })
 })
 
@@ -455,7 +455,7 @@ describe('countersign review', () => {
   })
 
   it('list says when nothing waits', async () => {
-    expect((await review('list')).out).toContain('no thread waits')
+    expect((await review('list')).out).toContain('nothing is waiting')
   })
 
   it('list shows what waits, for whom and until when', async () => {

@@ -59,11 +59,11 @@ describe('the verdict on evidence', () => {
   it('does not say that anything holds that was not seen', () => {
     const broken = [{ property: 'integrity', text: 'one' }] as const
     expect(text({ faults: broken, whole: false })).toContain(
-      '\n  unknown  completeness  Not every record could be read',
+      '\n  unknown  completeness  Some records could not be read',
     )
     for (const property of ['signature', 'inclusion'] as const)
       expect(text({ faults: [{ property, text: 'one' }] })).toContain(
-        '\n  unknown  consistency   Not everything',
+        '\n  unknown  consistency   Some checkpoints or receipts do not match',
       )
   })
 
@@ -84,14 +84,14 @@ describe('the verdict on evidence', () => {
 
   it('says what it does not prove', () => {
     expect(text()).toContain('\n  - the last 10 records, but for receipts: no checkpoint covers them\n')
-    expect(text({ unsigned: 0 })).not.toContain('nobody has signed')
+    expect(text({ unsigned: 0 })).not.toContain('no checkpoint covers')
     const { signed: _, ...unsigned } = verdict
     const said = verdictText(
       { ...unsigned, unsigned: 100 },
       { ...brought, checkpoints: 0, within: undefined },
     )
     expect(said).toContain('  unknown  signature     No checkpoint was given.')
-    expect(said).toContain('  unknown  consistency   Bring earlier checkpoints, too')
+    expect(said).toContain('  unknown  consistency   Give earlier checkpoints too')
     expect(said).toContain('  unknown  freshness     Without a checkpoint, the age is unknown.')
     const none = verdictText({ ...unsigned, unsigned: 0 }, { ...brought, receipts: 0 })
     expect(none).toContain('  unknown  inclusion     No checkpoint or receipt covers these records.')

@@ -162,7 +162,7 @@ describe('the command', () => {
       '',
       'was stopped',
     ],
-    ['client', ['-e', 'process.stdin.resume()'], long, 'no more is read of the client'],
+    ['client', ['-e', 'process.stdin.resume()'], long, 'reading from the client stopped'],
   ])('says that a line is too long: of the %s', async (_, args, input, why) => {
     const { out, err } = await run(['--', process.execPath, ...args], { input })
     expect([out, err]).toEqual(['', expect.stringContaining(`${why}: a line is longer than`)])
