@@ -138,7 +138,7 @@ export const POLICY: Board = {
         },
         {
           title: 'Policy time, p99',
-          description: 'By decision.',
+          description: 'Policy time by decision.',
           unit: 's',
           width: 24,
           exemplars: true,
