@@ -36,12 +36,8 @@ export const ThreadsQuery = Type.Object(
     task_id: Type.Optional(Type.String({ minLength: 1 })),
     mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
-    since: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only threads opened at this time or later.' }),
-    ),
-    until: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only threads opened before this time.' }),
-    ),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
+    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),
     q: Type.Optional(
       Type.String({
         minLength: 1,
@@ -219,9 +215,7 @@ export const VoteView = Type.Object({
   comment: Type.Optional(Type.String()),
   at: Instant,
   via: Type.String(),
-  void: Type.Boolean({
-    description: 'Whether the vote no longer counts, because it was on an earlier revision.',
-  }),
+  void: Type.Boolean({ description: 'Whether a later revision voided the vote.' }),
 })
 export type VoteView = Static<typeof VoteView>
 
@@ -266,7 +260,7 @@ export const LimitState = Type.Object({
     }),
   ),
   amount: Type.Optional(
-    Type.Integer({ description: 'Amount that this call would add. Absent if it is sensitive.' }),
+    Type.Integer({ description: 'Amount that this call would add. Absent if sensitive.' }),
   ),
 })
 export type LimitState = Static<typeof LimitState>
@@ -315,9 +309,7 @@ export const ThreadView = Type.Object({
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
   equal: ThreadSummary.properties.equal,
-  interactive: Type.Boolean({
-    description: 'Whether a vote needs a sign-in to the console; a key is then not enough.',
-  }),
+  interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in; a key is not enough.' }),
   digest: Type.String({ description: 'Digest of the current revision, which is also the ETag.' }),
   rules: Type.Array(Rule),
   policy_revision: Type.String(),
