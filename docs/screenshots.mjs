@@ -1,6 +1,6 @@
 /*
- * The pictures of docs/reviewing.md, from the built console on a gateway of its own with a few calls in it: `npm run screenshots`.
- * Needs a Chromium at /usr/bin/chromium, or wherever CHROMIUM says.
+ * Makes the pictures of docs/reviewing.md from the built console, on its own gateway with a few calls:
+ * `npm run screenshots`. Needs Chromium at /usr/bin/chromium, or at the path in CHROMIUM.
  */
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -103,7 +103,7 @@ async function seed() {
   })
   const database = await propose(ops, 'retire-billing-v1', {
     tool_name: 'cloud.delete',
-    subject: 'Delete the old billing database, nobody reads it since March',
+    subject: 'Delete the old billing database, unused since March',
     summary: ['Traffic: 0 queries in 30 days', 'A final snapshot is taken first'],
     workflow_name: 'retire-service',
     payload: { kind: 'database', name: 'billing-v1', env: 'prod', final_snapshot: true },
@@ -120,7 +120,7 @@ async function seed() {
   })
   const mail = await propose(support, 'ticket-4711', {
     tool_name: 'email.send',
-    subject: 'Answer the ticket of Jo Field',
+    subject: 'Answer the request of Jo Field',
     preview: 'Dear Jo, your refund is on its way. It takes three to five days.',
     summary: ['The customer asked twice', 'Template: refund-confirmed'],
     risk_level: 'low',

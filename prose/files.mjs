@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Files that hold prose of ours. Data, generated files and the examples of the rules are left out. */
 const SCOPE = /\.(md|m?js|tsx?|py|ya?ml)$/
 const OUTSIDE =
-  /^(test\/data|test\/.*\/data|schemas|grafana\/dashboards|package-lock|\.ci|prose\/rules\.mjs|deploy\/.*\.json)/
+  /^(test\/data|test\/.*\/data|schemas|grafana\/dashboards|package-lock|\.ci|prose\/rules\.mjs|deploy\/.*\.json|deploy\/kubernetes\/policies\.yaml)/
 
 /** Files with prose in these rooms; the room `.` is the repository. */
 export function filesUnder(rooms) {

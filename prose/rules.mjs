@@ -3,7 +3,7 @@
  * examples that test/prose.test.ts holds the rule to. `in` names the kinds of text that the rule reads; without it, the rule reads all.
  */
 
-/** Longest sentence, in words; inline code counts as one. */
+/** Longest sentence, in words; inline code counts as one, and so does a list of it. */
 export const MOST_WORDS = 25
 /** Longest line of Markdown and of comments, in characters. */
 export const MOST_COLUMNS = 120
@@ -209,7 +209,13 @@ export function sentencesOf(text) {
   return found
 }
 
-export const wordsIn = (sentence) => sentence.split(/\s+/).filter((one) => /[\p{L}\p{N}§]/u.test(one)).length
+const LIST_OF_CODE = /§(?:,? (?:and |or )?§)+/g
+
+export const wordsIn = (sentence) =>
+  sentence
+    .replaceAll(LIST_OF_CODE, '§')
+    .split(/\s+/)
+    .filter((one) => /[\p{L}\p{N}§]/u.test(one)).length
 
 /** Returns the problems of one text: `{ id, at, say, found }`, with the offset in the text. */
 export function problemsIn({ kind, text }) {

@@ -46,16 +46,16 @@ const COMMANDS: Record<string, Entry> = {
       import('./cli/author/backtest.ts').then((it) => ({ run: it.backtest, usage: it.BACKTEST_USAGE })),
   },
   explain: {
-    summary: 'show how a bundle decides one request, rule by rule',
+    summary: 'show how a bundle decides one call, rule by rule',
     load: () =>
       import('./cli/author/explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
   },
   diff: {
-    summary: 'show what another bundle would decide otherwise',
+    summary: 'show which calls another bundle would decide differently',
     load: () => import('./cli/author/diff.ts').then((it) => ({ run: it.diff, usage: it.DIFF_USAGE })),
   },
   schema: {
-    summary: 'write JSON Schemas for the editor, made from the contracts',
+    summary: 'write JSON Schemas for your editor, from the contracts',
     load: () => import('./cli/author/schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
   },
   add: {
@@ -76,15 +76,15 @@ const COMMANDS: Record<string, Entry> = {
     load: () => import('./cli/author/init.ts').then((it) => ({ run: it.init, usage: it.INIT_USAGE })),
   },
   lock: {
-    summary: 'write the digests of all policy files, checked at every load',
+    summary: 'write the digests of all policy files, which every load checks',
     load: () => import('./cli/author/lock.ts').then((it) => ({ run: it.lock, usage: it.LOCK_USAGE })),
   },
   mcp: {
-    summary: 'stand before an MCP server: its tools run as far as the gateway lets them',
+    summary: 'guard the tools of an MCP server',
     load: () => import('./cli/agent/mcp.ts').then((it) => ({ run: it.mcp, usage: it.MCP_USAGE })),
   },
   hook: {
-    summary: 'decide for a coding agent, before it uses a tool, whether it may',
+    summary: 'decide on a tool call of a coding agent, before the tool runs',
     load: () => import('./cli/agent/hook.ts').then((it) => ({ run: it.hook, usage: it.HOOK_USAGE })),
     decides: true,
   },
@@ -93,7 +93,7 @@ const COMMANDS: Record<string, Entry> = {
     load: () => import('./cli/client/keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
   },
   policies: {
-    summary: 'list the gateways and the bundle by which each decides',
+    summary: 'list the gateways and the bundle of each',
     load: () =>
       import('./cli/client/policies.ts').then((it) => ({ run: it.policies, usage: it.POLICIES_USAGE })),
   },
@@ -112,12 +112,12 @@ const COMMANDS: Record<string, Entry> = {
     load: () => import('./cli/client/freeze.ts').then((it) => ({ run: it.freeze, usage: it.FREEZE_USAGE })),
   },
   unfreeze: {
-    summary: 'let new calls of what was frozen through again',
+    summary: 'end a freeze, so that policy decides new calls again',
     load: () =>
       import('./cli/client/freeze.ts').then((it) => ({ run: it.unfreeze, usage: it.UNFREEZE_USAGE })),
   },
   webhooks: {
-    summary: 'register and look after destinations of decision webhooks',
+    summary: 'manage destinations of webhooks',
     load: () =>
       import('./cli/client/webhooks.ts').then((it) => ({ run: it.webhooks, usage: it.WEBHOOKS_USAGE })),
   },
@@ -131,11 +131,11 @@ const COMMANDS: Record<string, Entry> = {
     load: () => import('./cli/operate/store.ts').then((it) => ({ run: it.store, usage: it.STORE_USAGE })),
   },
   doctor: {
-    summary: 'look at everything that a gateway needs, and say what to do',
+    summary: 'check everything that a gateway needs, and say what to do',
     load: () => import('./cli/operate/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
   },
   health: {
-    summary: 'say whether a gateway with these settings lives, for a health check',
+    summary: 'check that a gateway answers, for a container',
     load: () => import('./cli/operate/health.ts').then((it) => ({ run: it.health, usage: it.HEALTH_USAGE })),
   },
   config: {
@@ -149,8 +149,8 @@ const USAGE = [
   '',
   ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
   '',
-  '`countersign <command> --help` says more of one.',
-  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed, 5 loosened or changed.',
+  '`countersign <command> --help` describes one command.',
+  'Exit codes: 0 success, 1 unexpected error, 2 usage, 3 check failed, 4 tests failed, 5 loosened or changed.',
 ].join('\n')
 
 const HELP = ['--help', '-h']

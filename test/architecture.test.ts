@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { execFileSync } from './sync-child.ts'
 
 /**
- * The import table of the house: which folder (or file) may import which (CONTRIBUTING.md, "The house").
- * Two sentences explain it: domain never awaits; gateway never speaks HTTP.
+ * The permitted imports of each folder or file (CONTRIBUTING.md, "Folders").
+ * Two rules explain them: domain never awaits; gateway never speaks HTTP.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],

@@ -52,6 +52,8 @@ describe('rules of prose', () => {
     expect(ids('paragraph', `${words(20)} ${words(20)}`)).toEqual([])
     expect(ids('heading', words(26))).toEqual([])
     expect(ids('string', words(30).replace('word15', 'word15;'))).toEqual([])
+    expect(ids('item', `${words(24).slice(0, -1)} ${'§, '.repeat(30)}§ and §.`)).toEqual([])
+    expect(ids('item', `${words(25).slice(0, -1)} §, §.`)).toEqual(['sentence-length'])
   })
 })
 

@@ -1,14 +1,15 @@
 /*
  * node deploy/kubernetes/policies.mjs DIRECTORY [INTO]
  *
- * Writes a policy bundle as a ConfigMap (policies.yaml) and says where each of its files is mounted (policies-volume.yaml): keys of a
- * ConfigMap cannot hold a slash. Needs `npm ci` in this checkout, for the YAML library. Check the bundle first: `countersign check`.
+ * Writes a policy bundle as a ConfigMap (policies.yaml), and the mount of each file (policies-volume.yaml). Keys of a
+ * ConfigMap cannot hold a slash. Needs `npm ci` in this checkout, for the YAML library. Check the
+ * bundle first: `countersign check`.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 
-/** What the API server takes for one object, less some room for what is not data. */
+/** The API server's limit for one object, less some room for its metadata. */
 const MAX_BYTES = 1024 * 1024 - 16 * 1024
 const POLICY_FILE = /^(?:(?:routing|directory)\.ya?ml|countersign\.lock|(?:tools|rules)\/.*\.(?:ya?ml|json))$/
 

@@ -4,28 +4,28 @@ import { gauge, most, observed, quantile, rate, sum } from './queries.ts'
 export const DELIVERY: Board = {
   uid: 'countersign-delivery',
   title: 'Countersign / Delivery and store',
-  description: 'Webhooks, the store, evidence, and what happens by time alone.',
+  description: 'Webhooks, the store, evidence, and timed work.',
   rows: [
     {
       title: 'Webhooks',
       panels: [
         {
           title: 'Tries by result',
-          description: 'retry: it will be tried again. dead: it was given up, or the receiver said goodbye.',
+          description: 'retry: the gateway will try again. dead: it gave up, or the receiver answered 410.',
           unit: 'ops',
           stacked: true,
           queries: [[sum(rate('webhookTries'), 'result'), '{{result}}']],
         },
         {
-          title: 'Tries that failed, by cause',
+          title: 'Failed tries by cause',
           description:
-            'The class of the answer, or why there was none. refused_address: the guard let nothing out.',
+            'The class of the answer, or the reason that it is missing. refused_address: the guard refused the connection.',
           unit: 'ops',
           queries: [[sum(rate('webhookTries', 'result!="delivered"'), 'code'), '{{code}}']],
         },
         {
           title: 'From event to delivery',
-          description: 'A receiver that is down shows here when it is back.',
+          description: 'A receiver that was down appears here when it is up again.',
           unit: 's',
           queries: [
             [quantile(0.5, 'webhookLag'), 'p50'],
@@ -34,28 +34,29 @@ export const DELIVERY: Board = {
         },
         {
           title: 'Time of one try, p99',
-          description: 'Receivers that are slow hold up their own deliveries only.',
+          description: 'A slow receiver delays only its own deliveries.',
           unit: 's',
           queries: [[quantile(0.99, 'webhookSeconds', ['result']), '{{result}}']],
         },
         {
-          title: 'Deliveries to be made',
-          description: 'Those of paused destinations too: they are made when somebody resumes it.',
+          title: 'Waiting deliveries',
+          description:
+            'Including paused destinations, which receive theirs when an administrator resumes them.',
           unit: 'short',
           queries: [[most(gauge('webhooksWaiting')), 'waiting']],
         },
         {
-          title: 'Overdue for a try',
+          title: 'Overdue delivery',
           description:
-            'Since when a delivery is due that nobody tries: its receiver takes fewer than there are, or no gateway looks.',
+            'Delay of the most overdue delivery. Its receiver is too slow for the number of deliveries, or no gateway sends them.',
           unit: 's',
           limits: [60, 300],
           queries: [[most(gauge('webhooksOverdue')), 'overdue']],
         },
         {
-          title: 'Destinations that get nothing',
+          title: 'Destinations without deliveries',
           description:
-            'failing: paused after five days without a success. gone: it answered 410. admin: somebody paused it.',
+            'failing: paused after five days without a success. gone: it answered 410. admin: an administrator paused it.',
           unit: 'short',
           queries: [[most(gauge('webhooksPaused'), 'reason'), '{{reason}}']],
         },
@@ -66,27 +67,27 @@ export const DELIVERY: Board = {
       panels: [
         {
           title: 'Operations',
-          description: 'What the gateways ask of the store.',
+          description: 'Store operations of all gateways.',
           unit: 'ops',
           queries: [[sum(observed('storeSeconds', '_count'), 'operation'), '{{operation}}']],
         },
         {
           title: 'Time of an operation, p99',
-          description: 'A commit takes until it is durable: the disk, or the replicas.',
+          description: 'A commit ends when it is durable: on disk, or on the replicas.',
           unit: 's',
           queries: [[quantile(0.99, 'storeSeconds', ['operation']), '{{operation}}']],
         },
         {
-          title: 'Operations that failed',
+          title: 'Failed operations',
           description:
-            'unavailable: not executed. indeterminate: nobody knows; the caller was told not to execute.',
+            'unavailable: not executed. indeterminate: unknown. In both cases the caller was answered 503, and does not execute.',
           unit: 'ops',
           queries: [[sum(rate('storeErrors'), 'operation', 'error'), '{{operation}} {{error}}']],
         },
         {
-          title: 'Commits that were refused',
+          title: 'Refused commits',
           description:
-            'guard: somebody else was faster, and the verb ran again. late: it came after its deadline, so the store is too slow.',
+            'guard: another commit was faster, and the verb ran again. late: the commit missed its deadline, so the store is too slow.',
           unit: 'ops',
           queries: [[sum(rate('storeConflicts'), 'reason'), '{{reason}}']],
         },
@@ -100,14 +101,14 @@ export const DELIVERY: Board = {
           ],
         },
         {
-          title: 'Room of the store',
+          title: 'Room in the store',
           description:
-            'What can be written until writes are refused: of the disk, or of maxmemory of Redis. Nothing where Redis has no maxmemory.',
+            'Bytes until the store refuses writes: of the disk, or of Redis up to maxmemory. Empty if Redis has no maxmemory.',
           unit: 'bytes',
           queries: [[`min by (instance) (${gauge('storeRoom')})`, '{{instance}}']],
         },
         {
-          title: 'What an answer promises',
+          title: 'Durability of answers',
           description:
             'fsync: on disk. replicated: on replicas. async: a power cut may lose the last seconds.',
           unit: 'short',
@@ -120,20 +121,20 @@ export const DELIVERY: Board = {
       panels: [
         {
           title: 'Evidence records',
-          description: 'Records made durable. It follows decisions; without it there are no answers.',
+          description: 'Records made durable. The rate follows decisions: every answer needs its record.',
           unit: 'ops',
           queries: [[sum(rate('evidenceRecords'), 'instance'), '{{instance}}']],
         },
         {
-          title: 'Since the last record',
-          description: 'Long while agents call: nothing is decided here.',
+          title: 'Time since the last record',
+          description: 'A long time while agents call means that this instance decides nothing.',
           unit: 's',
           queries: [[`time() - (${gauge('evidenceLast')} > 0)`, '{{instance}}']],
         },
         {
           title: 'Records without a checkpoint',
           description:
-            'Since when a record waits for the signature that covers it. Signing goes on every second; minutes mean that it fails.',
+            'Age of the oldest record without a signature. Gateways sign every second, so minutes mean that signing fails.',
           unit: 's',
           limits: [10, 120],
           queries: [[most(gauge('checkpointLag'), 'instance'), '{{instance}}']],
@@ -141,14 +142,14 @@ export const DELIVERY: Board = {
         {
           title: 'Rounds of the timer',
           description:
-            'Expiry, reminders and escalation. Without rounds that are ok nothing expires until somebody looks.',
+            'Expiry, reminders and escalation. Without successful rounds, threads expire only when someone reads them.',
           unit: 'ops',
           queries: [[sum(rate('timerRounds'), 'instance', 'result'), '{{instance}} {{result}}']],
         },
         {
-          title: 'Since what waits was counted',
+          title: 'Time since the last count',
           description:
-            'Waiting threads, freezes and deliveries are counted at each scrape. Minutes mean that it fails: their panels, and alerts on them, show what was.',
+            'Gateways count waiting threads, freezes and deliveries at each scrape. Minutes mean that counting fails. Then their panels and alerts use old values.',
           unit: 's',
           limits: [60, 120],
           queries: [[most(gauge('censusAge'), 'instance'), '{{instance}}']],

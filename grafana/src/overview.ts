@@ -8,7 +8,7 @@ const SHED = sum(within('shed', 'kind=~"propose|follow"'))
 export const OVERVIEW: Board = {
   uid: 'countersign-overview',
   title: 'Countersign / Overview',
-  description: 'Is it well? Decisions, answers, and what is scarce. The other boards say why.',
+  description: 'Health at a glance: decisions, answers and saturation. The other boards show causes.',
   rows: [
     {
       title: 'Now',
@@ -17,7 +17,7 @@ export const OVERVIEW: Board = {
           title: 'Ready gateways',
           width: 3,
           description:
-            'Gateways whose /readyz answers 200. Fewer than run: look at the log of the one that is missing.',
+            'Gateways whose /readyz answers 200. If fewer are ready than run, read the log of the missing one.',
           unit: 'short',
           stat: true,
           queries: [[sum(gauge('ready')), 'ready']],
@@ -25,7 +25,7 @@ export const OVERVIEW: Board = {
         {
           title: 'Answers without a server error',
           description:
-            'Share of the agent API within the time shown that was no 5xx, what was refused unread included. The objective is 99.9 %.',
+            'Share of answers of the agent API without a 5xx, in the time shown. Requests refused by overload count as errors. The objective is 99.9 %.',
           unit: 'percentunit',
           stat: true,
           queries: [
@@ -36,9 +36,9 @@ export const OVERVIEW: Board = {
           ],
         },
         {
-          title: 'Waiting for people',
+          title: 'Waiting for reviewers',
           width: 3,
-          description: 'Threads that nobody has decided yet.',
+          description: 'Undecided threads.',
           unit: 'short',
           stat: true,
           queries: [[`sum(${most(gauge('pending'), 'risk')})`, 'waiting']],
@@ -46,15 +46,15 @@ export const OVERVIEW: Board = {
         {
           title: 'Oldest waiting',
           width: 3,
-          description: 'How long the agent that waits longest has been waiting for people.',
+          description: 'Age of the oldest undecided thread.',
           unit: 's',
           stat: true,
           limits: [3_600, 14_400],
           queries: [[most(gauge('oldestPending')), 'oldest']],
         },
         {
-          title: 'Last load of policies failed',
-          description: 'Gateways that keep an older bundle, or none, because the newest could not be loaded.',
+          title: 'Stale policies',
+          description: 'Gateways that have an older bundle, or none, because the newest did not load.',
           unit: 'short',
           stat: true,
           limits: [1, 2],
@@ -64,15 +64,15 @@ export const OVERVIEW: Board = {
           title: 'Frozen',
           width: 3,
           description:
-            'Agents, tools and whole tenants that an administrator has stopped: countersign freeze list says why.',
+            'Agents, tools and whole tenants that an administrator has frozen. countersign freeze list shows the reasons.',
           unit: 'short',
           stat: true,
           limits: [1, 5],
           queries: [[`sum(${most(gauge('frozen'), 'scope')})`, 'frozen']],
         },
         {
-          title: 'Store operations that failed',
-          description: 'Within the time shown. Agents were answered 503 and did not execute.',
+          title: 'Failed store operations',
+          description: 'In the time shown. Agents were answered 503 and did not execute.',
           unit: 'short',
           stat: true,
           limits: [1, 10],
@@ -81,11 +81,11 @@ export const OVERVIEW: Board = {
       ],
     },
     {
-      title: 'What is decided',
+      title: 'Decisions on calls',
       panels: [
         {
           title: 'Decisions',
-          description: 'What agents were told about their calls.',
+          description: 'First answers to calls of agents.',
           unit: 'ops',
           stacked: true,
           exemplars: true,
@@ -100,19 +100,19 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Decisions by tool',
-          description: 'The ten tools that are called most; tools without a contract count as _other.',
+          description: 'The ten most called tools. Tools without a contract count as _other.',
           unit: 'ops',
           queries: [[top(10, sum(rate('evaluations'), 'tool')), '{{tool}}']],
         },
         {
           title: 'Rejections by reason',
-          description: 'Calls rejected at once: by a rule, because no rule fits, or by a code.',
+          description: 'Calls rejected at once: by a rule, because no rule matches, or by a code.',
           unit: 'ops',
           stacked: true,
           queries: [[sum(rate('rejections'), 'reason'), '{{reason}}']],
         },
         {
-          title: 'Time policy takes',
+          title: 'Policy time',
           description: 'CPU time of one decision, without the store.',
           unit: 's',
           exemplars: true,
@@ -122,7 +122,7 @@ export const OVERVIEW: Board = {
           ],
         },
         {
-          title: 'Answers given again',
+          title: 'Replayed answers',
           description: 'Retries under an Idempotency-Key that got the first answer.',
           unit: 'ops',
           queries: [[sum(rate('replays'), 'decision'), '{{decision}}']],
@@ -134,7 +134,7 @@ export const OVERVIEW: Board = {
       panels: [
         {
           title: 'Requests by status',
-          description: 'All planes. 503 means that agents do not execute; 429 that a limit holds.',
+          description: 'All APIs. 503 means that agents do not execute. 429 means that a limit is reached.',
           unit: 'reqps',
           stacked: true,
           queries: [[sum(rate('httpRequests'), 'status'), '{{status}}']],
@@ -147,7 +147,7 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Time to answer agents, p99',
-          description: 'By route. A poll with Prefer: wait is held as long as it asks for.',
+          description: 'By route. A poll with Prefer: wait is held for the time that it asks for.',
           unit: 's',
           exemplars: true,
           queries: [[quantile(0.99, 'httpSeconds', ['route'], 'route=~"/api/agent/.*"'), '{{route}}']],
@@ -164,22 +164,23 @@ export const OVERVIEW: Board = {
           ],
         },
         {
-          title: 'Callers who left',
+          title: 'Disconnected callers',
           description:
-            'Requests whose caller was gone before the answer: polls that were given up, or timeouts shorter than ours.',
+            'Requests whose caller disconnected before the answer: abandoned polls, or timeouts shorter than ours.',
           unit: 'reqps',
           queries: [[sum(rate('httpAborted'), 'instance'), '{{instance}}']],
         },
         {
           title: 'Requests by instance',
-          description: 'One that gets less than the others is not ready, or the front does not see it.',
+          description:
+            'An instance with fewer requests than the others is not ready, or the front does not reach it.',
           unit: 'reqps',
           queries: [[sum(rate('httpRequests'), 'instance'), '{{instance}}']],
         },
         {
           title: 'Refused for a budget',
           description:
-            'Requests beyond what one tenant, agent or reviewer may keep, or while the disk is nearly full.',
+            'Requests beyond the budget of a tenant, agent or reviewer, or while the disk is nearly full.',
           unit: 'reqps',
           queries: [[sum(rate('overBudget'), 'budget'), '{{budget}}']],
         },
@@ -191,7 +192,7 @@ export const OVERVIEW: Board = {
         {
           title: 'Event loop lag',
           description:
-            'How late the process comes to its next piece of work. Above 100 ms it has more than it can do.',
+            'Delay before the process starts its next piece of work. Above 100 ms it is overloaded.',
           unit: 's',
           limits: [0.05, 0.1],
           queries: [
@@ -202,7 +203,7 @@ export const OVERVIEW: Board = {
         {
           title: 'Processor',
           description:
-            'Seconds of processor time a second. A gateway decides on one core: near 1 it is full.',
+            'Seconds of processor time for each second. A gateway decides on one core, so near 1 it is saturated.',
           unit: 'percentunit',
           limits: [0.8, 1],
           queries: [
@@ -224,7 +225,7 @@ export const OVERVIEW: Board = {
         {
           title: 'Open requests',
           description:
-            'Not answered yet. Held polls and streams are meant to be open; what is beyond them is work.',
+            'Requests without an answer yet. Held polls and streams stay open by design. The rest is work.',
           unit: 'short',
           queries: [
             [sum(gauge('httpInFlight')), 'open'],
@@ -233,9 +234,9 @@ export const OVERVIEW: Board = {
           ],
         },
         {
-          title: 'Under way, and in the queue',
+          title: 'In progress and in the queue',
           description:
-            'A queue that becomes empty now and then is a burst. One that never does is an overload: some of it will be shed.',
+            'A queue that becomes empty now and then is a burst. A queue that never does is an overload, and some requests will be refused.',
           unit: 'short',
           queries: [
             [sum(gauge('underWay'), 'kind'), '{{kind}}'],
@@ -243,15 +244,15 @@ export const OVERVIEW: Board = {
           ],
         },
         {
-          title: 'Shed',
+          title: 'Refused by overload',
           description:
-            'Requests refused unread because there was too much to do, by what they asked for. Agents come back after Retry-After.',
+            'Requests refused unread because the gateway was overloaded, by kind. Agents try again after Retry-After.',
           unit: 'reqps',
           queries: [[sum(rate('shed'), 'kind'), '{{kind}}']],
         },
         {
           title: 'Connections and files',
-          description: 'Connections of callers, and how much of the allowed file descriptors is used.',
+          description: 'Connections of callers, and open file descriptors.',
           unit: 'short',
           queries: [
             [sum(gauge('httpConnections'), 'instance'), '{{instance}} connections'],
@@ -260,7 +261,7 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Garbage collection',
-          description: 'Share of the time that is spent on it. Above a tenth memory is short.',
+          description: 'Share of time in garbage collection. Above a tenth, memory is short.',
           unit: 'percentunit',
           queries: [
             [
@@ -277,28 +278,27 @@ export const OVERVIEW: Board = {
         {
           title: 'Versions',
           description:
-            'How many gateways run which version. More than one outside of a rollout is a rollout that got stuck.',
+            'Number of gateways for each version. Two versions outside of a rollout mean that a rollout got stuck.',
           unit: 'short',
           queries: [[`count by (version) (${gauge('build')})`, '{{version}}']],
         },
         {
-          title: 'Clock of the store against Prometheus',
+          title: 'Store clock against Prometheus',
           description:
-            'Deadlines and tokens go by the clock of the store. Beyond a few seconds one of the two is wrong.',
+            'Deadlines and proofs depend on the clock of the store. If the two differ by more than a few seconds, one of them is wrong.',
           unit: 's',
           queries: [[`timestamp(${gauge('clock')}) - ${gauge('clock')}`, '{{instance}}']],
         },
         {
           title: 'Observations without a series of their own',
           description:
-            'Counted under _other because a metric has all the series that it may have: the bundle is very large.',
+            'Counted under _other because their metric has no room for another series. The bundle is very large.',
           unit: 'ops',
           queries: [[sum(rate('folded'), 'instance'), '{{instance}}']],
         },
         {
           title: 'Commits, p99',
-          description:
-            'Time until an answer is durable: the store is the next place to look when answers are late.',
+          description: 'Time until an answer is durable. If answers are late, look at the store next.',
           unit: 's',
           width: 24,
           queries: [

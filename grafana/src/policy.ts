@@ -4,14 +4,14 @@ import { gauge, most, quantile, rate, sum, top, within } from './queries.ts'
 export const POLICY: Board = {
   uid: 'countersign-policy',
   title: 'Countersign / Policy',
-  description: 'Which rules decide, what a change would do, and which bundle is in force where.',
+  description: 'The rules that decide, the effect of shadow rules, and the bundle of each instance.',
   rows: [
     {
       title: 'In force',
       panels: [
         {
           title: 'Bundles in force',
-          description: 'More than one for longer than a rollout: instances decide differently.',
+          description: 'If there is more than one for longer than a rollout, instances decide differently.',
           unit: 'short',
           stat: true,
           limits: [2, 3],
@@ -32,8 +32,8 @@ export const POLICY: Board = {
           queries: [[most(gauge('policyTools')), 'tools']],
         },
         {
-          title: 'Loads that failed',
-          description: 'Within the time shown. The log names file, line and column.',
+          title: 'Failed loads',
+          description: 'In the time shown. The log names file, line and column.',
           unit: 'short',
           stat: true,
           limits: [1, 5],
@@ -41,15 +41,15 @@ export const POLICY: Board = {
         },
         {
           title: 'Faults of the engine',
-          description: 'Within the time shown. The calls were rejected; this is a defect of ours.',
+          description: 'In the time shown. The calls were rejected. This is a bug in Countersign.',
           unit: 'short',
           stat: true,
           limits: [1, 1],
           queries: [[sum(within('evaluationFaults')), 'faults']],
         },
         {
-          title: 'Put in force',
-          description: 'When a bundle was last loaded with success.',
+          title: 'Last load',
+          description: 'Time of the last successful load.',
           unit: 'dateTimeFromNow',
           stat: true,
           queries: [[`1000 * ${most(gauge('lastLoad'))}`, 'last load']],
@@ -61,14 +61,14 @@ export const POLICY: Board = {
       panels: [
         {
           title: 'Bundle by instance',
-          description: 'The digest of the bundle that each instance decides by.',
+          description: 'The digest of the bundle of each instance.',
           unit: 'short',
           width: 12,
           queries: [[most(gauge('policyInfo'), 'instance', 'digest'), '{{instance}} {{digest}}']],
         },
         {
-          title: 'Last load failed',
-          description: '1: this instance keeps an older bundle, or has none.',
+          title: 'Failed last load',
+          description: '1: this instance has an older bundle, or none.',
           unit: 'short',
           width: 6,
           queries: [[most(gauge('stale'), 'instance'), '{{instance}}']],
@@ -83,7 +83,7 @@ export const POLICY: Board = {
       ],
     },
     {
-      title: 'What fires',
+      title: 'Firing rules',
       panels: [
         {
           title: 'Rules that fire most',
@@ -92,16 +92,16 @@ export const POLICY: Board = {
           queries: [[top(10, sum(rate('ruleMatches', 'mode="enforced"'), 'rule')), '{{rule}}']],
         },
         {
-          title: 'Could not be checked',
+          title: 'Unknown values',
           description:
-            'Rules that fired only because something was unknown: a field that agents stopped sending, or history that could not be read.',
+            'Rules that fired only because a value was unknown: a field that agents stopped sending, or unreadable history.',
           unit: 'ops',
           queries: [[top(10, sum(rate('ruleUnknown'), 'rule')), '{{rule}}']],
         },
         {
-          title: 'No rule fits',
+          title: 'No matching rule',
           description:
-            'Calls rejected because nothing in the bundle speaks of them, or nobody knows the tool.',
+            'Calls rejected because no rule of the bundle matches, or because the tool is unknown.',
           unit: 'ops',
           queries: [
             [
@@ -115,13 +115,13 @@ export const POLICY: Board = {
         },
         {
           title: 'Shadow rules that fire',
-          description: 'They decide nothing yet.',
+          description: 'Shadow rules only count. They decide nothing.',
           unit: 'ops',
           queries: [[top(10, sum(rate('ruleMatches', 'mode="shadow"'), 'rule')), '{{rule}}']],
         },
         {
-          title: 'What shadow rules would change',
-          description: 'Decisions that would be others if shadow rules were enforced.',
+          title: 'Changes by shadow rules',
+          description: 'Decisions that would differ if shadow rules were enforced.',
           unit: 'ops',
           queries: [
             [
@@ -137,8 +137,8 @@ export const POLICY: Board = {
           queries: [[sum(rate('evaluationFaults'), 'fault'), '{{fault}}']],
         },
         {
-          title: 'Time policy takes, p99',
-          description: 'By what was decided.',
+          title: 'Policy time, p99',
+          description: 'Policy time by decision.',
           unit: 's',
           width: 24,
           exemplars: true,

@@ -8,14 +8,14 @@ const TOO_FAST = 'le="2.5"'
 export const REVIEWS: Board = {
   uid: 'countersign-reviews',
   title: 'Countersign / Reviews',
-  description: 'Who waits for whom, how long people take, and whether they look.',
+  description: 'The queue, the load of reviewers, their speed and their attention.',
   rows: [
     {
       title: 'Queue',
       panels: [
         {
           title: 'Waiting by risk',
-          description: 'Threads that wait for people, by assessed risk.',
+          description: 'Threads that wait for reviewers, by assessed risk.',
           unit: 'short',
           stacked: true,
           queries: [[most(gauge('pending'), 'risk'), '{{risk}}']],
@@ -23,14 +23,14 @@ export const REVIEWS: Board = {
         {
           title: 'Oldest waiting by risk',
           description:
-            'Age of the oldest waiting thread. What nobody decides is rejected when its time is over.',
+            'Age of the oldest waiting thread. A thread that no reviewer decides in time is rejected.',
           unit: 's',
           limits: [3_600, 14_400],
           queries: [[most(gauge('oldestPending'), 'risk'), '{{risk}}']],
         },
         {
           title: 'Opened and ended',
-          description: 'When more are opened than end, the queue grows.',
+          description: 'The queue grows while more threads open than end.',
           unit: 'ops',
           queries: [
             [sum(rate('evaluations', 'decision="review"')), 'opened'],
@@ -40,18 +40,18 @@ export const REVIEWS: Board = {
       ],
     },
     {
-      title: 'Who is overloaded',
+      title: 'Load of reviewers',
       panels: [
         {
           title: 'Waiting for each group',
-          description: 'Of the 200 threads that wait longest: those with an empty seat for the group.',
+          description: 'Threads with an empty seat for the group, among the 200 that wait longest.',
           unit: 'short',
           queries: [[most(gauge('groupWaiting'), 'group'), '{{group}}']],
         },
         {
-          title: 'Waiting for each person of a group',
+          title: 'Waiting for each reviewer of a group',
           description:
-            'The same, shared among the reviewers of the group. The highest line needs help first; no line: the group has nobody in the directory.',
+            'The same, divided by the number of reviewers in the group. The highest line needs help first. A group without a line has no reviewer in the directory.',
           unit: 'short',
           queries: [
             [
@@ -62,7 +62,7 @@ export const REVIEWS: Board = {
         },
         {
           title: 'Reminders and escalations',
-          description: 'Nobody decided in the time that policy gives for it.',
+          description: 'No reviewer decided in the time that policy allows.',
           unit: 'ops',
           queries: [[sum(rate('announcements'), 'kind'), '{{kind}}']],
         },
@@ -85,7 +85,7 @@ export const REVIEWS: Board = {
         },
         {
           title: 'Time to a decision, p90',
-          description: 'One in ten agents waits longer than this.',
+          description: 'One in ten calls waits longer than this.',
           unit: 's',
           exemplars: true,
           queries: [
@@ -96,9 +96,9 @@ export const REVIEWS: Board = {
           ],
         },
         {
-          title: 'How reviews end',
+          title: 'Ends of reviews',
           description:
-            'expired: nobody decided in time. uncollected: approved, but the agent never came. frozen: stopped by an administrator.',
+            'expired: no reviewer decided in time. uncollected: approved, but the agent never polled. frozen: stopped by an administrator.',
           unit: 'ops',
           stacked: true,
           queries: [[sum(observed('reviewSeconds', '_count'), 'verdict'), '{{verdict}}']],
@@ -109,9 +109,9 @@ export const REVIEWS: Board = {
       title: 'Quality of reviews',
       panels: [
         {
-          title: 'Approvals that came too fast',
+          title: 'Hasty approvals',
           description:
-            'Share of approvals within 2.5 s of seeing the call. Nobody reads that fast: people click, or a program votes.',
+            'Share of approvals within 2.5 s of seeing the call. That is too fast to read: a reviewer only clicks, or a program votes.',
           unit: 'percentunit',
           limits: [0.05, 0.2],
           queries: [
@@ -122,16 +122,16 @@ export const REVIEWS: Board = {
           ],
         },
         {
-          title: 'Time people look',
-          description: 'Longest time a voter can have looked at what was voted on, median.',
+          title: 'Attention of reviewers',
+          description: 'Upper bound of the time that a reviewer looked at the call before the vote, median.',
           unit: 's',
           exemplars: true,
           queries: [[quantile(0.5, 'attention', ['decision']), '{{decision}}']],
         },
         {
-          title: 'Votes that are no approval',
+          title: 'Votes against',
           description:
-            'Share of votes that reject or ask for changes. Near nothing for long: either policy asks too often, or nobody looks.',
+            'Share of votes that reject or request changes. If it stays near zero, policy asks too often, or reviewers do not look.',
           unit: 'percentunit',
           queries: [
             [
@@ -142,27 +142,27 @@ export const REVIEWS: Board = {
         },
         {
           title: 'Votes',
-          description: 'What people said about the calls that were held for them.',
+          description: 'Votes of reviewers on held calls.',
           unit: 'ops',
           stacked: true,
           queries: [[sum(rate('votes'), 'decision'), '{{decision}}']],
         },
         {
           title: 'Votes by sign-in',
-          description: 'How voters proved who they are. A key may be a program.',
+          description: 'Votes by the kind of sign-in. A key may belong to a program.',
           unit: 'ops',
           stacked: true,
           queries: [[sum(rate('votes'), 'via'), '{{via}}']],
         },
         {
           title: 'Revisions',
-          description: 'Changed actions that agents sent in, and those that were refused.',
+          description: 'Revisions from agents, accepted and rejected.',
           unit: 'ops',
           queries: [[sum(rate('revisions'), 'result'), '{{result}}']],
         },
         {
           title: 'Withdrawals',
-          description: 'Calls that agents withdrew before they ran, by the state that their thread was in.',
+          description: 'Calls that agents withdrew before they ran, by the status of their thread.',
           unit: 'ops',
           queries: [[sum(rate('withdrawals'), 'was'), '{{was}}']],
         },
@@ -172,22 +172,22 @@ export const REVIEWS: Board = {
       title: 'Proofs',
       panels: [
         {
-          title: 'Tokens handed out',
+          title: 'Proofs handed out',
           description: 'Approvals that agents collected.',
           unit: 'ops',
           queries: [[sum(rate('tokensMinted')), 'minted']],
         },
         {
-          title: 'Tokens redeemed and refused',
+          title: 'Proofs redeemed and refused',
           description:
-            'used: the same proof came twice. An agent that retries after a lost answer does that, and so does a thief.',
+            'used: the same proof arrived twice. An agent that retries after a lost answer does that, and so does a thief.',
           unit: 'ops',
           queries: [[sum(rate('tokenValidations'), 'result'), '{{result}}']],
         },
         {
-          title: 'Approvals that no longer held',
+          title: 'Voided approvals',
           description:
-            'Why an approval was not handed out: policy, people or the store had changed, or it was frozen.',
+            'Approvals that were not handed out, by reason: policy, reviewers or the store had changed, or the call was frozen.',
           unit: 'ops',
           queries: [[sum(rate('revocations'), 'reason'), '{{reason}}']],
         },
@@ -198,22 +198,23 @@ export const REVIEWS: Board = {
       panels: [
         {
           title: 'Sign-ins',
-          description: 'Those that worked, by link or single sign-on.',
+          description: 'Successful sign-ins, by link or single sign-on.',
           unit: 'ops',
           width: 8,
           queries: [[sum(rate('signIns', 'result="ok"'), 'via'), '{{via}}']],
         },
         {
-          title: 'Sign-ins that failed',
+          title: 'Failed sign-ins',
           description:
-            'provider: the identity provider cannot be reached or is not set up as we think. refused: a link that is none, or was used.',
+            'provider: the identity provider is unreachable, or not set up as configured. refused: an invalid or used link.',
           unit: 'ops',
           width: 8,
           queries: [[sum(rate('signIns', 'result!="ok"'), 'via', 'result'), '{{via}} {{result}}']],
         },
         {
-          title: 'Consoles that follow the queue',
-          description: 'Open streams. None while something critical waits: nobody looks.',
+          title: 'Open consoles',
+          description:
+            'Open streams of changes. Zero while a critical call waits means that no reviewer is looking.',
           unit: 'short',
           width: 8,
           queries: [[sum(gauge('streamsOpen')), 'streams']],

@@ -7,10 +7,13 @@ export const IssuedKey = Type.Object({
   tenant: Type.String(),
   id: Type.String(),
   rotated: Type.Boolean({
-    description: 'There was a key: it is dead with its approval tokens, or works until `old_key_until`.',
+    description: 'Whether there was an old key. It and its proofs are void, unless `old_key_until` is set.',
   }),
   old_key_until: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Until then the old key works beside the new one.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'The end of the old key, which works beside the new one until then.',
+    }),
   ),
 })
 export type IssuedKey = Static<typeof IssuedKey>
@@ -21,7 +24,7 @@ export const IssueKey = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 7 * 24 * 3_600_000,
-        description: 'How long the old key works beside the new one; not at all unless said.',
+        description: 'Time in which the old key still works. Default: 0.',
       }),
     ),
   },
@@ -55,7 +58,7 @@ export const PoliciesView = Type.Object({
     diagnostics: Type.Array(DiagnosticView),
   }),
   shadow: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Calls each shadow rule would have touched since start.',
+    description: 'For each shadow rule, the number of calls on which it has fired since the start.',
   }),
 })
 export type PoliciesView = Static<typeof PoliciesView>
@@ -63,15 +66,15 @@ export type PoliciesView = Static<typeof PoliciesView>
 export const InstancesView = Type.Object({
   instances: Type.Array(
     Type.Object({
-      id: Type.String({ description: 'Of this start of the gateway.' }),
+      id: Type.String({ description: 'Id of this start of the gateway.' }),
       host: Type.String(),
       version: Type.String(),
       started_at: Type.String({ format: 'date-time' }),
       seen_at: Type.String({
         format: 'date-time',
-        description: 'Its last report; gone after half a minute.',
+        description: 'Its last report. The entry is removed after half a minute.',
       }),
-      revision: Type.Optional(Type.String({ description: 'SHA-256 over the bundle by which it decides.' })),
+      revision: Type.Optional(Type.String({ description: 'SHA-256 over its bundle in force.' })),
       commit: Type.Optional(Type.String()),
       loaded_at: Type.Optional(Type.String({ format: 'date-time' })),
       load_ok: Type.Boolean({ description: 'Whether its last load succeeded.' }),
@@ -103,7 +106,7 @@ export const ExplainRequest = Type.Object(
       Type.String({
         pattern: '^[a-z0-9-]{1,32}/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
         description:
-          'TENANT/AGENT; `test/test` unless given. Need not be in the directory: it is taken to be permitted the tool.',
+          'TENANT/AGENT. Default: `test/test`. It may be missing from the directory, and counts as permitted to use the tool.',
       }),
     ),
     task: Type.Optional(
@@ -120,17 +123,20 @@ export const ExplainRequest = Type.Object(
     agent_history: Type.Optional(
       Type.Object(Before, {
         additionalProperties: false,
-        description: 'What the agent was allowed in the last 24 hours.',
+        description: 'Tools and labels of the calls that the agent was allowed in the last 24 hours.',
       }),
     ),
     used: Type.Optional(
       Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-        description: 'What was charged to limits before, by id; nothing unless given.',
+        description: 'Earlier charges to limits, by id. Default: none.',
       }),
     ),
-    time: Type.Optional(Type.String({ format: 'date-time', description: 'Now, unless given.' })),
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the call. Default: now.' })),
   },
-  { additionalProperties: false, description: 'A DecisionRequest, and who proposes it when.' },
+  {
+    additionalProperties: false,
+    description: 'A DecisionRequest, with the agent, the task, the history and the time.',
+  },
 )
 export type ExplainRequest = Static<typeof ExplainRequest>
 
@@ -143,14 +149,16 @@ const Conditions = Type.Unsafe<unknown>({ $ref: '#/components/schemas/ConditionV
 export const ConditionView = Type.Object({
   kind: Type.Enum(['all', 'any', 'not', 'test']),
   answer: Answer,
-  items: Type.Optional(Type.Array(Conditions, { description: 'Of all, any and not.' })),
-  field: Type.Optional(Type.String({ description: 'Of a test, like the rest.' })),
+  items: Type.Optional(Type.Array(Conditions, { description: 'Parts of all, any and not.' })),
+  field: Type.Optional(
+    Type.String({ description: 'Field of a test. All later members belong to tests, too.' }),
+  ),
   test: Type.Optional(Type.String()),
   read: Type.Optional(
     Type.String({ description: 'JSON text of the value read, `missing`, or `(sensitive)`.' }),
   ),
   returned: Type.Optional(
-    Type.String({ description: 'What the function of the field made of it, such as `[with, select]`.' }),
+    Type.String({ description: 'Result of the function of the field, such as `[with, select]`.' }),
   ),
   problem: Type.Optional(Type.String()),
 })
@@ -192,7 +200,7 @@ export const ExplanationView = Type.Object({
       Type.Object({
         field: Type.String(),
         state: Type.Enum(['value', 'missing']),
-        value: Type.Optional(Type.Unknown({ description: 'Left out when the field is sensitive.' })),
+        value: Type.Optional(Type.Unknown({ description: 'Absent if the field is sensitive.' })),
         sensitive: Type.Boolean(),
       }),
     ),
@@ -200,7 +208,7 @@ export const ExplanationView = Type.Object({
     shadow: Type.Optional(
       Type.Object(
         { verdict: Verdict, risk: RiskLevel },
-        { description: 'What it would have been with every shadow rule and limit enforced.' },
+        { description: 'The outcome with every shadow rule and limit enforced.' },
       ),
     ),
   }),
@@ -217,7 +225,7 @@ export const ExplanationView = Type.Object({
     Type.Object({
       ...Rule,
       result: Type.Enum(['room', 'full', 'cannot tell', 'not used']),
-      amount: Type.Optional(Type.Integer({ description: 'What the call uses; left out when sensitive.' })),
+      amount: Type.Optional(Type.Integer({ description: 'Amount of this call; absent if it is sensitive.' })),
       at_most: Type.Integer(),
       within_ms: Type.Integer(),
       per: Type.String({ description: '`agent`, `tenant`, `task`, or a field.' }),

@@ -13,13 +13,12 @@ export const RiskLevel = Type.Enum(RISKS)
 export type RiskLevel = Static<typeof RiskLevel>
 
 const ClaimedRisk = Type.Enum(RISKS, {
-  description: 'What the agent claims. It can raise the assessed risk, never lower it.',
+  description: 'Risk as the agent sees it. It can raise the assessed risk, never lower it.',
 })
 
 export const ActionHash = Type.String({
   pattern: '^[0-9a-f]{64}$',
-  description:
-    'Lowercase hex SHA-256 over the full immutable action envelope of the runtime, without prefix.',
+  description: 'Lowercase hex SHA-256 of the whole immutable action of the runtime, without a prefix.',
 })
 export type ActionHash = Static<typeof ActionHash>
 
@@ -27,7 +26,7 @@ export const ToolName = Type.String({
   minLength: 1,
   maxLength: LIMITS.TOOL_NAME_CHARS,
   pattern: '^[!-~](?:[ -~]*[!-~])?$',
-  description: 'Printable ASCII, no space at either end.',
+  description: 'Printable ASCII without a space at either end.',
 })
 
 const FreeForm = Type.Object({}, { additionalProperties: true })
@@ -50,7 +49,8 @@ export const DecisionRequest = Type.Object(
   },
   {
     ...closed,
-    description: 'A proposed tool call. Without action_hash the thread is V1, with it V2, for good.',
+    description:
+      'A proposed tool call. Its thread is V2 if it has an `action_hash`, otherwise V1. That never changes.',
   },
 )
 export type DecisionRequest = Static<typeof DecisionRequest>
@@ -72,7 +72,7 @@ export const Decision = Type.Object({
   message: Type.Optional(Type.String()),
   recommended_poll_after_seconds: Type.Optional(Type.Integer({ minimum: 1 })),
   approval_token: Type.Optional(
-    Type.String({ description: 'Delivered once, on the first approved read of a signed approval.' }),
+    Type.String({ description: 'The proof. Only the first approved read of a signed approval carries it.' }),
   ),
   token_expires_at: Type.Optional(Type.String({ format: 'date-time' })),
   action_hash: Type.Optional(ActionHash),
@@ -82,9 +82,9 @@ export type Decision = Static<typeof Decision>
 export const ApprovalValidationRequest = Type.Object(
   {
     task_id: Type.String(),
-    signature: Type.String({ description: 'The raw approval token.' }),
+    signature: Type.String({ description: 'The proof, as it was received.' }),
     request_payload: FreeForm,
-    thread_id: Type.Optional(Type.String({ description: 'Required for V2.' })),
+    thread_id: Type.Optional(Type.String({ description: 'Required for V2 threads.' })),
     action_hash: Type.Optional(ActionHash),
   },
   closed,
@@ -106,7 +106,7 @@ export const AgentEvent = Type.Object(
       minLength: 1,
       maxLength: LIMITS.EVENT_TYPE_CHARS,
       pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-      description: '`revision.<task_id>.<thread_id>` submits payload.revision; anything else is evidence.',
+      description: '`revision.<task_id>.<thread_id>` submits `payload.revision`. Any other type is evidence.',
     }),
     event_summary: Type.String(),
     payload: Type.Optional(FreeForm),
@@ -129,7 +129,7 @@ export const Revision = Type.Object(
     summary: Type.Optional(Summary),
     action_hash: Type.Optional(ActionHash),
   },
-  { additionalProperties: true, description: 'Member `revision` of the payload of a revision event.' },
+  { additionalProperties: true, description: 'The member `revision` of the payload of a revision event.' },
 )
 export type Revision = Static<typeof Revision>
 
@@ -159,7 +159,7 @@ export const ResolveResult = Type.Object({
       source: Type.Optional(
         Type.Object(
           { server: Type.String(), name: Type.String(), digest: Type.Optional(Type.String()) },
-          { description: 'Which tool of which MCP server the contract is for.' },
+          { description: 'The MCP server and its tool that the contract describes.' },
         ),
       ),
     }),
@@ -167,7 +167,7 @@ export const ResolveResult = Type.Object({
   unknown: Type.Array(Type.String()),
   more: Type.Optional(
     Type.Array(Type.String(), {
-      description: `Tools whose contracts are left out, because an answer has ${LIMITS.RESOLVED_BYTES} bytes of contracts at the most: ask for them by name, ${LIMITS.TOOL_NAMES} at a time.`,
+      description: `Tools whose contracts did not fit: an answer has at most ${LIMITS.RESOLVED_BYTES} bytes of contracts. Ask for them by name, ${LIMITS.TOOL_NAMES} at a time.`,
     }),
   ),
 })
@@ -180,7 +180,7 @@ export const WithdrawalRequest = Type.Object(
         minLength: 1,
         maxLength: LIMITS.WITHDRAWAL_REASON_CHARS,
         pattern: '\\S',
-        description: 'Why the call is not wanted any more. Reviewers see it.',
+        description: 'Reason for the withdrawal. Reviewers see it.',
       }),
     ),
   },

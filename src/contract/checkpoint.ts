@@ -10,7 +10,7 @@ export const CheckpointsQuery = Type.Object(
     before: Type.Optional(
       Type.String({
         pattern: '^[0-9]{1,15}$',
-        description: 'Only those of fewer records: for the next page.',
+        description: 'Only checkpoints of fewer records. For the next page.',
       }),
     ),
     limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
@@ -20,24 +20,24 @@ export const CheckpointsQuery = Type.Object(
 export type CheckpointsQuery = Static<typeof CheckpointsQuery>
 
 export const CheckpointList = Type.Object({
-  origin: Type.String({ description: 'Names the log of this tenant; the first line of every note.' }),
+  origin: Type.String({ description: 'Name of the log of this tenant, and first line of every note.' }),
   verifier_key: Type.String({
-    description: 'C2SP signed-note verifier key: keep it where the gateway cannot write.',
+    description: 'C2SP signed-note verifier key. Keep it where the gateway cannot write.',
   }),
   checkpoints: Type.Array(
     Type.Object({
-      size: Type.Integer({ description: 'Number of the last record that it covers.' }),
+      size: Type.Integer({ description: 'Number of the last covered record.' }),
       root: Type.String({ description: 'RFC 6962 Merkle tree hash, hex.' }),
       at: Type.String({ format: 'date-time' }),
-      note: Type.String({ description: 'C2SP tlog-checkpoint, signed; keep it as it stands.' }),
+      note: Type.String({ description: 'Signed C2SP tlog-checkpoint. Keep it unchanged.' }),
     }),
-    { description: 'Newest first. Of each hour the last one is kept.' },
+    { description: 'Newest first. The gateway keeps the last checkpoint of each hour.' },
   ),
 })
 export type CheckpointList = Static<typeof CheckpointList>
 
 export const VerifierKeys = Type.Object({
-  origin: Type.String({ description: 'What the origins of all tenants begin with.' }),
+  origin: Type.String({ description: 'Common beginning of the origins of all tenants.' }),
   keys: Type.Array(
     Type.Object({
       alg: Type.Enum(['Ed25519']),

@@ -18,7 +18,7 @@ export const ERRORS = {
   not_found: { status: 404, title: 'Not found' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
   not_pending: { status: 409, title: 'The thread is not waiting for this' },
-  already_claimed: { status: 409, title: 'Somebody else has claimed the thread' },
+  already_claimed: { status: 409, title: 'Another reviewer has claimed the thread' },
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },
   too_many_comments: { status: 409, title: 'The thread has too many comments' },

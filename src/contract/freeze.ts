@@ -23,7 +23,11 @@ const Scope = {
 
 export const FreezeRequest = Type.Object(
   { tenant: Tenant, ...Scope, reason: Reason },
-  { ...closed, description: 'With neither agent nor tool, the whole tenant. Not both.', not: both() },
+  {
+    ...closed,
+    description: 'Names an agent or a tool, never both. Without either, it means the whole tenant.',
+    not: both(),
+  },
 )
 export type FreezeRequest = Static<typeof FreezeRequest>
 
@@ -36,7 +40,7 @@ export const FreezeView = Type.Object({
   ...Scope,
   reason: Type.String(),
   frozen_at: Instant,
-  by: Type.String({ description: 'Who did it, as `kind:id`.' }),
+  by: Type.String({ description: 'Who froze it, as `kind:id`.' }),
 })
 export type FreezeView = Static<typeof FreezeView>
 
@@ -44,7 +48,7 @@ export const Frozen = Type.Object({
   ...FreezeView.properties,
   known: Type.Boolean({
     description:
-      'The bundle in force knows this tenant, agent or tool. If not: check the spelling. It is frozen all the same.',
+      'Whether the bundle in force has this tenant, agent or tool. If `false`, check the spelling. The name is frozen in either case.',
   }),
 })
 export type Frozen = Static<typeof Frozen>

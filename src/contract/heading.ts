@@ -5,36 +5,38 @@ import { Type, type Static } from 'typebox'
 export const HeadingView = Type.Object(
   {
     line: Type.String({
-      description: 'All segments as one line of plain text; hidden characters stand as `[U+202E]`.',
+      description: 'All segments as one line of plain text. Hidden characters are written as `[U+202E]`.',
     }),
     segments: Type.Array(
       Type.Object({
         text: Type.String({
           description:
-            'As it came: what draws it must show hidden characters and take nothing in it for markup.',
+            'Text as it was received. Show hidden characters when you display it, and never treat it as markup.',
         }),
         field: Type.Optional(
           Type.String({
             description:
-              'The value of this field, such as `payload.amount_cents`; without it words of the policy.',
+              'Field whose value this is, such as `payload.amount_cents`. Absent for words of the policy.',
           }),
         ),
         exact: Type.Optional(
           Type.String({
-            description: 'The value as it was sent, where `text` does not say it already and it is short.',
+            description: 'The value as it was sent, if it is short and differs from `text`.',
           }),
         ),
-        sensitive: Type.Optional(Type.Literal(true, { description: 'The text is a tag.' })),
+        sensitive: Type.Optional(
+          Type.Literal(true, { description: 'The text is a tag in place of the value.' }),
+        ),
         missing: Type.Optional(Type.Literal(true, { description: 'The payload does not have the field.' })),
       }),
     ),
     template: Type.Optional(
-      Type.String({ description: 'SHA-256 (hex) of the summary in the contract; absent where it has none.' }),
+      Type.String({ description: 'SHA-256 (hex) of the summary in the contract. Absent without a summary.' }),
     ),
   },
   {
     description:
-      "By the `summary` of the tool's contract, or the tool and the fields that the deciding rules read. Made when the call was decided, of its payload.",
+      "The `summary` of the tool's contract, or the tool and the fields that the deciding rules read. The gateway makes it from the payload when it decides the call.",
   },
 )
 export type HeadingView = Static<typeof HeadingView>

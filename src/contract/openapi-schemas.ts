@@ -16,7 +16,7 @@ const Problem = Type.Object({
   status: Type.Integer(),
   code: Type.Enum(Object.keys(ERRORS)),
   detail: Type.String(),
-  budget: Type.Optional(Type.String({ description: 'The budget that is spent (code over_budget).' })),
+  budget: Type.Optional(Type.String({ description: 'The spent budget (code `over_budget`).' })),
   errors: Type.Optional(
     Type.Array(Type.Object({ pointer: Type.String({ description: 'RFC 6901' }), message: Type.String() })),
   ),

@@ -24,38 +24,39 @@ const PLANE_OF: Readonly<Record<Access, keyof typeof SECURITY>> = {
 
 const PLANES = {
   agent: 'Agents propose calls, wait for decisions, and redeem proofs (docs/agent-api.md).',
-  review: 'Reviewers see what waits, and decide.',
-  admin: 'Administrators issue keys, freeze, look after webhooks and policies, and export evidence.',
-  public: 'Nobody has to say who they are.',
-  webhook: 'What destinations are sent.',
+  review: 'Reviewers read the waiting calls, and decide.',
+  admin: 'Administrators issue keys, freeze, manage webhooks, inspect policies, and export evidence.',
+  public: 'No key and no session is needed.',
+  webhook: 'Messages that destinations receive.',
 }
 
 const HEADERS: Readonly<Record<RequestHeader, Header>> = {
   idempotencyKey: {
     name: 'Idempotency-Key',
-    description: `1 to ${LIMITS.IDEMPOTENCY_KEY_CHARS} visible ASCII characters; a retry under the same key gets the first answer.`,
+    description: `1 to ${LIMITS.IDEMPOTENCY_KEY_CHARS} visible ASCII characters. A retry under the same key gets the first answer.`,
   },
   wait: {
     name: 'Prefer',
-    description: `\`wait=N\` (RFC 7240) holds the poll up to N <= ${LIMITS.WAIT_SECONDS} seconds while the thread is pending_review.`,
+    description: `\`wait=N\` (RFC 7240) holds the poll up to N <= ${LIMITS.WAIT_SECONDS} seconds while the thread is \`pending_review\`.`,
   },
-  ifMatch: { name: 'If-Match', description: 'The ETag of the thread you looked at.' },
+  ifMatch: { name: 'If-Match', description: 'The ETag of the thread that you looked at.' },
   unattended: {
     name: 'Countersign-Unattended',
-    description: 'Any value: a page asks this by itself, which keeps no session from ending.',
+    description:
+      'Any value. Marks a request that a page sends by itself. It does not keep the session alive.',
   },
   lastEventId: {
     name: 'Last-Event-ID',
-    description: 'Id of the last event that was seen: what came after it follows.',
+    description: 'Id of the last received event. The stream continues after it.',
   },
 }
 
 const DELIVERY_HEADERS: readonly Header[] = [
-  { name: 'webhook-id', description: 'Of the delivery: the same on every try.' },
-  { name: 'webhook-timestamp', description: 'Of the try, in seconds since 1970.' },
+  { name: 'webhook-id', description: 'Id of the delivery, the same on every try.' },
+  { name: 'webhook-timestamp', description: 'Time of the try, in seconds since 1970.' },
   {
     name: 'webhook-signature',
-    description: 'Standard Webhooks 1.0.0: `v1,` and base64, several during a rotation.',
+    description: 'Standard Webhooks 1.0.0: `v1,` and base64. Several during a rotation.',
   },
   { name: 'X-Guard-Signature', description: '`sha256=` and hex: HMAC-SHA256 of the raw body.' },
 ]
@@ -72,22 +73,22 @@ export function openApiDocument(version: string): object {
       title: 'Countersign',
       version,
       description:
-        'Approval gateway for AI agents. Execute only on `allow`, or on `approved` with a redeemed token.',
+        'Approval gateway for AI agents. Execute only on `allow`, or on `approved` with a redeemed proof.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The gateway that served this document.' }],
     tags: Object.entries(PLANES).map(([name, description]) => ({ name, description })),
     paths,
     webhooks: {
-      decision: { post: webhookObject('delivery', 'WebhookBody', 'What happened, as a destination is told') },
+      decision: { post: webhookObject('delivery', 'WebhookBody', 'An event, for a destination') },
       chat: {
-        post: webhookObject('chatLine', 'WebhookChatBody', 'What happened, as people read it in a chat'),
+        post: webhookObject('chatLine', 'WebhookChatBody', 'An event, as people read it in a chat'),
       },
       teams: {
         post: webhookObject(
           'teamsCard',
           'WebhookTeamsBody',
-          'What happened, as people read it in Microsoft Teams',
+          'An event, as people read it in Microsoft Teams',
         ),
       },
     },
@@ -101,13 +102,13 @@ export function openApiDocument(version: string): object {
           in: 'cookie',
           name: '__Host-countersign',
           description:
-            'Set by signing in; it proves nothing without `page`. What changes something must come from our own pages.',
+            'Set by signing in. It proves nothing without `page`. Requests that change something must come from our own pages.',
         },
         page: {
           type: 'apiKey',
           in: 'header',
           name: 'Countersign-Page',
-          description: 'csp_<tenant>_...: the `page_secret` that signing in answered.',
+          description: 'csp_<tenant>_...: the `page_secret` from the answer to the sign-in.',
         },
         adminKey: { type: 'http', scheme: 'bearer', description: 'COUNTERSIGN_ADMIN_KEY' },
       },
@@ -194,14 +195,14 @@ function webhookObject(id: string, body: string, summary: string): object {
     operationId: id,
     summary,
     description:
-      'At least once, with the same id on every try. Check the signature on the raw body before parsing it (docs/webhooks.md).',
+      'Delivered at least once, with the same id on every try. Check the signature on the raw body before you parse it (docs/webhooks.md).',
     tags: ['webhook'],
     security: [],
     parameters: parametersOf({ path: '', headers: DELIVERY_HEADERS }),
     requestBody: { required: true, content: { 'application/json': { schema: referTo(body) } } },
     responses: {
       '2XX': { description: 'Delivered.' },
-      410: { description: 'Goodbye: the destination is told nothing more until somebody resumes it.' },
+      410: { description: 'The destination gets no more deliveries until an administrator resumes it.' },
       default: { description: 'Tried again later; `Retry-After` is honoured.' },
     },
   }
@@ -221,9 +222,9 @@ const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
 }
 
 /**
- * The statuses of an operation: those of its access, method and query, and its own. The gateway reads a body even where
- * none is expected. It refuses a session's cookie on requests of foreign pages, and every caller has a share of the
- * queue.
+ * The statuses of an operation: those of its access, method and query, and its own. The gateway reads a body even if
+ * the operation has none. It refuses a session's cookie on requests of foreign pages, and every caller has a share of
+ * the queue.
  */
 export function refusalsOf({
   method,

@@ -45,9 +45,15 @@ export type Operations = Readonly<Record<string, Operation>>
 export type Method = 'GET' | 'POST' | 'DELETE'
 
 /**
- * The callers of an operation: an agent by its key; a reviewer by key or session; `admin`: the admin key, or a reviewer
- * with the admin role in the own tenant; `adminKey`: the admin key alone; `adminOrReviewer`: also a reviewer without
- * that role; `page`: every page of this gateway; `public`: everyone.
+ * The callers of an operation.
+ *
+ * - `agent`: an agent by its key
+ * - `reviewer`: a reviewer by key or session
+ * - `admin`: the admin key, or a reviewer with the admin role in the same tenant
+ * - `adminKey`: the admin key alone
+ * - `adminOrReviewer`: as `admin`, and every other reviewer
+ * - `page`: any page of this gateway
+ * - `public`: every caller
  */
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
 

@@ -17,7 +17,7 @@ export const VoteRequest = Type.Object(
     revision: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'The revision you looked at. Needed unless If-Match names it.',
+        description: 'The revision that you looked at. Required unless If-Match names it.',
       }),
     ),
     comment: Type.Optional(Type.String({ maxLength: LIMITS.COMMENT_CHARS })),
@@ -34,16 +34,16 @@ export const ThreadsQuery = Type.Object(
     group: Type.Optional(Type.String({ minLength: 1 })),
     agent: Type.Optional(Type.String({ minLength: 1 })),
     task_id: Type.Optional(Type.String({ minLength: 1 })),
-    mine: Type.Optional(Type.Enum(['true'], { description: 'Only those on which I may vote now.' })),
+    mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at or after.' })),
-    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before.' })),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
+    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),
     q: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: LIMITS.SEARCH_CHARS,
         description:
-          'Words that all stand in heading, subject (as lists show it: its first 200 characters), tool, agent, task, message or thread id; case does not matter.',
+          'Finds threads that contain every word, in any case. It searches the heading, tool, agent, task, message, thread id, and the first 200 characters of the subject.',
       }),
     ),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
@@ -55,7 +55,7 @@ export type ThreadsQuery = Static<typeof ThreadsQuery>
 
 export const Claim = Type.Object(
   { reviewer: Type.String(), name: Type.Optional(Type.String()), expires_at: Instant },
-  { description: 'Who is looking at it. A courtesy: it keeps nobody from voting, and ends by itself.' },
+  { description: 'Who is looking at the thread. Others may still vote. A claim ends by itself.' },
 )
 export type Claim = Static<typeof Claim>
 
@@ -68,25 +68,25 @@ export const ThreadSummary = Type.Object({
   tool_name: Type.String(),
   heading: HeadingView,
   agent: Type.String(),
-  subject: Type.Optional(Type.String({ description: 'Shortened for lists; whole in the thread.' })),
+  subject: Type.Optional(Type.String({ description: 'Shortened in lists; the thread has all of it.' })),
   message: Type.String(),
   created_at: Instant,
   deadline: Type.Optional(Instant),
   groups: Type.Array(Type.String()),
   escalated_to: Type.Array(Type.String(), {
-    description: 'Groups that may approve in the place of those, since an escalation.',
+    description: 'Groups that may also approve, since an escalation.',
   }),
   approvals: Type.Object({ given: Type.Integer(), required: Type.Integer() }),
-  updated_at: Type.String({ format: 'date-time', description: 'Of the last revision, vote or end.' }),
+  updated_at: Type.String({ format: 'date-time', description: 'Time of the last revision, vote or end.' }),
   withdrawn_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When its agent withdrew the call.' }),
+    Type.String({ format: 'date-time', description: 'Time when the agent withdrew the call.' }),
   ),
   claim: Type.Optional(Claim),
-  mine: Type.Boolean({ description: 'I may vote on it now.' }),
+  mine: Type.Boolean({ description: 'Whether you may vote on it now.' }),
   equal: Type.Optional(
     Type.String({
       description:
-        'While it waits at its first revision: the same for equal calls of one agent, task and tool.',
+        'The same text for equal calls of one agent, task and tool, while they wait at their first revision.',
     }),
   ),
 })
@@ -98,7 +98,7 @@ export const ThreadList = Type.Object({
   unreadable: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Threads that may belong here, and whose record in the store is broken: `countersign store check` says more.',
+        'Threads that may belong here, but whose record in the store is damaged. `countersign store check` reports details.',
     }),
   ),
 })
@@ -120,7 +120,7 @@ const Rule = Type.Object({
   verdict: Type.Enum(['allow', 'review', 'reject']),
   mode: Type.Enum(['enforced', 'shadow']),
   reason: Type.String(),
-  unknown: Type.Boolean({ description: 'It fired only because something could not be checked.' }),
+  unknown: Type.Boolean({ description: 'Whether it fired only because a value could not be checked.' }),
   file: Type.String(),
   line: Type.Integer(),
 })
@@ -155,16 +155,18 @@ export const TextWarning = Type.Object({
       '`subject`, `preview`, `summary`, `workflow`, `task`, `image 2`, `payload` and a JSON Pointer, or `more places`.',
   }),
   kinds: Type.Array(Type.String(), { description: 'Such as `direction`, `invisible`, `mixed_script`.' }),
-  message: Type.String({ description: 'The same in sentences, for people.' }),
+  message: Type.String({ description: 'The same in sentences.' }),
   words: Type.Array(
-    Type.String({ description: 'Reads as another word; foreign letters are spelled out: `p[U+0430]ypal`.' }),
+    Type.String({
+      description: 'A word that looks like another one, with foreign letters spelled out: `p[U+0430]ypal`.',
+    }),
   ),
 })
 export type TextWarning = Static<typeof TextWarning>
 
 const Warnings = Type.Array(TextWarning, {
   description:
-    'What could deceive a reader of the revision, as it is shown here. The console lets nobody approve it before saying to have seen them.',
+    'Places that could deceive a reader of this revision. In the console, a reviewer must confirm them before approving.',
 })
 
 const Masked = Type.Array(Type.String(), {
@@ -176,7 +178,7 @@ const ShownHash = Type.Optional(
   Type.String({
     ...ActionHash,
     description:
-      'Of the whole action, by the runtime. Left out where values are masked, as `payload_digest` is.',
+      'Hash of the whole action, by the runtime. Absent if values are masked, like `payload_digest`.',
   }),
 )
 
@@ -190,7 +192,9 @@ export const ThreadRevision = Type.Object({
   pictures: Type.Array(Picture, { description: 'One for each entry of `images`.' }),
   heading: HeadingView,
   payload_digest: Type.Optional(
-    Type.String({ description: 'Left out where values are masked: one could guess them and compare.' }),
+    Type.String({
+      description: 'Absent if values are masked, because a reader could guess them and compare.',
+    }),
   ),
   action_hash: ShownHash,
   ...Claims,
@@ -211,7 +215,7 @@ export const VoteView = Type.Object({
   comment: Type.Optional(Type.String()),
   at: Instant,
   via: Type.String(),
-  void: Type.Boolean({ description: 'Cast on an earlier revision: it counts no more.' }),
+  void: Type.Boolean({ description: 'Whether a later revision voided the vote.' }),
 })
 export type VoteView = Static<typeof VoteView>
 
@@ -252,17 +256,19 @@ export const LimitState = Type.Object({
   at_most: Type.Integer(),
   used: Type.Optional(
     Type.Integer({
-      description: 'Charged in the window that ends now; left out when what it adds up is sensitive.',
+      description: 'Charges in the window that ends now. Absent if the limit adds up a sensitive field.',
     }),
   ),
-  amount: Type.Optional(Type.Integer({ description: 'What this call would add; left out when sensitive.' })),
+  amount: Type.Optional(
+    Type.Integer({ description: 'Amount that this call would add. Absent if sensitive.' }),
+  ),
 })
 export type LimitState = Static<typeof LimitState>
 
 export const Upcoming = Type.Object({
   kind: Type.Enum(['reminder', 'escalation']),
   at: Instant,
-  group: Type.Optional(Type.String({ description: 'That may fill seats from then on.' })),
+  group: Type.Optional(Type.String({ description: 'Group that may fill seats from then on.' })),
 })
 export type Upcoming = Static<typeof Upcoming>
 
@@ -279,12 +285,12 @@ export const ThreadView = Type.Object({
   tool_source: Type.Optional(
     Type.Object(
       { server: Type.String(), name: Type.String() },
-      { description: 'Which tool of which MCP server it is, by the contract in force.' },
+      { description: 'The MCP server and its tool, by the contract in force.' },
     ),
   ),
   reversibility: Type.Optional(Type.String()),
   labels: Type.Array(Type.String()),
-  sensitive: Type.Array(Type.String({ description: 'Fields to mask until somebody asks to see them.' })),
+  sensitive: Type.Array(Type.String({ description: 'Field to mask until a reviewer asks to see it.' })),
   payload: Type.Object({}, { additionalProperties: true }),
   masked: Masked,
   pictures: ThreadRevision.properties.pictures,
@@ -303,15 +309,15 @@ export const ThreadView = Type.Object({
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
   equal: ThreadSummary.properties.equal,
-  interactive: Type.Boolean({ description: 'Only somebody who signed in to the console may vote, no key.' }),
-  digest: Type.String({ description: 'Of the current revision; the ETag.' }),
+  interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in; a key is not enough.' }),
+  digest: Type.String({ description: 'Digest of the current revision, which is also the ETag.' }),
   rules: Type.Array(Rule),
   policy_revision: Type.String(),
   revisions: Type.Array(ThreadRevision),
   votes: Type.Array(VoteView),
   comments: Type.Array(CommentView),
   earlier: Type.Array(EarlierCall, {
-    description: 'Other calls of the task, latest first; of those allowed at once, the last of each tool.',
+    description: 'Other calls of the task, latest first. It has only the last allowed call of each tool.',
   }),
   limits: Type.Array(LimitState),
   upcoming: Type.Array(Upcoming),
@@ -349,7 +355,7 @@ export const CommentRequest = Type.Object(
 export type CommentRequest = Static<typeof CommentRequest>
 
 export const ClaimRequest = Type.Object(
-  { take_over: Type.Optional(Type.Boolean({ description: 'Also when somebody else has claimed it.' })) },
+  { take_over: Type.Optional(Type.Boolean({ description: 'Takes the claim over from another reviewer.' })) },
   closed,
 )
 export type ClaimRequest = Static<typeof ClaimRequest>
@@ -367,7 +373,7 @@ export type Revealed = Static<typeof Revealed>
 /** Data of an event `thread` of GET stream; its id is the number of the evidence record. */
 export const ThreadChange = Type.Object({
   number: Type.Integer(),
-  type: Type.String({ description: 'Of the evidence record, such as `review.pending`.' }),
+  type: Type.String({ description: 'Type of the evidence record, such as `review.pending`.' }),
   at: Instant,
   actor: Type.String(),
   thread: ThreadSummary,
@@ -377,7 +383,7 @@ export type ThreadChange = Static<typeof ThreadChange>
 export const AgentView = Type.Object({
   id: Type.String(),
   owners: Type.Array(Type.Object({ reviewer: Type.String(), name: Type.Optional(Type.String()) })),
-  tools: Type.Array(Type.String(), { description: 'Globs.' }),
+  tools: Type.Array(Type.String(), { description: 'Tools that it may use, as globs.' }),
   signed_approvals: Type.Boolean(),
   prevent_self_review: Type.Boolean(),
   token_ttl_ms: Type.Integer(),
@@ -388,6 +394,6 @@ export type AgentView = Static<typeof AgentView>
 
 export const AgentList = Type.Object({
   agents: Type.Array(AgentView),
-  freezes: Type.Array(FreezeView, { description: 'What is frozen now.' }),
+  freezes: Type.Array(FreezeView, { description: 'Freezes in force.' }),
 })
 export type AgentList = Static<typeof AgentList>

@@ -14,7 +14,8 @@ export const SignIn = Type.Object(
     verifier: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{43}$',
-        description: 'After single sign-on: what the `challenge` of `/oidc/start` was made of.',
+        description:
+          'After single sign-on: the verifier from which the `challenge` of `/oidc/start` was made.',
       }),
     ),
   },
@@ -27,15 +28,15 @@ export const SignInOptions = Type.Object({
   signed_in: Type.Boolean(),
   single_sign_on: Type.Optional(
     Type.Object({
-      label: Type.String({ description: 'Of the identity provider, for a button.' }),
-      url: Type.String({ description: 'Path to go to.' }),
+      label: Type.String({ description: 'Name of the identity provider, for a button.' }),
+      url: Type.String({ description: 'Path of the sign-in.' }),
     }),
   ),
 })
 export type SignInOptions = Static<typeof SignInOptions>
 
 export const SignOutQuery = Type.Object(
-  { everywhere: Type.Optional(Type.Enum(['true'], { description: 'All sessions of this reviewer.' })) },
+  { everywhere: Type.Optional(Type.Enum(['true'], { description: 'Ends all sessions of this reviewer.' })) },
   closed,
 )
 export type SignOutQuery = Static<typeof SignOutQuery>
@@ -49,16 +50,15 @@ export const Me = Type.Object({
   roles: Type.Array(Type.String()),
   owns: Type.Array(
     Type.String({
-      description:
-        'Agents you answer for: you vote on none of their threads, unless the directory lets owners.',
+      description: 'Agents that you own. You may not vote on their threads, unless the directory allows it.',
     }),
   ),
   via: Type.Enum(['key', 'link', 'oidc'], {
-    description: 'How you proved who you are; recorded with your votes.',
+    description: 'Kind of your sign-in. Evidence records it with your votes.',
   }),
   session: Type.Optional(
     Type.Object({
-      idle_ms: Type.Integer({ description: 'It ends when nothing is asked for so long.' }),
+      idle_ms: Type.Integer({ description: 'The session ends after this time without a request.' }),
       expires_at: Instant,
     }),
   ),
@@ -69,7 +69,7 @@ export const SignedIn = Type.Object({
   me: Me,
   page_secret: Type.String({
     description:
-      'For the header `Countersign-Page` of every later request, beside the cookie: `csp_...`. Only its hash is stored.',
+      'Send it in the header `Countersign-Page` of every later request, beside the cookie: `csp_...`. Only its hash is stored.',
   }),
 })
 export type SignedIn = Static<typeof SignedIn>
@@ -77,12 +77,12 @@ export type SignedIn = Static<typeof SignedIn>
 export const StartQuery = Type.Object({
   challenge: Type.String({
     description:
-      'SHA-256, in base64url, of the verifier that the page keeps; its answer is for that page only.',
+      'SHA-256, in base64url, of the verifier that the page keeps. Only that page can use the answer.',
   }),
 })
 
 export const LoginLink = Type.Object({
-  url: Type.String({ description: 'Shown once. The token stands in the fragment, which no server sees.' }),
+  url: Type.String({ description: 'Shown once. The token is in the fragment, which no server receives.' }),
   expires_at: Instant,
 })
 export type LoginLink = Static<typeof LoginLink>

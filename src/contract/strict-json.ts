@@ -13,9 +13,9 @@ export interface Room {
 }
 
 /**
- * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse. The approved text must be the one that
- * runs, so it refuses what JSON.parse hides: duplicate keys, lossy numbers, lone surrogates, `__proto__`, excessive
- * depth or size.
+ * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse. The approved text must be the text that
+ * runs. So it refuses everything that JSON.parse hides: duplicate keys, lossy numbers, lone surrogates, `__proto__`,
+ * excessive depth or size.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -44,7 +44,7 @@ const ESCAPED = /\\(?:u0000|[^])/g
 function refuseNul(json: Buffer): void {
   if (!json.includes('\\u0000')) return
   for (const { 0: escape, index } of json.toString('utf8').matchAll(ESCAPED))
-    if (escape === '\\u0000') throw refused('NUL stands in a string', index)
+    if (escape === '\\u0000') throw refused('a string contains NUL', index)
 }
 
 /** A number that changes when it is read: the approved number would not be the one that runs. */
@@ -178,7 +178,7 @@ class Scan {
       const code = this.#text.charCodeAt(this.#at)
       if (code === QUOTE) break
       if (Number.isNaN(code)) this.#refuse('the string does not end', start)
-      if (code < 0x20) this.#refuse('a control character stands in a string')
+      if (code < 0x20) this.#refuse('a string contains a control character')
       if (code === BACKSLASH) {
         this.#escape()
         escaped = true
@@ -186,7 +186,7 @@ class Scan {
     }
     const raw = this.#text.slice(start + 1, this.#at++)
     const value = escaped ? (JSON.parse(`"${raw}"`) as string) : raw
-    if (escaped && !value.isWellFormed()) this.#refuse('a lone surrogate stands in a string', start)
+    if (escaped && !value.isWellFormed()) this.#refuse('a string contains a lone surrogate', start)
     return value
   }
 

@@ -27,13 +27,13 @@ export type WebhookEvent = Static<typeof WebhookEvent>
 
 export const WebhookPayload = Type.Enum(['thin', 'full'], {
   description:
-    'Whether the payload of the call is sent along; `thin` unless you ask for it. Values that the contract of its tool calls sensitive stand as tags, but it may hold other secrets.',
+    'Whether deliveries carry the payload of the call. Default: `thin`, without it. Tags replace the values that the contract calls sensitive, but a payload may hold other secrets.',
 })
 export type WebhookPayload = Static<typeof WebhookPayload>
 
 export const WebhookFormat = Type.Enum(['event', 'chat', 'teams'], {
   description:
-    '`event` unless you ask for `chat`: `{"text": "..."}`, a line for people with a link to the thread, as the incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat take it; or for `teams`: the same line as an Adaptive Card, as the workflows of Microsoft Teams take it. Names are in it, and no message, comment or payload.',
+    'Default: `event`. `chat` sends `{"text": "..."}`, one line with a link to the thread, for incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat. `teams` sends the same line as an Adaptive Card, for workflows of Microsoft Teams. The line has names, but no message, comment or payload.',
 })
 export type WebhookFormat = Static<typeof WebhookFormat>
 
@@ -54,9 +54,9 @@ export const WebhookTeamsBody = Type.Object({
 
 /** The body of a delivery. It never holds a proof. */
 export const WebhookBody = Type.Object({
-  id: Type.String({ description: 'Of the delivery: the same on every try.' }),
+  id: Type.String({ description: 'Id of the delivery, the same on every try.' }),
   type: WebhookEvent,
-  timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+  timestamp: Type.String({ format: 'date-time', description: 'Time of the event.' }),
   tenant_id: Type.String(),
   agent_id: Type.Optional(Type.String()),
   tool_name: Type.Optional(Type.String()),
@@ -70,10 +70,14 @@ export const WebhookBody = Type.Object({
   revision: Type.Optional(Type.Integer()),
   risk: Type.Optional(RiskLevel),
   groups: Type.Optional(
-    Type.Array(Type.String(), { description: 'Those whose people may decide, while it waits for people.' }),
+    Type.Array(Type.String(), {
+      description: 'Groups that may decide, while the thread waits for reviewers.',
+    }),
   ),
   sequence: Type.Optional(
-    Type.Integer({ description: 'Of the thread, from 1: deliveries may come in another order.' }),
+    Type.Integer({
+      description: 'Number of the event in its thread, from 1. Deliveries may arrive in another order.',
+    }),
   ),
   payload: Type.Optional(Type.Object({}, { additionalProperties: true })),
 })
@@ -84,7 +88,7 @@ const Events = Type.Array(WebhookEvent, {
   minItems: 1,
   uniqueItems: true,
   description:
-    'When absent all; for a chat those that wait for people: `review.pending`, `review.reminded`, `review.escalated`.',
+    'Default: all events. For a chat, the default is the events that need a reviewer: `review.pending`, `review.reminded`, `review.escalated`.',
 })
 
 export const CreateWebhook = Type.Object(
@@ -103,19 +107,21 @@ export const WebhookView = Type.Object({
   id: Type.String(),
   tenant: Type.String(),
   url: Type.String({
-    description: 'Of a chat only its origin and its end: whoever knows it can write there.',
+    description: 'For a chat, only its origin and its end: anyone who knows the URL can write there.',
   }),
   events: Type.Optional(Type.Array(WebhookEvent)),
   payload: WebhookPayload,
   format: WebhookFormat,
   created_at: Instant,
-  secrets: Type.Integer({ description: 'Two during a rotation: deliveries carry the signatures of both.' }),
+  secrets: Type.Integer({
+    description: 'Two during a rotation. Deliveries then carry the signatures of both.',
+  }),
   state: Type.Enum(['active', 'paused', 'failing', 'gone'], {
     description:
-      'failing: paused by itself after 120 hours without a success; gone: the receiver answered 410, and nothing is enqueued for it.',
+      '`failing`: the gateway paused it after 120 hours without a success. `gone`: the receiver answered 410, and gets no more deliveries.',
   }),
   failing_since: Type.Optional(Instant),
-  waiting: Type.Integer({ description: 'Deliveries that are still to be made.' }),
+  waiting: Type.Integer({ description: 'Deliveries that are not made yet.' }),
 })
 export type WebhookView = Static<typeof WebhookView>
 
@@ -135,7 +141,7 @@ export const RotateSecret = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 7 * 24 * 3_600_000,
-        description: 'How long the old secret signs, too: a day.',
+        description: 'Time in which the old secret also signs. Default: a day.',
       }),
     ),
   },
@@ -152,7 +158,10 @@ export const DeliveryView = Type.Object({
   attempts: Type.Integer(),
   next_at: Type.Optional(Instant),
   last: Type.Optional(
-    Type.Object({ at: Instant, result: Type.String({ description: 'A status, or why there was none.' }) }),
+    Type.Object({
+      at: Instant,
+      result: Type.String({ description: 'A status, or the reason why no answer arrived.' }),
+    }),
   ),
 })
 export type DeliveryView = Static<typeof DeliveryView>
@@ -163,7 +172,7 @@ export const DeliveryList = Type.Object({
   unreadable: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Deliveries whose record in the store is broken, whatever their state: `countersign store check` says more.',
+        'Deliveries in any state whose record in the store is damaged. `countersign store check` reports details.',
     }),
   ),
 })

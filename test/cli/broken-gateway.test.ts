@@ -45,7 +45,7 @@ describe('a command line before more than it shows', () => {
       response.setHeader('content-type', 'application/json').end('{"deliveries":[],"next_cursor":"x"}')
     })
     const { code, out } = await run(url, 'webhooks', 'deliveries', 'whk_acme_1', '--state', 'dead')
-    expect([code, out]).toEqual([0, '(there are older ones: look into the console)\n'])
+    expect([code, out]).toEqual([0, '(older ones are in the console)\n'])
   })
 
   it('names the deliveries that the store cannot read, of all pages', async () => {
@@ -76,7 +76,7 @@ describe('a command line that waits in vain', () => {
     const { code, out, err } = await waiting('webhooks', 'pause', 'whk_acme_1')
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 15 s\n/)
-    expect(err).toContain('it may be done all the same: look before you ask again')
+    expect(err).toContain('the request may have succeeded: check before you repeat it')
     expect(err).not.toContain('countersign serve')
   })
 
@@ -85,7 +85,7 @@ describe('a command line that waits in vain', () => {
     const isSaid = async (...args: string[]): Promise<boolean> => {
       const { code, err } = await run(url, 'webhooks', ...args)
       expect([code, err]).toEqual([1, expect.stringContaining('no answer from the gateway')])
-      return err.includes('it may be done all the same')
+      return err.includes('the request may have succeeded')
     }
     expect(await isSaid('pause', 'whk_acme_1')).toBe(true)
     expect(await isSaid('show', 'whk_acme_1')).toBe(false)
@@ -132,7 +132,7 @@ describe('a command line before something that is no gateway', () => {
       const { code, out, err } = await run(url, ...args)
       expect([code, out], args.join(' ')).toEqual([1, ''])
       expect(err).toMatch(
-        /^countersign: what answers at http:\S+ is no gateway, or stands before one: status 200\n/,
+        /^countersign: what answers at http:\S+ is not a gateway, or is a proxy before one: status 200\n/,
       )
     }
   })
@@ -164,7 +164,7 @@ describe('a command line before something that is no gateway', () => {
       const { code, out, err } = await run(url, ...args)
       expect([code, out], args.join(' ')).toEqual([1, ''])
       expect(err, args.join(' ')).toMatch(
-        /^countersign: what answers at http:\S+ is no gateway, or stands before/,
+        /^countersign: what answers at http:\S+ is not a gateway, or is a proxy before/,
       )
     }
   })
@@ -178,7 +178,7 @@ describe('a command line before something that is no gateway', () => {
   ])('says so of a refusal that is none of a gateway: %o', async (problem) => {
     const url = await answering((_, response) => response.writeHead(404).end(JSON.stringify(problem)))
     const { code, err } = await run(url, 'review', 'list')
-    expect([code, err]).toEqual([1, expect.stringMatching(/stands before one: status 404\n/)])
+    expect([code, err]).toEqual([1, expect.stringMatching(/is a proxy before one: status 404\n/)])
   })
 
   it('names what a proxy says, where a redirect leads, and an answer that breaks off', async () => {
@@ -192,9 +192,9 @@ describe('a command line before something that is no gateway', () => {
       setImmediate(() => response.destroy())
     })
     const said = async (thread: string): Promise<string> => (await run(url, 'review', 'show', thread)).err
-    expect(await said('proxy')).toMatch(/stands before one: status 502\n/)
-    expect(await said('null')).toMatch(/stands before one: status 400\n/)
-    expect(await said('moved')).toMatch(/stands before one: status 301, to https:\/\/x\/<U\+009B>2J\n/)
+    expect(await said('proxy')).toMatch(/is a proxy before one: status 502\n/)
+    expect(await said('null')).toMatch(/is a proxy before one: status 400\n/)
+    expect(await said('moved')).toMatch(/is a proxy before one: status 301, to https:\/\/x\/<U\+009B>2J\n/)
     expect(await said('half')).toMatch(/^countersign: the answer of the gateway at http:\S+ broke off\n$/)
   })
 
@@ -207,7 +207,7 @@ describe('a command line before something that is no gateway', () => {
     }
     const env = { COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_REVIEWER_KEY: 'csr_canary\nx' }
     const { code, err } = await runCli(['review', 'list'], { cwd: directory, env })
-    expect([code, err]).toEqual([2, expect.stringContaining('the key holds characters that no key holds')])
+    expect([code, err]).toEqual([2, expect.stringContaining('the key contains invalid characters')])
     expect(err).not.toContain('canary')
   })
 })
@@ -284,17 +284,20 @@ describe('a command that is given too much, or half of it', () => {
     ['review constructor thr_1', 'unknown command `review constructor`'],
     ['review lst', 'unknown command `review lst`'],
     ['review show', 'name the thread to show'],
-    ['review list -m no', '`-m` is no option of this command'],
-    ['review approve thr_1 --risk high', '`--risk` is no option of this command'],
+    ['review list -m no', '`-m` is not an option of this command'],
+    ['review approve thr_1 --risk high', '`--risk` is not an option of this command'],
     [
       'webhooks redeliver whk_acme_1 --since 2026-01-01T00:00:00Z --event x',
-      '`--event` is no option of this',
+      '`--event` is not an option of this',
     ],
     ['webhooks redeliver whk_acme_1 whd_1 --state dead', 'name a delivery, or a time with --since, not both'],
-    ['webhooks deliveries whk_acme_1 --since 2026-01-01T00:00:00Z', '`--since` is no option of this command'],
-    ['freeze list acme --agent bot', '`--agent` is no option of this command'],
-    ['evidence export --tenant acme --within 1d', '`--within` is no option of this command'],
-    ['evidence verify e.ndjson --after 5', '`--after` is no option of this command'],
+    [
+      'webhooks deliveries whk_acme_1 --since 2026-01-01T00:00:00Z',
+      '`--since` is not an option of this command',
+    ],
+    ['freeze list acme --agent bot', '`--agent` is not an option of this command'],
+    ['evidence export --tenant acme --within 1d', '`--within` is not an option of this command'],
+    ['evidence verify e.ndjson --after 5', '`--after` is not an option of this command'],
     ['evidence constructor --after 5', 'unknown command `evidence constructor`'],
     ['evidence exprt', 'unknown command `evidence exprt`'],
     ['evidence export', 'name a tenant, with --tenant'],

@@ -114,7 +114,7 @@ describe('countersign diff', () => {
       cwd: directory,
       env: { PATH: directory },
     })
-    expect(err).toContain('git, which would know it as a revision, is not installed')
+    expect(err).toContain('and git is not installed to read it as a revision')
     expect(code).toBe(1)
   })
 })

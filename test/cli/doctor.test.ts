@@ -89,7 +89,7 @@ describe('countersign doctor, without a gateway', () => {
     const { code, out } = await examine([], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
     expect(out).toMatch(new RegExp(`^${NODE} +node +Node\\.js `, 'm'))
     expect(out).toMatch(/^ok +config +settings: 0 by flag, 3 by environment, 0 by file/m)
-    expect(out).toMatch(/^ok +gateway +none runs/m)
+    expect(out).toMatch(/^ok +gateway +no gateway runs/m)
     expect(out).toMatch(/^ok +store +file:\.\/data is not there yet/m)
     expect(out).toMatch(/^ok +policies +\.\/policies: \d+ tools, \d+ rules/m)
     expect(out).toMatch(/^ok +files /m)
@@ -109,7 +109,7 @@ describe('countersign doctor, without a gateway', () => {
       3,
       [
         expect.stringMatching(
-          /^error +config .*did you mean `COUNTERSIGN_STORE`\? -> a gateway does not start/,
+          /^error +config .*did you mean `COUNTERSIGN_STORE`\? -> a gateway would not start/,
         ),
       ],
     ])
@@ -180,7 +180,7 @@ describe('countersign doctor, without a gateway', () => {
       expect.stringContaining('countersign.yaml'),
       expect.stringContaining(`${at('key')}, named by COUNTERSIGN_STORE_PASSWORD_FILE`),
       expect.stringContaining('./data holds the state'),
-      expect.stringContaining('everybody may write ./policies'),
+      expect.stringContaining('all users may write ./policies'),
     ])
     for (const line of files) expect(line).toMatch(/ -> chmod /)
     chmodSync(at('data'), 0o700)
@@ -218,7 +218,7 @@ describe('countersign doctor, without a gateway', () => {
     const { code, lines } = await inside.ended
     expect(lines.filter((line) => line.includes(' files '))).toEqual([
       expect.stringMatching(
-        /^warning +files +\S+\/mounted, named by COUNTERSIGN_ADMIN_KEY_FILE, .* open to everybody here -> let/,
+        /^warning +files +\S+\/mounted, named by COUNTERSIGN_ADMIN_KEY_FILE, .* readable by all users here -> close/,
       ),
     ])
     expect(code).toBe(0)
@@ -227,7 +227,7 @@ describe('countersign doctor, without a gateway', () => {
   it('finds ports that somebody else has, and something else that answers', async () => {
     const port = await listening(createServer((_, response) => response.end('hello')))
     expect((await wrong(['--metrics-port', String(port)]))[1]).toEqual([
-      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: somebody else has it/),
+      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: another process has it/),
     ])
     expect((await wrong(['--port', String(port)]))[1]).toEqual([
       expect.stringMatching(/^error +gateway +something else answers/),
@@ -241,7 +241,7 @@ describe('countersign doctor, without a gateway', () => {
   it('does not say that a port is taken that fetch never asks, as browsers do not', async () => {
     const { out } = await examine(['--port', '6667'])
     expect(out).not.toMatch(/ gateway +no answer/)
-    expect(out).toMatch(/^ok +gateway +none runs/m)
+    expect(out).toMatch(/^ok +gateway +no gateway runs/m)
   })
 
   it('finds what holds a port and says nothing, in bounded time', async () => {
@@ -269,8 +269,8 @@ describe('countersign doctor, without a gateway', () => {
   it('finds authorities that are none', async () => {
     writeFileSync(at('bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
     for (const [path, why] of [
-      [at('bad.pem'), 'cannot be read, or holds what is no certificate'],
-      [at('policies'), 'cannot be read, or holds what is no certificate'],
+      [at('bad.pem'), 'cannot be read, or is not a certificate'],
+      [at('policies'), 'cannot be read, or is not a certificate'],
       [at('policies', 'routing.yaml'), 'holds no certificate'],
     ] as const)
       expect((await wrong([], { NODE_EXTRA_CA_CERTS: path }))[1]).toEqual([
@@ -524,7 +524,9 @@ describe('countersign doctor, on Redis', () => {
       '300',
     ])
     expect(code).toBe(3)
-    expect(out).toMatch(/^error +store +redis:\/\/.*ECONNREFUSED.* -> start Redis, or mend the way to it/m)
+    expect(out).toMatch(
+      /^error +store +redis:\/\/.*ECONNREFUSED.* -> start Redis, or fix the connection to it/m,
+    )
     expect(out + err).not.toContain('pass-word-canary')
   })
 })

@@ -194,7 +194,7 @@ describe('countersign evidence', () => {
     const soon = await verify(good, '--within', 'soon')
     expect([soon.code, soon.err]).toEqual([
       2,
-      expect.stringContaining('--within is a duration like 24h, not `soon`'),
+      expect.stringContaining('--within must be a duration like 24h, not `soon`'),
     ])
     const ever = await verify('bad.ndjson', '--within', '999999999d')
     expect([ever.code, ever.err]).toEqual([3, ''])
@@ -213,19 +213,19 @@ describe('countersign evidence', () => {
   async function expectedReport(count: number, note: string): Promise<string> {
     const time = /^time (\S+)$/m.exec(note)?.[1] ?? ''
     return `  holds    signature     1 checkpoint, signed by this key.
-  holds    integrity     ${count} records, each RFC 8785 JSON with the hash that stands beside it.
-  holds    inclusion     The first ${count} are those that were signed.
-  unknown  consistency   Bring earlier checkpoints, too, to see that this history was only added to.
-  holds    completeness  No number is missing, and everything follows from what stands before it:
+  holds    integrity     ${count} records, each RFC 8785 JSON that matches its hash.
+  holds    inclusion     The first ${count} match the newest checkpoint.
+  unknown  consistency   Give earlier checkpoints too, to show that records were only added.
+  holds    completeness  No number is missing, and every record follows from earlier ones:
                          0 calls allowed and 0 rejected at once; 0 threads, of which 0 approved (0 redeemed, each once), 0 rejected, 0 open.
   unknown  freshness     The newest checkpoint was signed at ${time}, less than a minute ago.
-                         Name the most that you accept by --within.
+                         Set the accepted age with --within.
 
-Not proved by this:
-  - that a record tells the truth, or that nothing happened beside the gateway
-  - that no record was left out before it was signed which nothing else follows from, like a call that was allowed at once
-  - when exactly something happened: times are those of the clock of the store
-  - who was in which group, and who owned the agent: that is in git, under the bundle that the decisions name
+This does not prove:
+  - that a record is true, or that nothing happened outside the gateway
+  - that no independent record was left out before it was signed, such as a call that was allowed at once
+  - exact times: they come from the clock of the store
+  - groups of reviewers and owners of agents: they are in git, in the bundle that each decision names
 `
   }
 
@@ -291,13 +291,13 @@ Not proved by this:
     )
     expect((await run('evidence', 'verify')).err).toContain('name one export')
     expect((await run('evidence', 'prove', 'x')).err).toContain('name one export, and the number of a record')
-    expect((await run('evidence', 'prove', 'x', '0')).err).toContain('`0` is no number of a record')
-    expect((await run('evidence', 'prove', 'x', '1')).err).toContain('bring the checkpoint that covers it')
+    expect((await run('evidence', 'prove', 'x', '0')).err).toContain('`0` is not the number of a record')
+    expect((await run('evidence', 'prove', 'x', '1')).err).toContain('give exactly one --checkpoint')
     expect((await run('evidence', 'verify-proof')).err).toContain('name one proof')
     expect((await run('evidence', 'verify-proof', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x', '--key', 'acme.key')).err).toContain(
-      'bring a checkpoint or a receipt',
+      'give a checkpoint or a receipt',
     )
     const verify = (path: string, ...more: string[]) =>
       run('evidence', 'verify', path, '--key', 'acme.key', '--checkpoint', 'acme.checkpoint', ...more)
@@ -310,7 +310,7 @@ Not proved by this:
     ])
     expect((await run('evidence', 'export', 'acme', '--tenant', 'acme')).err).toContain('unexpected argument')
     const other = await verify('acme.ndjson', '--tenant', 'globex')
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining('the key says whose evidence it is')])
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining('the key names the tenant')])
   })
 })
 
@@ -327,7 +327,7 @@ describe('countersign freeze and unfreeze', () => {
     const freed = await run('unfreeze', 'acme', '--agent', 'billing-bot', '--reason', 'mended')
     expect([freed.code, freed.out]).toEqual([
       0,
-      'agent acme/billing-bot is free again: policy decides on new calls, and what was under way stays dead\n',
+      'agent acme/billing-bot is no longer frozen: policy decides new calls, and cancelled calls stay cancelled\n',
     ])
     const again = await run('unfreeze', 'acme', '--agent', 'billing-bot', '--reason', 'mended')
     expect(again.code).toBe(1)
@@ -339,7 +339,7 @@ describe('countersign freeze and unfreeze', () => {
     expect(odd.code).toBe(0)
     expect(odd.err).toContain('does not know tool shel.exec in acme: check the spelling')
     expect((await run('unfreeze', 'acme', '--tool', 'shel.exec', '--reason', 'odd')).code).toBe(0)
-    expect((await run('freeze', 'acme')).err).toContain('say why, with --reason')
+    expect((await run('freeze', 'acme')).err).toContain('give the reason with --reason')
     expect((await run('freeze', 'acme', '--agent', 'a', '--tool', 't', '--reason', 'r')).code).toBe(2)
     expect((await run('freeze', '--reason', 'r')).code).toBe(2)
   })
@@ -455,7 +455,7 @@ describe('countersign review', () => {
   })
 
   it('list says when nothing waits', async () => {
-    expect((await review('list')).out).toContain('no thread waits')
+    expect((await review('list')).out).toContain('nothing is waiting')
   })
 
   it('list shows what waits, for whom and until when', async () => {
@@ -599,7 +599,7 @@ describe('countersign evidence export', () => {
     const { code, err } = await run('evidence', 'export', '--tenant', 'acme', '--url', url)
     server.close()
     expect(err).toBe(
-      `countersign: the answer of the gateway at ${url} broke off\n\nwhat was printed is not whole: throw it away, and try again\n`,
+      `countersign: the answer of the gateway at ${url} broke off\n\nthe printed output is incomplete: discard it, and try again\n`,
     )
     expect(code).toBe(1)
   })

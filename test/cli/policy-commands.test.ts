@@ -285,10 +285,10 @@ describe('countersign explain', () => {
     ['a number that is rounded', '{"payload":{"n":9007199254740993}}', 'beyond 2^53-1 (at character 16)'],
     ['__proto__', '{"payload":{"__proto__":{}}}', '`__proto__` is not accepted (at character 12)'],
     ['a byte order mark', '\ufeff{}', 'byte order mark (at character 0)'],
-    ['NUL', String.raw`{"payload":{"n":"\u0000"}}`, 'NUL stands in a string (at character 17)'],
+    ['NUL', String.raw`{"payload":{"n":"\u0000"}}`, 'a string contains NUL (at character 17)'],
   ])('exits 2 for what the gateway would not read, with its place: %s', async (_, input, said) => {
     const { code, out, err } = await runCli(['explain', 'policies', '-'], { cwd: directory, input })
-    expect(err).toContain('`-` is not JSON as the gateway takes it: ')
+    expect(err).toContain('`-` is not JSON that the gateway accepts: ')
     expect(err).toContain(said)
     expect([code, out]).toEqual([2, ''])
   })
@@ -351,7 +351,7 @@ describe('countersign explain', () => {
 
   it('exits 2 and names what `used` says of no limit of the tool', async () => {
     const { code, out, err } = await explainOf({ ...request, used: { 'transfer-dialy-sum': 5 } })
-    expect(err).toContain('`used` names what is no limit of `ledger.transfer`: `transfer-dialy-sum`\n')
+    expect(err).toContain('`used` names an unknown limit of `ledger.transfer`: `transfer-dialy-sum`\n')
     expect([code, out]).toEqual([2, ''])
   })
 

@@ -7,7 +7,7 @@ const ann = { reviewer: 'ann', name: 'Ann Ash', groups: ['desk'] } as unknown as
 
 describe('a list of threads on a terminal', () => {
   it('says that nothing waits', () => {
-    expect(printThreadList({ threads: [] }, ann)).toBe('no thread waits for anybody')
+    expect(printThreadList({ threads: [] }, ann)).toBe('nothing is waiting for review')
   })
 
   it('says of each call what it does, in one line that nothing in it can leave', () => {

@@ -25,11 +25,11 @@ const text = (more: Partial<Verdict> = {}, other: Partial<Brought> = {}): string
 describe('the verdict on evidence', () => {
   it('says of each property that it holds, and why', () => {
     expect(text().split('\n\n')[0]).toBe(`  holds    signature     2 checkpoints, signed by this key.
-  holds    integrity     100 records, each RFC 8785 JSON with the hash that stands beside it.
-  holds    inclusion     The first 90 are those that were signed.
-                         1 receipt, each of the record that it names.
-  holds    consistency   All checkpoints are of this one history.
-  holds    completeness  No number is missing, and everything follows from what stands before it:
+  holds    integrity     100 records, each RFC 8785 JSON that matches its hash.
+  holds    inclusion     The first 90 match the newest checkpoint.
+                         1 receipt, each for the record that it names.
+  holds    consistency   All checkpoints belong to this one history.
+  holds    completeness  No number is missing, and every record follows from earlier ones:
                          1 call allowed and 3 rejected at once; 32 threads, of which 20 approved (18 redeemed, each once), 9 rejected, 3 open.
   holds    freshness     The newest checkpoint was signed at 2026-11-20T11:58:59.000Z, 1 minute ago.`)
   })
@@ -45,7 +45,7 @@ describe('the verdict on evidence', () => {
       '  FAILS    inclusion     one\n                         two\n  unknown  consistency',
     )
     expect(said).toContain(
-      '  FAILS    freshness     three\n  ... and 7 more that fail\n\nNot proved by this:',
+      '  FAILS    freshness     three\n  ... and 7 more that fail\n\nThis does not prove:',
     )
   })
 
@@ -59,11 +59,11 @@ describe('the verdict on evidence', () => {
   it('does not say that anything holds that was not seen', () => {
     const broken = [{ property: 'integrity', text: 'one' }] as const
     expect(text({ faults: broken, whole: false })).toContain(
-      '\n  unknown  completeness  Not every record could be read',
+      '\n  unknown  completeness  Some records could not be read',
     )
     for (const property of ['signature', 'inclusion'] as const)
       expect(text({ faults: [{ property, text: 'one' }] })).toContain(
-        '\n  unknown  consistency   Not everything',
+        '\n  unknown  consistency   Some checkpoints or receipts do not match',
       )
   })
 
@@ -83,19 +83,19 @@ describe('the verdict on evidence', () => {
   })
 
   it('says what it does not prove', () => {
-    expect(text()).toContain('\n  - the last 10 records, but for receipts: nobody has signed them\n')
-    expect(text({ unsigned: 0 })).not.toContain('nobody has signed')
+    expect(text()).toContain('\n  - the last 10 records, but for receipts: no checkpoint covers them\n')
+    expect(text({ unsigned: 0 })).not.toContain('no checkpoint covers')
     const { signed: _, ...unsigned } = verdict
     const said = verdictText(
       { ...unsigned, unsigned: 100 },
       { ...brought, checkpoints: 0, within: undefined },
     )
     expect(said).toContain('  unknown  signature     No checkpoint was given.')
-    expect(said).toContain('  unknown  consistency   Bring earlier checkpoints, too')
-    expect(said).toContain('  unknown  freshness     Nobody says how new it is.')
+    expect(said).toContain('  unknown  consistency   Give earlier checkpoints too')
+    expect(said).toContain('  unknown  freshness     Without a checkpoint, the age is unknown.')
     const none = verdictText({ ...unsigned, unsigned: 0 }, { ...brought, receipts: 0 })
-    expect(none).toContain('  unknown  inclusion     Nothing that is signed speaks of these records.')
-    expect(said).toContain('\n  - records without a receipt: nobody has signed them\n')
+    expect(none).toContain('  unknown  inclusion     No checkpoint or receipt covers these records.')
+    expect(said).toContain('\n  - records without a receipt: no checkpoint covers them\n')
   })
 
   it('asks for the age that is accepted, unless it was given', () => {
@@ -103,6 +103,6 @@ describe('the verdict on evidence', () => {
     expect(text({}, { within: undefined })).toContain(
       '  unknown  freshness     The newest checkpoint was signed at ',
     )
-    expect(text({}, { within: undefined })).toContain('Name the most that you accept by --within.')
+    expect(text({}, { within: undefined })).toContain('Set the accepted age with --within.')
   })
 })

@@ -177,7 +177,7 @@ describe('a gateway that does not start', () => {
     const { code, err } = await start('serve', at('file'))
     expect(code).toBe(1)
     expect(err).toMatch(
-      /the data directory \S+\/file is no directory\n\nmove away what is there, .* with --store file:DIRECTORY/,
+      /the data directory \S+\/file is no directory\n\nmove the file at that path away, .* with --store file:DIRECTORY/,
     )
   })
 
@@ -196,7 +196,7 @@ describe('a gateway that does not start', () => {
   })
 
   it.each([
-    ['redis://127.0.0.1:1', 'ECONNREFUSED', 'start Redis, or mend the way to it'],
+    ['redis://127.0.0.1:1', 'ECONNREFUSED', 'start Redis, or fix the connection to it'],
     ['redis+sentinel://127.0.0.1:1/main', 'no sentinel that answers', 'sentinel masters'],
     ['redis+cluster://127.0.0.1:1', 'no node of the cluster answers', 'redis-cli cluster info'],
   ])('says what to look at when Redis is away: %s', async (store, said, hint) => {

@@ -1,19 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 
-/** What each limit is for. The table in docs/limits.md is made from this and the values: `npx vitest run test/contract/limits.test.ts -u`. */
+/**
+ * The meaning of each limit. `npx vitest run test/contract/limits.test.ts -u` makes the table in docs/limits.md from
+ * this and the values.
+ */
 const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, meaning: string, over: string]>> =
   {
     BODY_BYTES: ['bytes', 'request body (`body_limit`)', '413'],
     PROOF_BYTES: [
       'bytes',
-      'beyond `BODY_BYTES`, what surrounds the payload in approvals/validate',
+      'beyond `BODY_BYTES`, the JSON around the payload in approvals/validate',
       '`valid: false`',
     ],
     TARGET_CHARS: ['characters', 'path and query of a request', '400'],
     PIPELINED: [
       'requests',
-      'on one connection, sent before the one in front of them was answered',
+      'on one connection, sent before an earlier one was answered',
       'the connection ends',
     ],
     JSON_DEPTH: ['levels', 'nesting of a body', '400'],
@@ -21,13 +24,13 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     JSON_VALUES: ['values', 'values in a body, all levels together', '400'],
     STRING_BYTES: [
       'bytes',
-      'one string in a body, in UTF-8; in a payload, a larger `maxLength` of the contract raises it',
+      'one string in a body, in UTF-8. In a payload, a larger `maxLength` of the contract raises it',
       '400',
     ],
     IMAGES: ['items', '`images` of a request or an event', '400'],
     SUMMARY_LINES: ['items', '`summary`', '400'],
     TOOL_NAMES: ['items', '`tools` of tools/resolve', '400'],
-    RESOLVED_BYTES: ['bytes', 'contracts in one answer of tools/resolve', 'the rest is named in `more`'],
+    RESOLVED_BYTES: ['bytes', 'contracts in one answer of tools/resolve', '`more` names the rest'],
     TASK_ID_CHARS: ['characters', 'task id', '400'],
     TOOL_NAME_CHARS: ['characters', 'tool name', '400'],
     EVENT_TYPE_CHARS: ['characters', '`event_type`', '400'],
@@ -38,31 +41,31 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     COMMENTS: ['comments', 'on one thread', '409'],
     SEARCH_CHARS: ['characters', 'search text', '400'],
     IMAGE_BYTES: ['bytes', 'an image that the console shows', 'shown as text'],
-    IMAGE_SIDE_PIXELS: ['pixels', 'its longest side', 'shown as text'],
-    CLAIM_MS: ['ms', 'a claim of a thread', 'it ends'],
+    IMAGE_SIDE_PIXELS: ['pixels', 'the longest side of such an image', 'shown as text'],
+    CLAIM_MS: ['ms', 'a claim of a thread', 'the claim ends'],
     SIGN_IN_BYTES: ['bytes', 'the body of a sign-in by link', '413'],
-    LINK_MS: ['ms', 'a one-time sign-in link', '401'],
+    LINK_MS: ['ms', 'lifetime of a one-time sign-in link', '401'],
     HAND_OVER_MS: ['ms', 'from the identity provider’s answer to the session of the tab that asked', '401'],
     SESSION_IDLE_MS: ['ms', 'a session without a request (`session_idle`)', '401'],
-    SESSION_MS: ['ms', 'a session in all (`session_lifetime`)', '401'],
+    SESSION_MS: ['ms', 'lifetime of a session (`session_lifetime`)', '401'],
     SIGN_INS_PER_MINUTE: [
       'attempts',
-      'to sign in, by links that are none or by single sign-on, within a minute, on one instance',
+      'to sign in by invalid links or by single sign-on, within a minute, on one instance',
       '429',
     ],
     REVISIONS: ['revisions', 'of one thread, the first included', '409'],
     WAIT_SECONDS: ['s', '`Prefer: wait`', 'shortened'],
-    STREAMS_PER_REVIEWER: ['streams', 'of changes, that one reviewer has open on one instance', '429'],
+    STREAMS_PER_REVIEWER: ['streams', 'of changes, open for one reviewer on one instance', '429'],
     STREAMS: ['streams', 'of changes, open on one instance', '429'],
     WEBHOOKS: ['webhooks', 'of one tenant', '409'],
-    FREEZES: ['names', 'of one tenant that were ever frozen', '409'],
+    FREEZES: ['names', 'of agents and tools of one tenant that were ever frozen', '409'],
     FREEZE_REASON_CHARS: ['characters', 'the reason of a freeze', '400'],
     PAGE_ITEMS: ['items', 'one page of threads', '400'],
     EVIDENCE_PAGE_ITEMS: ['records', 'one read of evidence', 'shortened'],
-    IDEMPOTENCY_MS: ['ms', 'a stored answer is given again', 'evaluated afresh'],
-    IDEMPOTENT_ALLOW_MS: ['ms', 'a stored allow is given again, under the same bundle', 'evaluated afresh'],
-    TOKEN_TTL_MS: ['ms', 'lifetime of an approval token (`token_ttl` of the agent)', '`expired`'],
-    TOKEN_RETENTION_MS: ['ms', 'a spent or expired token is remembered', '`invalid`'],
+    IDEMPOTENCY_MS: ['ms', 'a stored answer is replayed', 'evaluated afresh'],
+    IDEMPOTENT_ALLOW_MS: ['ms', 'a stored allow is replayed, under the same bundle', 'evaluated afresh'],
+    TOKEN_TTL_MS: ['ms', 'lifetime of a proof (`token_ttl` of the agent)', '`expired`'],
+    TOKEN_RETENTION_MS: ['ms', 'the store remembers a used or expired proof', '`invalid`'],
     STORE_DEADLINE_MS: ['ms', 'one call of the store (`store_deadline`)', '503'],
   }
 
@@ -74,9 +77,10 @@ function table(): string {
   return [
     '# Limits',
     '',
-    'Every cap and duration of the wire, from src/contract/limits.ts. A value up to the limit is accepted; beyond it happens what the last column says.',
+    'This page lists every cap and duration of the wire, from src/contract/limits.ts. The gateway accepts a value up to the',
+    'limit. The last column says what happens beyond it.',
     '',
-    '| name | limit | what is limited | beyond it |',
+    '| name | limit | scope | beyond it |',
     '|---|---|---|---|',
     ...rows,
     '',

@@ -195,10 +195,10 @@ describe('the strict JSON scan', () => {
     ['{"a":1,}', 'expected a key in double quotes', 7],
     ['{"a" 1}', 'expected `:`', 5],
     ['["abc', 'the string does not end', 1],
-    ['"a\nb"', 'a control character stands in a string', 2],
-    ['"a\u001fb"', 'a control character stands in a string', 2],
+    ['"a\nb"', 'a string contains a control character', 2],
+    ['"a\u001fb"', 'a string contains a control character', 2],
     ['"a\\x"', 'an escape is not JSON', 2],
-    ['["\\ud800"]', 'a lone surrogate stands in a string', 1],
+    ['["\\ud800"]', 'a string contains a lone surrogate', 1],
     ['[-]', 'a number is not JSON', 1],
     ['[1e400]', 'a number is too large', 1],
     ['[-1e-400]', 'a number is too small', 1],
@@ -334,8 +334,8 @@ describe('NUL in a request', () => {
   }
 
   it('is refused where it stands, in keys too', () => {
-    expect(refusal(String.raw`{"a":"\\\u0000"}`)).toBe('NUL stands in a string (at character 8)')
-    expect(refusal(String.raw`{"a\u0000":1}`)).toBe('NUL stands in a string (at character 3)')
+    expect(refusal(String.raw`{"a":"\\\u0000"}`)).toBe('a string contains NUL (at character 8)')
+    expect(refusal(String.raw`{"a\u0000":1}`)).toBe('a string contains NUL (at character 3)')
   })
 
   it.each([String.raw`"\\u0000"`, String.raw`"\\\\u0000"`, '"u0000"', '"\\u0001"'])(

@@ -73,8 +73,8 @@ export function apiPage(): string {
   return [
     '# API',
     '',
-    'Every endpoint of the gateway. `npm run schemas` makes this page from `schemas/openapi.json`, which a running',
-    'gateway serves at `/openapi.json`. CI runs each example; `...` stands for values that differ in each run.',
+    'This page lists every endpoint. `npm run schemas` makes it from `schemas/openapi.json`, which a running gateway serves',
+    'at `/openapi.json`. CI runs each example; `...` replaces values that differ in each run.',
     '',
     'The examples use these variables: `COUNTERSIGN_URL`, `AGENT_KEY`, `REVIEWER_KEY`, `ADMIN_KEY`. `THREAD`, `TOKEN` and',
     '`WEBHOOK` come from earlier answers. Every refusal is a [problem with a stable code](../errors.md).',
@@ -116,20 +116,18 @@ function operationPart(one: ApiOperation, answers: readonly unknown[]): string[]
     ...(body === undefined ? [] : members('Body', body)),
     ...exampleParts(one, answers),
     ...(answer === undefined ? [] : members(`Answer ${success?.[0]}`, answer)),
-    ...(refusals.length === 0
-      ? []
-      : [
-          `Refusals: ${refusals.map(([status, { description }]) => refusal(status, description)).join('; ')}.`,
-          '',
-        ]),
+    ...table(
+      ['Refusal', 'codes'],
+      refusals.map(([status, { description }]) => [status, codesOf(status, description)]),
+    ),
   ]
 }
 
 /** Error codes with links; a refusal without a code keeps its sentence. */
-function refusal(status: string, description: string): string {
+function codesOf(status: string, description: string): string {
   const codes = description.split(', ').filter((code) => code in ERRORS)
   const links = codes.map((code) => `[\`${code}\`](../errors.md#${status}-${code})`)
-  return `${status} ${links.length === 0 ? description : links.join(', ')}`
+  return links.length === 0 ? description : links.join(', ')
 }
 
 function exampleParts(one: ApiOperation, answers: readonly unknown[]): string[] {
@@ -156,8 +154,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+const CODE_OR_ANGLE = /`[^`]*`|</g
 const text = (description: string | undefined): string =>
-  (description ?? '').replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ')
+  (description ?? '')
+    .replaceAll('|', '\\|')
+    .replaceAll(CODE_OR_ANGLE, (found) => (found === '<' ? '&lt;' : found))
+    .replaceAll('\n', ' ')
 
 function resolved(schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1)

@@ -10,15 +10,15 @@ export async function cliPage(root: string): Promise<string> {
   const parts = await Promise.all(
     commands.map(async ({ name, does }) => {
       const help = await runCli([name, '--help'], { cwd: root })
-      return ['', `## ${name}`, '', `${does[0]?.toUpperCase()}${does.slice(1)}.`, '', ...block(help.out)]
+      return ['', `## \`${name}\``, '', `${does[0]?.toUpperCase()}${does.slice(1)}.`, '', ...block(help.out)]
     }),
   )
   return [
     '# Command line',
     '',
-    'The help of every command. `npm run schemas` makes this page from the program.',
+    'This page has the help of every command. `npm run schemas` makes it from the program.',
     '',
-    'In a checkout that was built, the program is `npx countersign`.',
+    'In a built checkout, the program is `npx countersign`.',
     '',
     ...block(out),
     ...parts.flat(),

@@ -8,7 +8,7 @@ import type { Field } from '../../src/events/field.ts'
 const PAGE = fileURLToPath(new URL('../../docs/evidence.md', import.meta.url))
 const ROWS = Object.entries<EventKind>(EVENTS)
 
-const HEAD = ['| type | what happened | by | details (* is not always there) |', '|---|---|---|---|']
+const HEAD = ['| type | what happened | by | details (* means optional) |', '|---|---|---|---|']
 
 function row([type, kind]: (typeof ROWS)[number]): string {
   const { by, details, of = 'call', says } = kind

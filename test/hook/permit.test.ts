@@ -164,7 +164,7 @@ describe('a run that ends while people decide', () => {
     const stop = new AbortController()
     const done = run({}, { signal: stop.signal })
     const [thread = ''] = await asked()
-    stop.abort(new DOMException('whoever asked is gone', 'TimeoutError'))
+    stop.abort(new DOMException('the calling process has ended', 'TimeoutError'))
     await expect(done).rejects.toMatchObject({ outcome: 'timeout', thread_id: thread })
     await ann.approve(thread)
     await run()

@@ -299,7 +299,7 @@ describe('a hook that is told to end', () => {
       const thread = await asked()
       started.child.kill(signal)
       const { code, err } = await done
-      expect([code, err]).toEqual([2, `Not executed: the hook was told to end (${signal})\n`])
+      expect([code, err]).toEqual([2, `Not executed: a signal ended the hook (${signal})\n`])
       expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
       expect((await ann.approve(thread)).status).toBe(409)
       const { code: again, err: why } = await hook(input, '--max-wait', '1s')
@@ -335,7 +335,7 @@ describe('a hook that is told to end', () => {
     const thread = await asked()
     started.child.kill('SIGKILL')
     // standard error is the hook's, too: it closes when that has ended
-    expect((await done).err).toBe('Not executed: whoever asked is gone\n')
+    expect((await done).err).toBe('Not executed: the calling process has ended\n')
     await ann.approve(thread)
     expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
   })

@@ -162,7 +162,7 @@ describe('the command', () => {
       '',
       'was stopped',
     ],
-    ['client', ['-e', 'process.stdin.resume()'], long, 'no more is read of the client'],
+    ['client', ['-e', 'process.stdin.resume()'], long, 'reading from the client stopped'],
   ])('says that a line is too long: of the %s', async (_, args, input, why) => {
     const { out, err } = await run(['--', process.execPath, ...args], { input })
     expect([out, err]).toEqual(['', expect.stringContaining(`${why}: a line is longer than`)])
@@ -306,6 +306,6 @@ describe('a call that waits', () => {
   it('is kept in a directory with an absolute path only', async () => {
     const args = ['mcp', '--task', 't', '--state', 'here', '--', 'true']
     const { code, err } = await runCli(args, { cwd: directory, env: env() })
-    expect([code, err]).toEqual([2, expect.stringContaining('--state is an absolute path, not `here`')])
+    expect([code, err]).toEqual([2, expect.stringContaining('--state must be an absolute path, not `here`')])
   })
 })

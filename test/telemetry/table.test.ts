@@ -26,15 +26,17 @@ function duration(seconds: number): string {
   return `${Number((seconds / size).toPrecision(3))} ${unit}`
 }
 
+const coded = (values: readonly string[]): string => values.map((value) => `\`${value}\``).join(', ')
+
 function labelText([name, set]: [string, LabelSet]): string {
-  return isOpen(set) ? `\`${name}\`: ${set.says}` : `\`${name}\`: ${set.join(', ')}`
+  return `\`${name}\`: ${isOpen(set) ? set.says : coded(set)}`
 }
 
 function row(spec: MetricSpec): string {
   const { name, kind, unit, help, labels, buckets = [], exemplar } = spec
   const facts = [
     ...Object.entries<LabelSet>(labels).map(labelText),
-    ...(buckets.length === 0 ? [] : [`buckets: ${buckets.map(duration).join(', ')}`]),
+    ...(buckets.length === 0 ? [] : [`buckets: ${coded(buckets.map(duration))}`]),
     ...(exemplar === undefined ? [] : [`exemplar: \`${exemplar}\``]),
   ]
   return `| \`${name}\` | ${kind}, ${unit} | ${help} | ${facts.join('<br>')} | ${mostSeries(spec) * samplesPerSeries(spec)} |`
@@ -42,22 +44,30 @@ function row(spec: MetricSpec): string {
 
 const HEAD = `# Metrics
 
-Everything that a gateway shows at \`/metrics\` (\`COUNTERSIGN_METRICS_HOST\`, \`COUNTERSIGN_METRICS_PORT\`), beside Node's own \`process_\` and \`nodejs_\` metrics. Made
-from src/metrics/table.ts.
+A gateway shows these metrics at \`/metrics\` (\`COUNTERSIGN_METRICS_HOST\`, \`COUNTERSIGN_METRICS_PORT\`), beside Node's own
+\`process_\` and \`nodejs_\` metrics. This page is made from src/metrics/table.ts.
 
-- **Formats.** OpenMetrics 1.0 with exemplars for a scraper that asks for it (\`Accept: application/openmetrics-text\`), the classic text for every other. To keep
-  exemplars start Prometheus with \`--enable-feature=exemplar-storage\`. The trace is the one of the call's \`traceparent\`.
-- **Bounded.** No label holds a task, thread, agent, reviewer or tenant. The last column is the most samples a metric can have: one instance never shows more
-  than ${MAX_SAMPLES.toLocaleString('en-US')} in all, whatever agents send and bundles hold. A tool without a contract counts as \`_other\`; so does what comes when a metric has all the series that it may
-  have: the log names the metric once, and \`countersign_metrics_folded_total\` counts. When a new bundle is in force, names of the old one go;
-  where it has more rules than there is room for, counts of rules begin anew.
-- **At 0 from the start.** All series of closed labels, those of every tool, rule and route while there is room for all of them: \`rate()\` sees the first event.
-- **What every instance counts alike** (its help says so) is read from the store, at most every 5 seconds: take \`max\`, not \`sum\`, over instances.
+- **Take \`max\`, not \`sum\`, over instances** of each metric whose help says that it is the same on every instance. Every
+  instance reads these from the store, at most every 5 seconds.
+- **Exemplars.** Start Prometheus with \`--enable-feature=exemplar-storage\` to keep them. They name the trace of the
+  call's \`traceparent\`.
+- **Formats.** A scraper that sends \`Accept: application/openmetrics-text\` gets OpenMetrics 1.0 with exemplars. Every
+  other scraper gets the classic text.
+- **At 0 from the start.** All series of closed labels exist at the start, so \`rate()\` sees the first event. The same
+  holds for every tool, rule and route, while there is room for all of them.
+- **Bounded.** No label holds a task, thread, agent, reviewer or tenant. The last column is the most samples that a
+  metric can have. One instance never shows more than ${MAX_SAMPLES.toLocaleString('en-US')} in all, whatever agents send and bundles hold.
+- **\`_other\`** counts tools without a contract. It also counts all observations that find no room in their metric. The
+  log names such a metric once, and \`countersign_metrics_folded_total\` counts the observations.
+- **A new bundle** removes the names of the old one. If it has more rules than there is room for, counts of rules begin
+  anew.
 
 ## Adding one
 
-A row in \`src/telemetry/table-*.ts\`; one line that counts it (\`instruments.count\`, \`observe\` or \`set\`: names and closed labels are checked by the
-compiler); a panel in \`grafana/src/\`, because every metric stands on a dashboard; then \`npm run dashboards\` and \`npx vitest run test/telemetry/table.test.ts -u\`.
+1. Add a row to \`src/metrics/table-*.ts\`.
+2. Add the line that counts it: \`instruments.count\`, \`observe\` or \`set\`. The compiler checks names and closed labels.
+3. Add a panel in \`grafana/src/\`: every metric is on a dashboard.
+4. Run \`npm run dashboards\` and \`npx vitest run test/telemetry/table.test.ts -u\`.
 `
 
 function document(): string {

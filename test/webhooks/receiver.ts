@@ -41,7 +41,7 @@ export class Receiver {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.asked += 1
     const raw = await wholeText(request)
-    // whoever asked is gone
+    // the calling process has ended
     if (raw === undefined) return
     if (raw === '' && this.json !== undefined) {
       response.setHeader('content-type', 'application/json').end(JSON.stringify(this.json()))

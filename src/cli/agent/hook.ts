@@ -15,12 +15,16 @@ import { keptCallsIn } from './kept-calls.ts'
 export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
 countersign hook claude-code|codex|gemini [the same options] --settings
 
-  What a coding agent calls before it uses a tool: reads the call on standard input, asks the gateway, and ends with exit code 2 and the reason
-  on standard error for whatever is not allowed or approved, whatever goes wrong included. What is allowed ends with 0 and says nothing: the
-  agent's own permission rules still count. --grant says allow, which spares them (claude-code only).
-  Needs COUNTERSIGN_AGENT_KEY. --prefix stands in front of every name of a tool. After --max-wait without a decision the model is told to call
-  again, and goes on where it was; what is needed for that is kept in --state (default $XDG_STATE_HOME/countersign/hooks).
-  --settings prints what to put into the settings of the agent.`
+  Decides on a tool call of a coding agent, before the tool runs. It reads the call on standard input and asks the
+  gateway. If the call is allowed or approved, it exits with 0 and prints nothing, and the agent's own permission rules
+  still count. Otherwise, and after any error, it exits with 2 and prints the reason on standard error.
+  Needs COUNTERSIGN_AGENT_KEY.
+
+  --prefix TEXT     text in front of every tool name
+  --max-wait 50s    without a decision in this time, the model reads that it should call again; that call continues
+  --grant           prints "allow", which skips the agent's own permission rules (claude-code only)
+  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/hooks)
+  --settings        prints the part to add to the settings of the agent`
 
 /** Time for the whole input, ms: a harness sends it at once. */
 const INPUT_MS = 10_000
@@ -42,7 +46,8 @@ const REASON_CHARS = 4_000
  */
 export async function hook(args: readonly string[]): Promise<void> {
   if (args.includes('--settings')) return printSettings(args)
-  if (process.stdin.isTTY) throw usage('a call is read on standard input, which is a terminal', HOOK_USAGE)
+  if (process.stdin.isTTY)
+    throw usage('standard input is a terminal; a harness must send the call', HOOK_USAGE)
   const stop = watched()
   // the reader of the reason may be gone
   process.stderr.on('error', () => undefined)
@@ -84,7 +89,7 @@ function optionsOf(args: readonly string[]): Options {
   const harness = harnessOf(positionals[0])
   const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
   if (maxWaitMs > LONGEST_WAIT_MS)
-    throw usage(`--max-wait is a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
+    throw usage(`--max-wait must be a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
   if (grant && harness.grant === undefined) throw usage(`--grant: ${harness.name} takes no such answer`)
   return { harness, url, prefix, maxWaitMs, grant, kept: keptCallsIn(state, 'hooks') }
 }
@@ -120,11 +125,11 @@ async function decide(options: Options, input: Uint8Array, stop: AbortController
 function watched(): AbortController {
   const stop = new AbortController()
   for (const signal of STOP_SIGNALS)
-    process.on(signal, () => stop.abort(new Error(`the hook was told to end (${signal})`)))
+    process.on(signal, () => stop.abort(new Error(`a signal ended the hook (${signal})`)))
   // a killed shell sends no signal; a later approval would be for a call that is still to be made
   const parent = process.ppid
   setInterval(() => {
-    if (process.ppid !== parent) stop.abort(new DOMException('whoever asked is gone', 'TimeoutError'))
+    if (process.ppid !== parent) stop.abort(new DOMException('the calling process has ended', 'TimeoutError'))
   }, PARENT_CHECK_MS)
   return stop
 }

@@ -12,7 +12,8 @@ import { visible } from '../terminal/visible-text.ts'
  */
 export function keptCallsIn(state: string | undefined, name: 'hooks' | 'mcp'): Unfinished {
   // the agent could write below the working directory, and decide there which calls are equal
-  if (state !== undefined && !isAbsolute(state)) throw usage(`--state is an absolute path, not \`${state}\``)
+  if (state !== undefined && !isAbsolute(state))
+    throw usage(`--state must be an absolute path, not \`${state}\``)
   return openUnfinished({
     directory: () => state ?? join(stateHome(), 'countersign', name),
     keptMs: LIMITS.IDEMPOTENCY_MS,

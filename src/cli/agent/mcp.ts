@@ -16,12 +16,15 @@ import { keptCallsIn } from './kept-calls.ts'
 
 export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--state DIR] -- COMMAND [ARGUMENT...]
 
-  Starts an MCP server and stands before it: put it where your client starts the server. Every tools/call is decided by the gateway; what
-  is allowed or approved goes to the server with exactly the arguments that were, all else is answered with the reason.
-  Needs COUNTERSIGN_AGENT_KEY, which the server does not get to see. --server and --prefix are those of \`countersign import mcp\`: a call is
-  judged by the contract that was made from that tool of that server. --task groups the calls; a new one for each start when absent. After --max-wait
-  without a decision the model is told to call again, and goes on where it was; with --task, after a restart, too. What is needed for that is kept
-  in --state (default $XDG_STATE_HOME/countersign/mcp).`
+  Starts an MCP server and guards its tools. Put it where your client starts the server. The gateway decides each
+  tools/call. The server gets an allowed or approved call, with exactly the decided arguments. Any other call is
+  answered with the reason. Needs COUNTERSIGN_AGENT_KEY, which the server does not receive.
+
+  --server NAME     the server, as in \`countersign import mcp\`: its contracts judge the calls
+  --prefix TEXT     the prefix of tool names, as in \`countersign import mcp\`
+  --task ID         groups the calls (default: a new id for each start). With it, waiting calls survive a restart
+  --max-wait 50s    without a decision in this time, the model reads that it should call again; that call continues
+  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)`
 
 const PROGRESS_MS = 10_000
 /** Time to list all tools, ms: clients wait at least a minute. */
@@ -45,7 +48,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: args.slice(0, end), options })
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
-    throw usage(`--max-wait is a duration like 50s or 10m, not \`${values['max-wait']}\``)
+    throw usage(`--max-wait must be a duration like 50s or 10m, not \`${values['max-wait']}\``)
   const server = serverNamed(values)
   const taskId = values.task ?? `mcp-${crypto.randomUUID()}`
   const gate = gateOf(values.url, taskId)
@@ -86,7 +89,7 @@ function serverNamed({
 }): string {
   if (server === undefined) return serverOf(prefix)
   if (SERVER_NAME.test(server)) return server
-  throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+  throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
 }
 
 /**
@@ -135,7 +138,7 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
   process.stdout.once('error', leave)
   // an invalid line ends the client's side, as its end does
   void listen().then(leave, (cause: unknown) => {
-    if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)
+    if (cause instanceof LongLine) note(`reading from the client stopped: ${cause.message}`)
     leave()
   })
   const standing = server.ended

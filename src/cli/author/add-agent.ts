@@ -25,9 +25,10 @@ interface DirectoryText {
 }
 
 /**
- * The directories that would let the agent use the tool, the best first. They differ in the owners of a new agent:
- * those of the tenant's first agent, then each reviewer, and last a reviewer who may also vote on the calls. The caller
- * takes the first that checks.
+ * The directories that would let the agent use the tool, the best first. The caller takes the first that checks.
+ *
+ * They differ in the owners of a new agent: the owners of the tenant's first agent, then each reviewer. The last one is
+ * a reviewer who may also vote on the calls.
  *
  * @param agent NAME, for the first tenant, or TENANT/NAME
  * @throws CliFailure when there is no such tenant, or no place to add an agent

@@ -76,7 +76,7 @@ function absent(wanted: string, files: readonly ImportedFile[], notes: readonly 
   if (left !== undefined) return new CliFailure(`\`${wanted}\` ${left.message}`, { exit: EXIT.usage })
   const names = files.map(({ tool }) => tool)
   const near = didYouMean(wanted, names)
-  const some = names.length === 0 ? 'there is none' : `there are: ${names.slice(0, 20).join(', ')}`
+  const some = names.length === 0 ? 'there are no tools' : `there are: ${names.slice(0, 20).join(', ')}`
   return usage(`there is no operation or tool \`${wanted}\``, `${near ?? some}; name it with --operation`)
 }
 
@@ -84,7 +84,7 @@ function onlyOne({ files, notes }: ImportResult, name: string): Omit<ToolDescrip
   const [file] = files
   if (file !== undefined) return { contract: file, notes }
   const why =
-    notes.find(({ leftOut }) => leftOut !== undefined)?.message ?? 'no contract can say what it takes'
+    notes.find(({ leftOut }) => leftOut !== undefined)?.message ?? 'a contract cannot express its input'
   throw usage(`\`${name}\` ${why}`)
 }
 

@@ -21,16 +21,16 @@ export const ADD_USAGE = `countersign add tool NAME --example JSON [--agent NAME
 countersign add tool NAME --openapi FILE [--operation ID] ...
 countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
 
-  Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and an agent that
-  may use it. Nothing is written when the bundle would not load. While \`countersign dev\` runs in this folder, a first
-  call in curl, TypeScript and Python is printed.
+  Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and an
+  agent that may use the tool. If the new bundle would not load, it writes no file. While \`countersign dev\` runs in this
+  folder, it also prints a first call in curl, TypeScript and Python.
 
-  --example JSON   one payload of the tool, as JSON or as the name of a file that holds it
+  --example JSON   one payload of the tool, as JSON or as the name of a file
   --openapi FILE   an OpenAPI 3 or Swagger 2.0 document, JSON or YAML
-  --mcp            an MCP server: it is started with the command behind --, and asked for its tools
-  --operation ID   the operationId, or the name of the MCP tool; NAME unless said
-  --agent NAME     the agent, or TENANT/NAME; my-agent unless said. A new agent is added to directory.yaml
-  --dir DIR        the bundle; ${DEFAULT_POLICIES} unless said`
+  --mcp            an MCP server: the command after -- starts it, and it lists its tools
+  --operation ID   the operationId, or the name of the MCP tool (default: NAME)
+  --agent NAME     the agent, or TENANT/NAME (default: my-agent). A new agent is added to directory.yaml
+  --dir DIR        the bundle (default: ${DEFAULT_POLICIES})`
 
 const OPTIONS = {
   example: { type: 'string' },

@@ -15,10 +15,13 @@ import { jsonOf, onOneLine, visible } from '../terminal/visible-text.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
 
-  Replays recorded decisions on two policy bundles, history and limits included, and reports what NEW decides otherwise than OLD, the loosened
-  first. FILE is what \`countersign evidence export --tenant TENANT\` prints (of several tenants one after the other); OLD and NEW are directories or git
-  revisions, as \`countersign diff\` takes them.
-  What the evidence does not hold is reported as "cannot tell". Exits 5 with --fail-on when a call is loosened, or changed at all.`
+  Replays recorded decisions on two policy bundles, with history and limits. It reports each call that NEW decides
+  differently from OLD, loosened calls first. If evidence does not hold enough to replay a call, it reports
+  "cannot tell".
+
+  --evidence FILE  the output of \`countersign evidence export --tenant TENANT\`; append several tenants to one file
+  OLD, NEW         directories or git revisions, as in \`countersign diff\`
+  --fail-on        exits 5 if a call is loosened (loosens), or changed at all (changes)`
 
 const FORMATS = ['text', 'json', 'markdown'] as const
 const FAILURES = ['loosens', 'changes'] as const

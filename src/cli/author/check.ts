@@ -12,9 +12,11 @@ import { untilInterrupted, type View, watchPrepared } from './watch.ts'
 
 export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif] [--watch]
 
-  Every finding in the policy bundle at once. Exits 3 when the bundle would not be loaded; warnings alone exit 0.
-  github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files as seen from the working directory.
-  text is in colour on a terminal, unless NO_COLOR is set. --watch checks again whenever a file of the bundle changes, until it is interrupted.`
+  Reports every finding in the policy bundle. Exits 3 if the bundle would not load; warnings alone exit 0.
+
+  --format   github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files relative to the working
+             directory. text is in colour on a terminal, unless NO_COLOR is set
+  --watch    checks again when a file of the bundle changes, until you interrupt it`
 
 /** The output for findings: a terminal with colours, or anything else. */
 interface Output {

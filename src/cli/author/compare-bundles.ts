@@ -72,9 +72,7 @@ function describe(
   { name, revision, dir }: { readonly name: string; readonly revision: string; readonly dir: string },
 ): CliFailure {
   if (problem === 'no-git')
-    return new CliFailure(
-      `\`${name}\` is no directory, and git, which would know it as a revision, is not installed`,
-    )
+    return new CliFailure(`\`${name}\` is not a directory, and git is not installed to read it as a revision`)
   if (problem === 'no-revision') return usage(`\`${name}\` is neither a directory nor a git revision`)
   if (problem === 'no-directory') return usage(`revision \`${revision}\` has no directory \`${dir}\``)
   if (problem === 'has-links')

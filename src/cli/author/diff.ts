@@ -11,10 +11,13 @@ import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes] [--format text|json|markdown]
 
-  What the bundle NEW (./policies unless said) decides otherwise than OLD. Each is a directory or a git revision:
-  main~1 (the other argument, or ./policies, is the directory in it) or origin/main:policies.
-  Exits 5 with --fail-on loosens when anything is loosened, or changed in a way that has no order;
-  with --fail-on changes when anything differs; 3 when a bundle would not be loaded.`
+  Shows how the bundle NEW (default: ./policies) decides differently from OLD. Each is a directory or a git revision.
+  main~1 means the other argument's directory in that revision, or ./policies; origin/main:policies names the directory.
+
+  --fail-on loosens   exits 5 if a decision is loosened, or changed without being stricter or looser
+  --fail-on changes   exits 5 if anything differs
+
+  Exits 3 if a bundle would not load.`
 
 const PRINTERS: Readonly<Record<string, (diff: BundleDiff) => string>> = {
   text: (diff) => visible(printDiff(diff)),

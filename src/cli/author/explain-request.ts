@@ -37,7 +37,7 @@ function parse(file: string, content: Uint8Array): unknown {
     return parseRequest(content, { longTextsIn: 'payload' })
   } catch (cause) {
     const why = showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')
-    throw usage(`\`${file}\` is not JSON as the gateway takes it: ${why}`)
+    throw usage(`\`${file}\` is not JSON that the gateway accepts: ${why}`)
   }
 }
 

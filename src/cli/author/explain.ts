@@ -19,10 +19,15 @@ import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
 
-  REQUEST.json is the body of an evaluation (- for standard input); beside it may stand
-  "agent" (TENANT/AGENT), "task" ({workflow, label, subject, tools, labels}), "agent_history" ({tools, labels}),
-  "used" ({LIMIT: amount}) and "time" (RFC 3339).
-  An "agent" that is not in the directory, or not permitted the tool, is rejected; without one the tool is taken to be permitted.`
+  Shows how a bundle decides one call, rule by rule. REQUEST.json is the body of an evaluation (- for standard input).
+  It may also have these members:
+
+  "agent"            TENANT/AGENT. An agent that the directory does not have, or does not permit to use the tool, is
+                     rejected. Without this member, the tool counts as permitted
+  "task"             {workflow, label, subject, tools, labels}
+  "agent_history"    {tools, labels}
+  "used"             {LIMIT: amount}
+  "time"             RFC 3339`
 
 /**
  * `countersign explain [DIR] REQUEST.json`: prints the decision, and for each rule the values it read and the reason
@@ -68,7 +73,7 @@ async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): P
     const names = strangers.map((id) => `\`${visible(id)}\``).join(', ')
     const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
     const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
-    throw usage(`\`used\` names what is no limit of \`${call.tool}\`: ${names}`, hint)
+    throw usage(`\`used\` names an unknown limit of \`${call.tool}\`: ${names}`, hint)
   }
   return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }

@@ -12,9 +12,10 @@ import { onOneLine } from '../terminal/visible-text.ts'
 
 export const FMT_USAGE = `countersign fmt [DIR] [--check]
 
-  Puts the keys of every file in the order of the grammar and removes blanks at the end of lines. Comments move with what they are
-  about; what a file means never changes. --check writes nothing and exits 5 when a file would change. A file
-  that does not parse stays as it is: exit 3.`
+  Sorts the keys of every file in the order of the grammar, and removes blanks at line ends. Comments move with their
+  keys. The meaning of a file never changes. A file that does not parse is left unchanged: exit 3.
+
+  --check   writes nothing, and exits 5 if a file would change`
 
 /** `countersign fmt [DIR]`: every file of the bundle in the order of the grammar. */
 export async function fmt(args: readonly string[]): Promise<void> {
@@ -36,7 +37,7 @@ export async function fmt(args: readonly string[]): Promise<void> {
   }
   if (changed === 0) return
   if (values.check) process.exitCode ??= EXIT.changed
-  else if (await hasLock(dir)) console.log(`${LOCK_FILE} says otherwise now: run \`countersign lock\``)
+  else if (await hasLock(dir)) console.log(`${LOCK_FILE} is out of date: run \`countersign lock\``)
 }
 
 export function hasLock(dir: string): Promise<boolean> {

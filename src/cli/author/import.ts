@@ -18,10 +18,15 @@ import { onOneLine } from '../terminal/visible-text.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--server NAME] [--force | --update]
 
-  Writes a contract into DIR/tools for every tool of an MCP server (the result of tools/list) or every operation of an OpenAPI 3 or Swagger 2.0 document
-  (JSON or YAML). FILE may be - for standard input. --prefix stands in front of every name; --server is what \`countersign mcp --server\` calls the
-  MCP server. Files that exist are never overwritten without --force. --update shows what an MCP server says otherwise than its
-  contracts, and accepts it. What a contract cannot say is counted, with its first place. Exits 4 when a tool was left out.`
+  Writes a contract into DIR/tools for every tool of an MCP server, or for every operation of an OpenAPI 3 or Swagger
+  2.0 document. FILE is the server's answer to tools/list, or the document in JSON or YAML (- for standard input).
+  It counts schema parts that a contract cannot express, and names the place of the first. Exits 4 if it left out a
+  tool.
+
+  --prefix TEXT   text in front of every tool name
+  --server NAME   the MCP server, as in \`countersign mcp --server\`
+  --force         overwrites existing files
+  --update        shows how the server's tools differ from their contracts, and accepts the differences`
 
 /** `countersign import mcp|openapi FILE`: makes contracts from descriptions of tools. */
 export async function importContracts(args: readonly string[]): Promise<void> {
@@ -63,7 +68,7 @@ function refuseServer(kind: string, { server, update, force }: Flags): void {
     throw usage('--server and --update are for `countersign import mcp`', IMPORT_USAGE)
   if (update && force) throw usage('say --update or --force, not both', IMPORT_USAGE)
   if (server !== undefined && !SERVER_NAME.test(server))
-    throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+    throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
 }
 
 interface Flags {
@@ -88,7 +93,7 @@ async function update(dir: string, { files }: ImportResult): Promise<Counts> {
     await writeFile(dir, one)
     for (const line of one.difference) console.log(onOneLine(`  ${line}`))
   }
-  for (const path of gone) console.error(onOneLine(`not listed any more, and kept: ${path}`))
+  for (const path of gone) console.error(onOneLine(`no longer listed by the server, and kept: ${path}`))
   for (const { tool, because } of leftOut) console.error(onOneLine(`left out: ${tool}: ${because}`))
   const says = `${changed.length} written, ${unchanged} unchanged`
   return { files: changed.length + unchanged, leftOut: leftOut.length, says }

@@ -9,8 +9,10 @@ import { onOneLine } from '../terminal/visible-text.ts'
 
 export const INIT_USAGE = `countersign init [DIR] [--empty]
 
-  Writes a starter bundle (policies/) and a GitHub workflow that checks, tests, diffs and backtests it on every pull request.
-  --empty writes a bundle without a tool, an agent or a rule. DIR is the current directory unless said, and must be empty; .git is no matter.`
+  Writes a starter bundle (policies/), and a GitHub workflow that checks, tests, diffs and backtests it on every pull
+  request. DIR (default: the current directory) must be empty, except for .git.
+
+  --empty   writes a bundle without tools, agents and rules`
 
 /** Entries that may already exist. */
 const NO_MATTER = ['.git']

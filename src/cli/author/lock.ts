@@ -10,8 +10,8 @@ import { replaceFile } from './fmt.ts'
 
 export const LOCK_USAGE = `countersign lock [DIR]
 
-  Writes DIR/${LOCK_FILE}: the SHA-256 of every policy file. Whenever it is there, every load (and check, test, ...) refuses the bundle
-  when a file is missing, too many, or another one. Run it again after every change that is meant.`
+  Writes DIR/${LOCK_FILE}: the SHA-256 of every policy file. From then on, every load (and check, test, ...) refuses
+  the bundle if a file is missing, added or changed. Run it again after each change that you mean.`
 
 /** `countersign lock [DIR]`: writes the manifest of the current bundle. Exit 3 when the files cannot be read. */
 export async function lock(args: readonly string[]): Promise<void> {

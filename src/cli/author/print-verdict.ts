@@ -35,7 +35,7 @@ export function verdictText(verdict: Verdict, brought: Brought): string {
   })
   const more = verdict.omitted === 0 ? [] : [`  ... and ${verdict.omitted} more that fail`]
   const limits = limitsOf(verdict).map((text) => `  - ${text}`)
-  return [...lines, ...more, '', 'Not proved by this:', ...limits].join('\n')
+  return [...lines, ...more, '', 'This does not prove:', ...limits].join('\n')
 }
 
 const LONGEST_FAULT = 400
@@ -55,9 +55,7 @@ function saidOf(verdict: Verdict, brought: Brought): Readonly<Record<Property, S
       checkpoints === 0
         ? unknown('No checkpoint was given.')
         : holds(`${counted(checkpoints, 'checkpoint')}, signed by this key.`),
-    integrity: holds(
-      `${counted(verdict.records, 'record')}, each RFC 8785 JSON with the hash that stands beside it.`,
-    ),
+    integrity: holds(`${counted(verdict.records, 'record')}, each RFC 8785 JSON that matches its hash.`),
     inclusion: inclusion(verdict, brought),
     consistency: consistency(verdict, brought),
     completeness: completeness(verdict),
@@ -67,36 +65,34 @@ function saidOf(verdict: Verdict, brought: Brought): Readonly<Record<Property, S
 
 function inclusion({ signed }: Verdict, { receipts }: Brought): Said {
   const lines = [
-    ...(signed === undefined ? [] : [`The first ${signed.size} are those that were signed.`]),
-    ...(receipts === 0 ? [] : [`${counted(receipts, 'receipt')}, each of the record that it names.`]),
+    ...(signed === undefined ? [] : [`The first ${signed.size} match the newest checkpoint.`]),
+    ...(receipts === 0 ? [] : [`${counted(receipts, 'receipt')}, each for the record that it names.`]),
   ]
-  return lines.length === 0 ? unknown('Nothing that is signed speaks of these records.') : holds(...lines)
+  return lines.length === 0 ? unknown('No checkpoint or receipt covers these records.') : holds(...lines)
 }
 
 function consistency({ faults }: Verdict, { checkpoints }: Brought): Said {
-  if (checkpoints < 2)
-    return unknown('Bring earlier checkpoints, too, to see that this history was only added to.')
+  if (checkpoints < 2) return unknown('Give earlier checkpoints too, to show that records were only added.')
   const fit = faults.every(({ property }) => property !== 'signature' && property !== 'inclusion')
   return fit
-    ? holds('All checkpoints are of this one history.')
-    : unknown('Not everything that was brought fits: of which history that is, nobody says.')
+    ? holds('All checkpoints belong to this one history.')
+    : unknown('Some checkpoints or receipts do not match, so this cannot be decided.')
 }
 
 function completeness({ whole, story: { allowed, rejected, threads, redeemed } }: Verdict): Said {
-  if (!whole)
-    return unknown('Not every record could be read, and what comes after one of those was not looked at.')
+  if (!whole) return unknown('Some records could not be read, and records after them were not checked.')
   const opened = Object.values(threads).reduce((sum, count) => sum + count, 0)
   const open = threads.pending_review + threads.changes_requested
   return holds(
-    'No number is missing, and everything follows from what stands before it:',
+    'No number is missing, and every record follows from earlier ones:',
     `${counted(allowed, 'call')} allowed and ${rejected} rejected at once; ${counted(opened, 'thread')}, of which ${threads.approved} approved (${redeemed} redeemed, each once), ${threads.rejected} rejected, ${open} open.`,
   )
 }
 
 function freshness({ signed }: Verdict, { now, within }: Brought): Said {
-  if (signed === undefined) return unknown('Nobody says how new it is.')
+  if (signed === undefined) return unknown('Without a checkpoint, the age is unknown.')
   const age = `The newest checkpoint was signed at ${signed.at}, ${ageOf(now - Date.parse(signed.at))}.`
-  return within === undefined ? unknown(age, 'Name the most that you accept by --within.') : holds(age)
+  return within === undefined ? unknown(age, 'Set the accepted age with --within.') : holds(age)
 }
 
 const MINUTE_MS = 60_000
@@ -116,11 +112,11 @@ function limitsOf({ unsigned, signed }: Verdict): string[] {
       ? 'records without a receipt'
       : `the last ${counted(unsigned, 'record')}, but for receipts`
   return [
-    ...(unsigned === 0 ? [] : [`${tail}: nobody has signed them`]),
-    'that a record tells the truth, or that nothing happened beside the gateway',
-    'that no record was left out before it was signed which nothing else follows from, like a call that was allowed at once',
-    'when exactly something happened: times are those of the clock of the store',
-    'who was in which group, and who owned the agent: that is in git, under the bundle that the decisions name',
+    ...(unsigned === 0 ? [] : [`${tail}: no checkpoint covers them`]),
+    'that a record is true, or that nothing happened outside the gateway',
+    'that no independent record was left out before it was signed, such as a call that was allowed at once',
+    'exact times: they come from the clock of the store',
+    'groups of reviewers and owners of agents: they are in git, in the bundle that each decision names',
   ]
 }
 

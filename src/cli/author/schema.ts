@@ -11,8 +11,9 @@ import { onOneLine } from '../terminal/visible-text.ts'
 
 export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
 
-  Writes rules, tool, routing and directory.schema.json, made from the contracts of the bundle, so that an editor completes fields and
-  tests and underlines what does not fit. Exits 3 when a contract does not check; rule files may be half written.`
+  Writes rules, tool, routing and directory.schema.json from the contracts of the bundle. With them, an editor
+  completes fields and tests, and underlines errors. Exits 3 if a contract does not check; rule files may be
+  incomplete.`
 
 /**
  * `countersign schema [DIR] --out FOLDER`: JSON Schemas for the YAML language server. Exit 3 when a contract has

@@ -20,15 +20,15 @@ export async function starterBundle(): Promise<readonly BundleText[]> {
   })
 }
 
-/** An empty bundle to begin with: no agent, no tool, one person who reviews everything. */
+/** An empty bundle to begin with: no agent, no tool, one reviewer for all calls. */
 export const EMPTY_BUNDLE: readonly BundleText[] = [
   {
     path: 'routing.yaml',
     text: `# Who reviews a call, how many people must approve it, and how long it waits.
-# A call that nobody answers in time is rejected: silence is never consent.
+# A call that no reviewer decides in time is rejected: silence is never consent.
 
 unmatched: reject            # a call that no rule covers
-allow_up_to: low             # above this risk an allowed call goes to review anyway
+allow_up_to: low             # above this risk, an allowed call is reviewed anyway
 
 levels:
   low:      { group: reviewers, approvals: 1, expires: 8h }
@@ -39,7 +39,7 @@ levels:
   },
   {
     path: 'directory.yaml',
-    text: `# Who works here. Add agents under \`agents:\`, each with the people who answer for it:
+    text: `# Agents and reviewers. Add agents under \`agents:\`, each with its owners:
 #
 #   agents:
 #     my-agent: { owners: [someone], tools: ['my.*'] }

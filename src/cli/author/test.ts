@@ -15,9 +15,12 @@ import { untilInterrupted, type Watching, watchPrepared } from './watch.ts'
 
 export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
 
-  Runs the tests inside the rule files and counts, rule by rule, how many of them fire it. Exits 4 when a test fails, or when
-  a rule is fired by none and --allow-untested is not given. --junit writes the results as JUnit XML too. --watch runs
-  again whenever a file of the bundle changes, until it is interrupted.`
+  Runs the tests in the rule files, and counts for each rule how many tests fire it. Exits 4 if a test fails, or if no
+  test fires a rule.
+
+  --allow-untested   does not fail for rules that no test fires
+  --junit FILE       also writes the results as JUnit XML
+  --watch            runs again when a file of the bundle changes, until you interrupt it`
 
 const OPTIONS = {
   'allow-untested': { type: 'boolean', default: false },

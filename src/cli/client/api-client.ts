@@ -127,7 +127,7 @@ function baseOf(url: string): string {
 /** The checked key. It refuses text that fits in no header, because fetch's error would show it. */
 function checkedKey(key: string): string {
   if (!/^[\t -~]+$/.test(key.trim()))
-    throw usage('the key holds characters that no key holds', 'look at the variable that it comes from')
+    throw usage('the key contains invalid characters', 'look at the variable that it comes from')
   return key.trim()
 }
 
@@ -158,7 +158,7 @@ function hintFor(method: string, code: string): string {
   if (DISTRUSTED.test(code))
     return 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
   if (method !== 'GET' && !UNREACHED.test(code))
-    return 'it may be done all the same: look before you ask again'
+    return 'the request may have succeeded: check before you repeat it'
   return 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL'
 }
 
@@ -184,7 +184,7 @@ function objectIn(text: string): object | undefined {
 const foreign = ({ status, headers }: Response, url: string): CliFailure => {
   const location = headers.get('location')
   const said = location === null ? `status ${status}` : `status ${status}, to ${visible(location)}`
-  return new CliFailure(`what answers at ${url} is no gateway, or stands before one: ${said}`, {
+  return new CliFailure(`what answers at ${url} is not a gateway, or is a proxy before one: ${said}`, {
     hint: 'name the gateway with --url or COUNTERSIGN_URL',
   })
 }
@@ -224,6 +224,6 @@ async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8A
     if (body !== null) for await (const chunk of body) yield chunk
   } catch (cause) {
     // an interrupted output must not pass for a whole one
-    throw brokenOff(url, cause, 'what was printed is not whole: throw it away, and try again')
+    throw brokenOff(url, cause, 'the printed output is incomplete: discard it, and try again')
   }
 }

@@ -16,14 +16,14 @@ Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 export const FREEZE_USAGE = `countersign freeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
 countersign freeze list TENANT
 
-  Stops an agent, a tool or a whole tenant at once, on every instance. New calls are rejected. Calls that wait for people, and approvals that
-  were not used, are over for good: \`countersign unfreeze\` lets new calls through, and brings nothing back.
+  Stops an agent, a tool or a whole tenant at once, on every instance. The gateway rejects new calls. It cancels held
+  calls and unused approvals for good: \`countersign unfreeze\` does not revive them.
 
 ${OPTIONS_TEXT}`
 
 export const UNFREEZE_USAGE = `countersign unfreeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
 
-  Lets new calls of what was frozen through to policy again. What was under way then stays dead.
+  Ends a freeze: policy decides new calls again. Calls that the freeze cancelled stay cancelled.
 
 ${OPTIONS_TEXT}`
 
@@ -58,7 +58,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
 export async function unfreeze(args: readonly string[]): Promise<void> {
   const { api, body, json } = asked(args, UNFREEZE_USAGE)
   await api.unfreeze({ body })
-  const said = `${nameOf(body)} is free again: policy decides on new calls, and what was under way stays dead`
+  const said = `${nameOf(body)} is no longer frozen: policy decides new calls, and cancelled calls stay cancelled`
   console.log(json ? '{}' : said)
 }
 
@@ -79,7 +79,7 @@ function asked(args: readonly string[], help: string) {
   const [tenant, ...more] = positionals
   if (tenant === undefined || more.length > 0) throw usage('name one tenant', help)
   if (agent !== undefined && tool !== undefined) throw usage('name an agent or a tool, not both', help)
-  if (reason === undefined || reason.trim() === '') throw usage('say why, with --reason', help)
+  if (reason === undefined || reason.trim() === '') throw usage('give the reason with --reason', help)
   const reach = reachAsAdmin(url)
   const scope = { ...(agent === undefined ? {} : { agent }), ...(tool === undefined ? {} : { tool }) }
   return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason }, json }

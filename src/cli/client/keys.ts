@@ -10,14 +10,14 @@ export const KEYS_USAGE = `countersign keys <command>
 
   Keys are for programs. People sign in to the console: \`countersign login-link TENANT/REVIEWER\`.
 
-  issue agent TENANT/AGENT          issue a key, or rotate it: the old one and its approval tokens die at once
+  issue agent TENANT/AGENT          issue a key; an old key and its proofs are void at once
   issue reviewer TENANT/REVIEWER
-  rotate agent TENANT/AGENT         issue the next key; with --overlap the old one works beside it for a while
+  rotate agent TENANT/AGENT         issue the next key; with --overlap, the old key works for some time longer
   rotate reviewer TENANT/REVIEWER
   revoke agent TENANT/AGENT
-  revoke reviewer TENANT/REVIEWER   their sessions stay: \`countersign sign-out\`
+  revoke reviewer TENANT/REVIEWER   end the key; to end sessions, use \`countersign sign-out\`
 
-  --overlap DURATION   of rotate: how long the old key goes on, such as 10m, at most 7d
+  --overlap DURATION   for rotate: time in which the old key still works, such as 10m, at most 7d
   --url URL            the gateway (COUNTERSIGN_URL)
   --json               print the API's answer
 
@@ -46,8 +46,8 @@ export async function keys(args: readonly string[]): Promise<void> {
 function fateOf({ rotated, old_key_until }: IssuedKey): string {
   if (!rotated) return ''
   return old_key_until === undefined
-    ? ', rotated: the old one is dead'
-    : `, rotated: the old one works until ${old_key_until}, each approval token under its own key`
+    ? ', rotated: the old key is void'
+    : `, rotated: the old key works until ${old_key_until}, and each proof under its own key`
 }
 
 const MOST_MS = 7 * 24 * 3_600_000

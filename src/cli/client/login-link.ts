@@ -10,14 +10,14 @@ Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 
 export const LOGIN_LINK_USAGE = `countersign login-link TENANT/REVIEWER
 
-  Prints a link that signs the reviewer in to the console: once, within ten minutes. Whoever has it is the reviewer, so
-  hand it over as you would a password.
+  Prints a link that signs the reviewer in to the console: once, within ten minutes. Anyone who has the link can sign
+  in as the reviewer. Hand it over like a password.
 
 ${OPTIONS}`
 
 export const SIGN_OUT_USAGE = `countersign sign-out TENANT/REVIEWER
 
-  Ends all sessions of the reviewer at once, and the links nobody has used yet. A key stays: \`countersign keys revoke\`.
+  Ends all sessions of the reviewer at once, and all unused links. To end a key, use \`countersign keys revoke\`.
 
 ${OPTIONS}`
 

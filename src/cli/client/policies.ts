@@ -6,10 +6,11 @@ import { reachAsAdmin } from './credentials.ts'
 
 export const POLICIES_USAGE = `countersign policies status [options]
 
-  Lists the gateways that share the store, and the bundle by which each decides. Exit code 1 when they decide by different bundles, when one
-  has none, or when its last load failed.
+  Lists the gateways that share the store, with the bundle of each. Exits 1 if their bundles differ, if a gateway has no
+  bundle, or if its last load failed.
 
-  --revision REVISION   also exit 1 unless every gateway decides by this bundle (SHA-256, or its first characters, or its commit)
+  --revision REVISION   also exit 1 unless every gateway has this bundle: its SHA-256, the first characters of it, or
+                        its commit
   --url URL             the gateway (COUNTERSIGN_URL)
   --json                print the API's answer
 
@@ -51,7 +52,7 @@ function problemIn(instances: readonly Listed[], wanted: string | undefined): st
     return 'a gateway has no bundle: it rejects every call'
   if (instances.some(({ load_ok }) => !load_ok)) return 'the last load of a gateway failed: see its log'
   if (new Set(instances.map(({ revision }) => revision)).size > 1)
-    return 'the gateways decide by different bundles'
+    return 'the gateways have different bundles in force'
   const isWanted = (text: string | undefined): boolean =>
     wanted === undefined || text?.startsWith(wanted) === true
   return instances.every(({ revision, commit }) => isWanted(revision) || isWanted(commit))

@@ -8,7 +8,7 @@ import { setIn, visible } from '../terminal/visible-text.ts'
 export const UNREADABLE = 'cannot be read; `countersign store check` says more'
 
 export function printThreadList({ threads, next_cursor, unreadable = [] }: ThreadList, me: Me): string {
-  if (threads.length === 0 && unreadable.length === 0) return 'no thread waits for anybody'
+  if (threads.length === 0 && unreadable.length === 0) return 'nothing is waiting for review'
   const lines = threads.flatMap((thread) => [
     headline(thread),
     `  ${setIn(thread.heading.line)}`,
@@ -17,7 +17,7 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
   const more =
     next_cursor === undefined
       ? []
-      : ['(there are more: choose by --status, --tool, --risk or --agent, or look into the console)']
+      : ['(there are more: filter by --status, --tool, --risk or --agent, or use the console)']
   const broken = unreadable.map((thread) => `${thread}  ${UNREADABLE}`)
   return visible(
     [...lines, ...broken, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join(

@@ -9,17 +9,17 @@ import { jsonOf } from '../terminal/visible-text.ts'
 
 export const REVIEW_USAGE = `countersign review <command>
 
-  list [--status STATUS] [--tool NAME] [--risk LEVEL] [--agent ID]   threads, waiting ones by default
-  show THREAD                                                         everything about one thread
-  approve THREAD [-m COMMENT]                                         vote; of a thread that was revised, on the --revision you looked at
+  list [--status STATUS] [--tool NAME] [--risk LEVEL] [--agent ID]   list threads (default: the waiting ones)
+  show THREAD                                                         show everything about one thread
+  approve THREAD [-m COMMENT]                                         vote; for a revised thread, add --revision
   reject THREAD [-m COMMENT]
   request-changes THREAD -m COMMENT                                   the agent gets the comment and may revise
 
-  --revision N   vote only if the thread is at this revision
+  --revision N   the revision that you looked at: the vote counts only if the thread is still there
   --url URL      the gateway (COUNTERSIGN_URL)
   --json         print the API's answer
 
-Needs COUNTERSIGN_REVIEWER_KEY. In the folder of \`countersign dev\` its reviewer's key is used.`
+Needs COUNTERSIGN_REVIEWER_KEY. In the folder of \`countersign dev\`, the default is the key of its reviewer.`
 
 const OPTIONS = {
   status: { type: 'string', default: 'pending_review' },

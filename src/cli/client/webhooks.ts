@@ -16,11 +16,11 @@ import { jsonOf, visible } from '../terminal/visible-text.ts'
 
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
 
-  create TENANT URL        [--event TYPE ...] [--payload full]   prints the secret, once
-  create TENANT URL        --format chat|teams [--event TYPE ...]   tells people what waits, in Slack and the like or Microsoft Teams
+  create TENANT URL        [--event TYPE ...] [--payload full]   print the secret, once
+  create TENANT URL        --format chat|teams [--event TYPE ...]   post waiting calls to a chat, or to Microsoft Teams
   list TENANT
   show ID
-  rotate ID                [--overlap-ms N]   a new secret; the old one signs beside it for a day
+  rotate ID                [--overlap-ms N]   make a new secret; for a day the old one signs too
   pause ID | resume ID | ping ID | delete ID
   deliveries ID            [--state waiting|delivered|dead]
   redeliver ID DELIVERY
@@ -91,7 +91,7 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   const [name = '', ...named] = positionals
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
-    throw usage('name what to do with which webhook', WEBHOOKS_USAGE)
+    throw usage('name a command and a webhook', WEBHOOKS_USAGE)
   // one of two webhooks to delete would stay
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
@@ -144,7 +144,7 @@ async function rotate(asked: Asked): Promise<Answer> {
 async function remove(asked: Asked): Promise<Answer> {
   const { params } = of(asked)
   await asked.api.deleteWebhook({ params })
-  return { json: {}, text: `${params.id} is deleted, and what waited for it with it` }
+  return { json: {}, text: `${params.id} is deleted, with its waiting deliveries` }
 }
 
 async function deliveries(asked: Asked): Promise<Answer> {
@@ -155,7 +155,7 @@ async function deliveries(asked: Asked): Promise<Answer> {
   )
   lines.push(...(json.unreadable ?? []).map((id) => `${id}  ${UNREADABLE}`))
   const none = json.next_cursor === undefined ? ['no deliveries'] : []
-  const more = json.next_cursor === undefined ? [] : ['(there are older ones: look into the console)']
+  const more = json.next_cursor === undefined ? [] : ['(older ones are in the console)']
   return { json, text: [...(lines.length > 0 ? lines : none), ...more].join('\n') }
 }
 

@@ -86,7 +86,7 @@ async function approvedByPeople(story: Story): Promise<void> {
   )
   const guarded = (): Promise<string> =>
     story.gate.guard('ledger.transfer', MEDIUM, story.world.transfer, {
-      subject: 'Train tickets for the offsite',
+      subject: 'Train fares for the offsite',
       onPending: (decision) =>
         pending(story, decision, () => decide(story, decision, 'approve', 'Looks right.')),
     })
@@ -227,7 +227,7 @@ function say(number: string, what: string, why: string): void {
 }
 
 function result(story: Story, text: string, asTold: boolean, good = 'ok'): void {
-  console.log(`       ${asTold ? good : 'NOT AS TOLD'}: ${text}\n`)
+  console.log(`       ${asTold ? good : 'NOT AS EXPECTED'}: ${text}\n`)
   if (!asTold) story.failures.push(text)
 }
 

@@ -4,9 +4,10 @@ import { demoGateway } from './demo-gateway.ts'
 
 export const DEMO_USAGE = `countersign demo [--auto] [--url URL]
 
-  Runs a demo agent against the gateway that \`countersign dev\` runs in this folder.
-  With --auto it also plays the reviewer, and starts a gateway of its own when none runs.
-  Exits 0 only if every step went as the contract says.`
+  Runs a demo agent against the gateway of \`countersign dev\` in this folder. Exits 0 only if every step went as the
+  contract says.
+
+  --auto   also plays the reviewer, and starts a gateway of its own if none runs`
 
 /** `npm run demo`: a small file-and-ledger world whose agent asks before it acts. */
 export async function demo(args: readonly string[]): Promise<void> {

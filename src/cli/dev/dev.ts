@@ -24,9 +24,9 @@ import { sdkPlaces } from './sdk-places.ts'
 export const DEV_USAGE = `countersign dev [--policies DIR] [--store file:DIR] ...
 
   Runs a gateway for development, and prints a console link and a first call in curl, TypeScript and Python.
-  Policies are in ./policies; when that does not exist, the starter policies are copied there first.
+  It reads policies from ./policies. If that folder does not exist, it first copies the starter policies there.
   Each agent of the directory gets a key. The keys are in a file of the data folder that only you can read.
-  Takes the settings of \`countersign serve\`: run \`countersign config\` for the list.`
+  It takes the settings of \`countersign serve\`: run \`countersign config\` for the list.`
 
 /**
  * `countersign dev`, and `npm start`: runs a gateway with the embedded store, a reviewer who can sign in, and a key for

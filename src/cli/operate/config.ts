@@ -3,7 +3,7 @@ import { readSettings } from './serve.ts'
 
 export const CONFIG_USAGE = `countersign config [the flags of countersign serve]
 
-  What \`serve\` with the same flags would use, and where each value comes from.`
+  Prints every setting that \`serve\` would use with the same flags, and the origin of each value.`
 
 /** `countersign config`: prints the settings of `serve` with the same flags, and the source of each. */
 export async function config(args: readonly string[]): Promise<void> {

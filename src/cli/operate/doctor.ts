@@ -14,9 +14,9 @@ import { readSettings } from './serve.ts'
 
 export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
 
-  Looks at everything that a gateway with this configuration needs, beside one that runs or without one: settings, store and its durability,
-  clocks, policies, permissions, certificates, ports, the identity provider. One line for each finding, with what to do. Leaves no record.
-  Exits 3 when something is wrong; warnings alone exit 0.`
+  Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies,
+  permissions, certificates, ports, the identity provider. The gateway may run or not. Each finding is one line and
+  says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`
 
 /** `countersign doctor`: finds problems before they have effects. */
 export async function doctor(args: readonly string[]): Promise<void> {
@@ -45,10 +45,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     loaded = readSettings(args, DOCTOR_USAGE)
   } catch (cause) {
     if (!(cause instanceof CliFailure)) throw cause
-    return [
-      lookAtNode(process.versions),
-      error('config', cause.message, 'a gateway does not start like this'),
-    ]
+    return [lookAtNode(process.versions), error('config', cause.message, 'a gateway would not start')]
   }
   const { config, files } = loaded
   // before opening the store, which updates the time of its file
@@ -58,7 +55,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     lookAtNode(process.versions),
     ...lookAtConfig(loaded),
     ...lookAtCombinations(config),
-    ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),
+    ...(running?.findings ?? [ok('gateway', 'no gateway runs on this port')]),
     ...(running === undefined ? await lookAtPorts(config) : []),
     ...(await lookAtStore(config, running?.speaks === true)),
     ...clockSanity(newest, Date.now()),

@@ -43,6 +43,6 @@ function freshWithin(ms: number, now: number): Required<Pick<Proofs, 'freshSince
 
 function durationOf(text: string): number {
   const ms = parseDuration(text)
-  if (ms === undefined) throw usage(`--within is a duration like 24h, not \`${text}\``)
+  if (ms === undefined) throw usage(`--within must be a duration like 24h, not \`${text}\``)
   return ms
 }

@@ -11,23 +11,26 @@ import { escaped, jsonOf } from '../terminal/visible-text.ts'
 export const EVIDENCE_USAGE = `countersign evidence <command>
 
   export --tenant TENANT [--after NUMBER]
-      Prints every evidence record of a tenant as NDJSON, in order; a terminal gets hidden characters as escapes. Tenant _system holds policy loads and reads of evidence.
+      Prints every evidence record of a tenant as NDJSON, in order. On a terminal it escapes hidden characters. The
+      tenant _system has the loads of policy and the reads of evidence.
   checkpoint --tenant TENANT
-      Prints the newest signed checkpoint. Keep it where the gateway cannot write: a repository, a ticket, another machine.
+      Prints the newest signed checkpoint. Keep it where the gateway cannot write: in a repository or on another
+      machine.
   key --tenant TENANT
-      Prints the key that checkpoints are verified with. Keep it, too, once, when the log is new.
+      Prints the key that verifies checkpoints. Keep it too, once, when the log is new.
   verify FILE --key FILE ... [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
-      Checks an export, from record 1 on, against kept checkpoints and receipts, and lives through it again: every thread, vote, proof and freeze.
-      With --within, the newest checkpoint may be no older than that. Needs no gateway and no network.
+      Checks an export, from record 1 on, against kept checkpoints and receipts. Replays every thread, vote, proof and
+      freeze. With --within, the newest checkpoint must be no older than that. Needs no gateway and no network.
   prove FILE NUMBER --key FILE --checkpoint FILE
-      Prints a proof (C2SP tlog-proof) for one record of an export, to show it to somebody who must not see the others.
+      Prints a proof (C2SP tlog-proof) of one record of an export, for a reader who must not see the other records.
   verify-proof FILE --key FILE
-      Checks such a proof, and prints the record. After a rotation of the key, name all of them: --key FILE --key FILE.
+      Checks such a proof, and prints the record. After a rotation of the key, name every key: --key FILE --key FILE.
 
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the answer as JSON
 
-What asks the gateway needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 when something is wrong.`
+export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 if
+the check fails.`
 
 const OPTIONS = {
   tenant: { type: 'string' },
@@ -65,7 +68,8 @@ export async function evidence(args: readonly string[]): Promise<void> {
   if (command === 'verify') return verify(named, values)
   if (command === 'prove') return prove(named, values)
   if (command === 'verify-proof') return verifyOneProof(named, values)
-  if (command === undefined) throw usage('name what to do with evidence', EVIDENCE_USAGE)
+  if (command === undefined)
+    throw usage('name a command: export, checkpoint, key, verify, prove or verify-proof', EVIDENCE_USAGE)
   if (command !== 'export' && command !== 'checkpoint' && command !== 'key')
     throw usage(`unknown command \`evidence ${command}\``, EVIDENCE_USAGE)
   refuseMore(positionals, 1, EVIDENCE_USAGE)
@@ -110,10 +114,7 @@ function verify(named: readonly string[], values: Values): Promise<void> {
   const { checkpoint, receipt, within, json } = values
   const key = keyFiles(values)
   if (checkpoint.length + receipt.length === 0)
-    throw usage(
-      'bring a checkpoint or a receipt: without one there is nothing to check against',
-      EVIDENCE_USAGE,
-    )
+    throw usage('give a checkpoint or a receipt: verify needs one to compare with', EVIDENCE_USAGE)
   return verifyExport(file, { key, checkpoint, receipt, within, json })
 }
 
@@ -123,9 +124,9 @@ function prove(named: readonly string[], values: Values): Promise<void> {
   if (file === undefined || number === undefined)
     throw usage('name one export, and the number of a record', EVIDENCE_USAGE)
   refuseMore(named, 2, EVIDENCE_USAGE)
-  if (!NUMBER.test(number)) throw usage(`\`${number}\` is no number of a record`, EVIDENCE_USAGE)
+  if (!NUMBER.test(number)) throw usage(`\`${number}\` is not the number of a record`, EVIDENCE_USAGE)
   if (checkpoint === undefined || more.length > 0)
-    throw usage('bring the checkpoint that covers it, one', EVIDENCE_USAGE)
+    throw usage('give exactly one --checkpoint that covers the record', EVIDENCE_USAGE)
   return proveOne(file, { number: Number(number), key: keyFiles(values), checkpoint })
 }
 
@@ -140,7 +141,7 @@ const NUMBER = /^[1-9][0-9]{0,14}$/
 
 function keyFiles({ key, tenant }: Values): readonly string[] {
   if (tenant !== undefined)
-    throw usage('the key says whose evidence it is: --tenant is for what asks the gateway', EVIDENCE_USAGE)
+    throw usage('the key names the tenant: --tenant is only for export, checkpoint and key', EVIDENCE_USAGE)
   if (key.length === 0) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
   return key
 }

@@ -6,8 +6,9 @@ import { readSettings } from './serve.ts'
 
 export const HEALTH_USAGE = `countersign health [--of PID] [the flags of countersign serve]
 
-  Asks the gateway that these settings describe for /livez, for the health check of a container. Exits 0 if it lives, else 1.
-  --of PID  the flags are those of this process, which runs countersign serve (Linux)`
+  Asks the gateway of these settings for /livez, as the health check of a container. Exits 0 if it answers, else 1.
+
+  --of PID   use the flags of this process, which runs countersign serve (Linux)`
 
 /** Time for the answer, ms: a container's probe has 3 s. */
 const ANSWER_MS = 2_000

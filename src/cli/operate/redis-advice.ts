@@ -15,7 +15,7 @@ const ADVICE: readonly Advice[] = [
   },
   {
     fits: /\bOOM\b/,
-    hint: 'give Redis more memory (maxmemory), or take out what is not of Countersign; nothing that was answered is lost',
+    hint: 'give Redis more memory (maxmemory), or remove data of other programs; no answered commit is lost',
   },
   {
     fits: /\bNOREPLICAS\b/,
@@ -35,7 +35,7 @@ const ADVICE: readonly Advice[] = [
   },
   {
     fits: /^no connection.*(?:certificate|altname|SSL|TLS|CERT_)/s,
-    hint: 'rediss:// is for a server that speaks TLS, redis:// for one that does not; an authority of your own stands in NODE_EXTRA_CA_CERTS. `countersign doctor` looks at the certificates',
+    hint: 'rediss:// is for a server that speaks TLS, redis:// for one that does not; name your own authority in NODE_EXTRA_CA_CERTS. `countersign doctor` looks at the certificates',
   },
   {
     fits: /^no connection.*LOADING/s,
@@ -55,7 +55,7 @@ const ADVICE: readonly Advice[] = [
   },
   {
     fits: /^(?:no connection|no server is known)/,
-    hint: 'start Redis, or mend the way to it (`redis-cli -h HOST -p PORT ping`); another address is named with --store. What was answered is there: nothing has to be repaired',
+    hint: 'start Redis, or fix the connection to it (`redis-cli -h HOST -p PORT ping`); another address is named with --store. No answered commit is lost, and nothing needs repair',
   },
 ]
 

@@ -11,7 +11,7 @@ interface Advice {
 
 /** Advice on a data directory that cannot be written, by the system's message. */
 export function directoryAdvice(said: string): string {
-  if (/is no directory$|ENOTDIR/.test(said)) return 'move away what is there'
+  if (/is no directory$|ENOTDIR/.test(said)) return 'move the file at that path away'
   if (said.includes('ENOENT')) return 'make it by hand; when it is a link, make or mount what it leads to'
   return said.includes('EROFS')
     ? 'its file system is read-only: mount it so that it can be written'

@@ -69,7 +69,7 @@ export async function restoreStore(config: Config, file: string, options: Restor
   )
   console.log(`restored into ${config.store.shown}, read back and compared: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
-  console.log('every approval and token of before is void; threads that wait can still be decided')
+  console.log('every earlier approval and proof is void; waiting threads can still be decided')
 }
 
 /**
@@ -80,10 +80,7 @@ export async function restoreStore(config: Config, file: string, options: Restor
 function requireFile(file: string): void {
   if (!existsSync(file)) throw new CliFailure(`there is no file \`${file}\``)
   if (!statSync(file).isFile())
-    throw usage(
-      `\`${file}\` is no file that can be read twice`,
-      'a backup out of a pipe comes by standard input: -',
-    )
+    throw usage(`\`${file}\` cannot be read twice`, 'for a backup from a pipe, use standard input: -')
 }
 
 const MOST_LISTED = 20

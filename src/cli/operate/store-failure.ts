@@ -30,12 +30,12 @@ const ADVICE: readonly Advice[] = [
   {
     fits: (error) => error instanceof LostInRestore,
     exit: EXIT.doesNotCheck,
-    hint: 'nothing was restored; look at the disk or the server, and at who else writes to it',
+    hint: 'nothing was restored; look at the disk or the server, and for another program that writes to it',
   },
   {
     fits: (error) => error instanceof StoreMoved,
     exit: EXIT.unexpected,
-    hint: 'try again when it is quieter, stop the gateways, or take a copy of Redis as docs/store.md has it',
+    hint: 'try again when it is quieter, stop the gateways, or copy Redis as docs/store.md describes',
   },
   {
     fits: (error) => error.message.includes('in use by another process'),
@@ -45,7 +45,7 @@ const ADVICE: readonly Advice[] = [
   {
     fits: (error) => error.message.includes('under way, or was broken off'),
     exit: EXIT.unexpected,
-    hint: 'when none is running, begin anew with `countersign store restore FILE --restart`',
+    hint: 'if no restore is running, begin again with `countersign store restore FILE --restart`',
   },
   {
     fits: (error) => error.message.startsWith('NOPERM'),

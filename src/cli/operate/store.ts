@@ -6,16 +6,18 @@ export const STORE_USAGE = `countersign store check [--format text|json]
 countersign store export FILE
 countersign store restore FILE [--restart]
 
-  check    reads the whole store and reports what breaks one of its laws, or a rule of the gateway (docs/store.md). Exits 3 when something does.
-  export   writes a backup of everything, as it was at one moment in each tenant. Redis may be in use meanwhile; a gateway on the
-           embedded store must be stopped first. - writes to standard output.
-  restore  brings a backup back into an empty store, of either kind: all of it or nothing. Every approval and token of before is void then.
-           --restart drops what a broken-off restore left in Redis. - reads from standard input.
+  check    reads the whole store and reports broken laws of the store and rules of the gateway (docs/store.md). Exits 3
+           if it finds one.
+  export   writes a backup of the whole store, consistent within each tenant (- for standard output). Redis may be in
+           use. A gateway on the embedded store must be stopped first.
+  restore  reads a backup (- for standard input) into an empty store of either kind: all of it or nothing. It voids
+           every earlier approval and proof. --restart deletes the rest of an interrupted restore in Redis.
 
-  The store is the one that \`serve\` with the same flags, environment and countersign.yaml would use: --store, --store-replicas, ...
+  The store is the one that \`serve\` would use with the same flags, environment and countersign.yaml: --store,
+  --store-replicas, ...
 
-A backup holds the hashes of all keys, the secret behind the commitments in evidence, and every payload under review: keep it like the store
-itself. It is written with mode 0600.`
+A backup holds the hashes of all keys, the secret behind the commitments in evidence, and every payload under review.
+Protect it like the store. Its file has mode 0600.`
 
 const FORMATS = ['text', 'json'] as const
 
@@ -39,7 +41,8 @@ async function run(config: Config, { verb, file, own }: Asked): Promise<void> {
     const format = oneOf(own.get('format') ?? 'text', FORMATS, '--format')
     return (await import('./store-check.ts')).checkStoreOf(config, format)
   }
-  if (verb !== 'export' && verb !== 'restore') throw usage('check, export or restore?', STORE_USAGE)
+  if (verb !== 'export' && verb !== 'restore')
+    throw usage('name a command: check, export or restore', STORE_USAGE)
   if (file === undefined) throw usage('name a file', STORE_USAGE)
   const { exportStore, restoreStore } = await import('./store-backup.ts')
   if (verb === 'export') return exportStore(config, file)

@@ -73,7 +73,7 @@ type Token =
 export function refuseOptions(tokens: readonly Token[], taken: readonly string[], help: string): void {
   for (const token of tokens)
     if ('rawName' in token && ![...taken, 'url', 'json'].includes(token.name))
-      throw usage(`\`${token.rawName}\` is no option of this command`, help)
+      throw usage(`\`${token.rawName}\` is not an option of this command`, help)
 }
 
 /**
@@ -89,6 +89,6 @@ export function wholeNumber(value: string, flag: string): number {
 /** Returns the value of a flag that has fixed choices. */
 export function oneOf<T extends string>(value: string, allowed: readonly T[], flag: string): T {
   const found = allowed.find((one) => one === value)
-  if (found === undefined) throw usage(`${flag} is one of ${allowed.join(', ')}, not \`${value}\``)
+  if (found === undefined) throw usage(`${flag} must be one of ${allowed.join(', ')}, not \`${value}\``)
   return found
 }

@@ -14,11 +14,11 @@ import type { SessionEnd } from '../../domain/session.ts'
 
 const reviewer = text('the reviewer')
 const session_hash = text('SHA-256 of the session')
-const via = oneOf(['link', 'oidc'], 'how the reviewer signed in')
+const via = oneOf(['link', 'oidc'], 'the kind of sign-in')
 
 const KEY = {
-  holder: oneOf(['agent', 'reviewer'], 'what holds the key'),
-  id: text('who holds the key'),
+  holder: oneOf(['agent', 'reviewer'], 'the kind of holder of the key'),
+  id: text('the holder of the key'),
   key_hash: text('SHA-256 of the key'),
 }
 
@@ -68,7 +68,7 @@ export const ACCESS = {
     by: ['admin'],
     details: {
       ...KEY,
-      old_key_until: optional(moment('when the old key ends')),
+      old_key_until: optional(moment('the end of the old key')),
       rotated: flag('whether it replaces another key'),
     },
     law: keyIssued,
@@ -86,7 +86,7 @@ export const ACCESS = {
     says: 'was issued',
     by: ['admin'],
     details: {
-      expires_at: moment('when the link expires'),
+      expires_at: moment('the expiry of the link'),
       link_hash: text('SHA-256 of the link'),
       reviewer,
     },
@@ -97,8 +97,8 @@ export const ACCESS = {
     says: 'began',
     by: ['reviewer'],
     details: {
-      expires_at: moment('when the session expires'),
-      groups: optional(texts('groups that the identity provider vouched for')),
+      expires_at: moment('the expiry of the session'),
+      groups: optional(texts('groups of the reviewer, by the identity provider')),
       issuer: optional(text('the identity provider')),
       link_hash: optional(text('SHA-256 of the link that opened it')),
       session_hash,

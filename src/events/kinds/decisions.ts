@@ -9,16 +9,12 @@ import { decisionAllowed, decisionRejected, reviewPending, reviewRevised } from 
 const DECIDED = {
   action_hash: optional(text('the action hash of the caller')),
   by: texts('ids of the rules that decided, or a code in their place'),
-  claimed_risk: optional(oneOf(RISKS, 'the risk that the agent claims')),
-  fault: optional(text('how the rules engine failed')),
-  heading: optional(
-    object(
-      'the line that reviewers read, with tags in the place of sensitive values; SHA-256 of its template',
-    ),
-  ),
-  limits: optional(objects('what the call uses of which limit; `over` says that it had no room')),
+  claimed_risk: optional(oneOf(RISKS, 'the risk claimed by the agent')),
+  fault: optional(text('the failure of the rules engine')),
+  heading: optional(object('the heading, with tags in place of sensitive values; SHA-256 of its template')),
+  limits: optional(objects('the limits that the call uses, with amounts; `over` means that it had no room')),
   nonce: optional(text('salt of the commitments')),
-  payload_commitment: optional(text('commitment to the payload, where it holds sensitive fields')),
+  payload_commitment: optional(text('commitment to the payload, if it has sensitive fields')),
   payload_digest: optional(text('SHA-256 of the payload')),
   policy: text('bundle revision; `none` for a call that no policy judged'),
   policy_risk: oneOf(RISKS, 'the risk by policy'),

@@ -26,15 +26,15 @@ import {
   voteCast,
 } from '../laws/reviews.ts'
 
-const via = oneOf(['key', 'link', 'oidc'], 'how the reviewer proved who they are')
+const via = oneOf(['key', 'link', 'oidc'], 'the kind of sign-in of the reviewer')
 const risk = oneOf(RISKS, 'the risk of the thread')
 const token_hash = text('SHA-256 of the proof')
 
 /** Details of an end by the votes of reviewers. */
 const VOTED = {
   risk,
-  digest: text('SHA-256 of what the voters saw'),
-  voters: texts('who has voted on the revision'),
+  digest: text('digest of the revision that the voters saw'),
+  voters: texts('reviewers who voted on the revision'),
   waited_ms: number('time since the revision was submitted'),
 }
 
@@ -47,7 +47,7 @@ const ENDED = {
 
 const ANNOUNCED = {
   risk,
-  due_at: moment('when it was due'),
+  due_at: moment('the time when it was due'),
   groups: texts('the groups of the seats'),
 }
 
@@ -68,10 +68,10 @@ export const REVIEWS = {
     says: ({ decision }) => `got a vote: ${decision}`,
     by: ['reviewer'],
     details: {
-      comment: optional(text('what the reviewer wrote')),
+      comment: optional(text('the comment of the reviewer')),
       decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
-      digest: text('SHA-256 of what the reviewer saw'),
-      groups: optional(texts('groups that the identity provider vouched for')),
+      digest: text('digest of the revision that the reviewer saw'),
+      groups: optional(texts('groups of the reviewer, by the identity provider')),
       via,
     },
     law: voteCast,
@@ -100,7 +100,7 @@ export const REVIEWS = {
     count: countEnd('rejected'),
   }),
   'review.changes_requested': event({
-    says: 'is to be changed by its agent',
+    says: 'needs changes by its agent',
     by: ['reviewer'],
     details: VOTED,
     law: changesRequested,
@@ -145,7 +145,7 @@ export const REVIEWS = {
     says: 'still waits, now for',
     asks: true,
     by: ['gateway:timer'],
-    details: { ...ANNOUNCED, to: text('the group that may vote from now on') },
+    details: { ...ANNOUNCED, to: text('the group that may also vote from now on') },
     law: reviewAnnounced,
     webhook: 'review.escalated',
     count: (meter) => meter.count('announcements', { kind: 'escalation' }),
@@ -165,7 +165,7 @@ export const REVIEWS = {
     count: (meter, { details: { code } }) => meter.count('revocations', { reason: code }),
   }),
   'approval.released': event({
-    says: 'gave back what it took of limits',
+    says: 'released its charges to limits',
     by: ['gateway:timer'],
     details: {},
     law: approvalReleased,
@@ -173,12 +173,12 @@ export const REVIEWS = {
   'token.minted': event({
     says: 'got its proof',
     by: ['agent'],
-    details: { expires_at: moment('when the proof expires'), token_hash },
+    details: { expires_at: moment('the expiry of the proof'), token_hash },
     law: tokenMinted,
     count: (meter) => meter.count('tokensMinted', {}),
   }),
   'token.redeemed': event({
-    says: 'was approved, and its approval is used now',
+    says: 'was approved, and its proof was redeemed',
     by: ['agent'],
     details: { token_hash },
     law: tokenRedeemed,
@@ -188,8 +188,8 @@ export const REVIEWS = {
     says: 'got no permission to run',
     by: ['agent'],
     details: {
-      because: optional(text('what made an approved call invalid')),
-      reason: optional(oneOf(REFUSAL_REASONS, 'what the agent was answered')),
+      because: optional(text('the reason that an approved call was invalid')),
+      reason: optional(oneOf(REFUSAL_REASONS, 'the answer to the agent')),
       token_hash,
     },
     law: tokenRefused,
@@ -197,7 +197,7 @@ export const REVIEWS = {
   'thread.commented': event({
     says: 'got a comment',
     by: ['reviewer'],
-    details: { comment: text('what the reviewer wrote'), via },
+    details: { comment: text('the comment of the reviewer'), via },
     law: threadCommented,
   }),
   'thread.claimed': event({
@@ -222,11 +222,11 @@ export const REVIEWS = {
     says: 'reported about its task',
     by: ['agent'],
     details: {
-      event_id: text('the id that the agent was answered'),
+      event_id: text('the id in the answer to the agent'),
       event_summary: text("the agent's words"),
       event_type: text("the agent's type"),
       images: optional(anything('images that the agent sent')),
-      payload: optional(anything('what the agent sent')),
+      payload: optional(anything('the payload of the report')),
     },
     law: alone,
   }),

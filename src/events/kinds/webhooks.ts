@@ -13,7 +13,7 @@ const id = text('the id of the webhook')
 const delivery = text('the id of the delivery')
 
 const SETTLED = {
-  attempts: number('how often it was sent'),
+  attempts: number('the number of attempts'),
   delivery,
   event: text('the event of the delivery'),
   result: optional(text('the last answer')),
@@ -30,7 +30,7 @@ export const WEBHOOKS = {
       format: oneOf(['event', 'chat', 'teams'], 'the form of its deliveries'),
       id,
       payload: oneOf(['thin', 'full'], 'whether deliveries carry the payload'),
-      url: text('its URL; of a chat its origin and its end'),
+      url: text('its URL; for a chat, only its origin and its end'),
     },
     law: webhookCreated,
   }),
@@ -38,7 +38,7 @@ export const WEBHOOKS = {
     of: 'webhook',
     says: 'got a new secret',
     by: ['admin', 'reviewer'],
-    details: { id, overlap_ms: number('how long the old secret signs, too') },
+    details: { id, overlap_ms: number('the time in which the old secret also signs') },
     law: webhookChanged,
   }),
   'webhook.paused': event({

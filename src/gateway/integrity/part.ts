@@ -5,22 +5,22 @@ import type { EventEntry, Fault, MemberEntry } from '../../store/archive.ts'
  * them.
  */
 export const GATEWAY_RULES = {
-  G01: 'a thread stands in exactly the indexes that its state calls for',
-  G02: 'what an index of threads names is a thread',
-  G03: 'the revisions 1 to n of a thread are there, and the thread shows the last one',
-  G04: 'a token is the one that its thread names, and a thread that names one has it',
-  G05: 'a token is used exactly when the approval of its thread is redeemed',
+  G01: 'each thread is in exactly the indexes that its state requires',
+  G02: 'each entry in an index of threads names an existing thread',
+  G03: 'each thread has its revisions 1 to n and shows the last one',
+  G04: 'each proof and its thread name one another',
+  G05: 'a proof is used if and only if the approval of its thread is redeemed',
   G06: 'every key has its holder, and every holder its key',
   G07: 'every tenant with keys, sessions or threads is in the index of tenants',
   G08: 'every evidence record is JSON and names its tenant',
-  G09: 'every record can be understood',
-  G10: 'comments are those of a thread',
-  G11: 'sessions and links stand in the list of their reviewer, and what that list names is there',
-  G12: "no thread and no freeze is of a later epoch than the tenant's freezes have reached",
-  G13: 'the tree over evidence is that of its first records, and the last checkpoint has its root',
-  G14: 'evidence tells what can have happened',
-  G15: 'threads are as evidence tells',
-  G16: 'of equal calls that wait, the one that reviewers were notified of is recorded, and no other',
+  G09: 'every record has a known form',
+  G10: 'each comment belongs to a thread',
+  G11: 'sessions and links are in the list of their reviewer, and each entry of that list exists',
+  G12: "no thread and no freeze has a later epoch than the tenant's freezes",
+  G13: 'the tree over evidence matches its first records, and the last checkpoint has its root',
+  G14: 'evidence describes a possible history',
+  G15: 'threads match their evidence',
+  G16: 'among equal waiting calls, only the call that reviewers were notified about is recorded',
 } as const
 
 /**

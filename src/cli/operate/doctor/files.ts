@@ -17,7 +17,9 @@ export function lookAtFiles(config: Config, named: readonly NamedFile[]): Findin
     ...(config.store.kind === 'embedded' ? lookAtData(config.store.path) : []),
     ...lookAtPolicies(config.policies),
   ]
-  return findings.length > 0 ? findings : [ok('files', 'nobody else can read secrets or write policies')]
+  return findings.length > 0
+    ? findings
+    : [ok('files', 'other users can neither read secrets nor write policies')]
 }
 
 function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
@@ -37,9 +39,9 @@ function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
 function lookAtOpenSecret(path: string, by: string): Finding[] {
   const real = realpathSync(path)
   if (!mayAllEnter(dirname(real))) return []
-  const what = `${path}, named by ${by}, holds a secret and is open to everybody`
+  const what = `${path}, named by ${by}, holds a secret and is readable by all users`
   return isMountedAlone(real)
-    ? [warning('files', `${what} here`, 'let its directory keep others out, where it is mounted from')]
+    ? [warning('files', `${what} here`, 'close its directory to other users, on the host that mounts it')]
     : [error('files', what, `chmod o-rwx ${path}`)]
 }
 
@@ -77,13 +79,7 @@ function mayBeMade(path: string): Finding[] {
 
 function lookAtPolicies(path: string): Finding[] {
   return isOpenTo(factsOf(path), OTHERS_WRITE)
-    ? [
-        error(
-          'files',
-          `everybody may write ${path}: whoever does decides what is allowed`,
-          `chmod o-w ${path}`,
-        ),
-      ]
+    ? [error('files', `all users may write ${path}, and so decide which calls run`, `chmod o-w ${path}`)]
     : []
 }
 
@@ -103,7 +99,7 @@ function lookAtAuthorities(path: string): Finding[] {
     return [
       error(
         'certificates',
-        `${path} cannot be read, or holds what is no certificate`,
+        `${path} cannot be read, or is not a certificate`,
         'NODE_EXTRA_CA_CERTS names a file in PEM form',
       ),
     ]

@@ -48,7 +48,7 @@ function differences(metadata: Metadata, config: Config, issuer: string): Findin
   return [
     ...ofIssuer(metadata, issuer),
     ...ENDPOINTS.filter((name) => !isUrl(metadata[name])).map((name) =>
-      error(CHECK, `the metadata of ${issuer} has no \`${name}\``, 'ask whoever runs the provider'),
+      error(CHECK, `the metadata of ${issuer} has no \`${name}\``, 'ask the administrator of the provider'),
     ),
     ...ofPkce(metadata, issuer),
     ...ofResponses(metadata, issuer),

@@ -44,7 +44,7 @@ export function lookAtConfig({ origins, unknown, withoutEffect }: LoadedConfig):
     warning(
       'config',
       `${name} has no effect: it counts only ${counts}`,
-      'take it away, or set what it is for',
+      'remove it, or set the setting that it needs',
     ),
   )
   return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored, ...without]
@@ -103,7 +103,7 @@ function lookAtStoreSettings(config: Config): Finding[] {
     findings.push(
       warning(
         'store',
-        'durability=async: a power cut may lose the last seconds, of evidence and of what was redeemed',
+        'durability=async: a power cut may lose the last seconds, of evidence and redemptions',
         'set appendfsync always, or let replicas confirm',
       ),
     )
@@ -112,7 +112,7 @@ function lookAtStoreSettings(config: Config): Finding[] {
       warning(
         'store',
         `store_accept=${config.storeAccept.join(',')}`,
-        'mend the settings of Redis and take it away',
+        'fix the settings of Redis, and remove it',
       ),
     )
   return findings
@@ -125,7 +125,7 @@ function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): F
       warning(
         'webhooks',
         `webhooks may go to ${webhooksAllow.map(({ text }) => text).join(', ')}, which is not public`,
-        'take COUNTERSIGN_WEBHOOKS_ALLOW away in production',
+        'remove COUNTERSIGN_WEBHOOKS_ALLOW in production',
       ),
     )
   if (['trace', 'debug'].includes(logLevel))
@@ -157,7 +157,7 @@ function lookAtPort({ name, host, port }: { name: string; host: string; port: nu
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
-      const why = code === 'EADDRINUSE' ? 'somebody else has it' : message
+      const why = code === 'EADDRINUSE' ? 'another process has it' : message
       resolve([
         error(
           'ports',

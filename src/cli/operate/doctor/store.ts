@@ -69,7 +69,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
         error(
           'store',
           `${name} is not ready: ${reason ?? 'no reason given'}`,
-          'mend it; until then every call is 503',
+          'fix it; until then every call is answered 503',
         ),
       ]
     const refused = await writeRefusal(store)
@@ -79,7 +79,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
           'store',
           `${name} answers reads and refuses writes: ${refused}`,
           (config.store.kind === 'embedded' ? undefined : redisAdvice(refused)) ??
-            'mend it; until then every call is 503',
+            'fix it; until then every call is answered 503',
         ),
       ]
     const start = performance.now()
@@ -93,7 +93,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
     const read = `${tookMs.toFixed(1)} ms for a read`
     return [
       tookMs > SLOW_MS
-        ? warning('store', `${name} answers slowly: ${read}`, 'bring it nearer: every decision waits for it')
+        ? warning('store', `${name} answers slowly: ${read}`, 'move it nearer: every decision waits for it')
         : ok('store', `${name}: ready, durability ${store.durability}, ${read}`),
       clock,
     ]
