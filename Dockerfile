@@ -8,6 +8,9 @@ COPY packages ./packages
 RUN npm ci
 COPY build.js bundle.js vite.config.ts tsconfig.json ./
 COPY src ./src
+# The console's playground holds them.
+COPY policies ./policies
+COPY examples ./examples
 RUN npm run build
 # The SDK is compiled in. Without the flag its link stays, and points at nothing in the image.
 RUN npm prune --omit=dev --workspaces=false

@@ -13,7 +13,8 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const ROOT = at('.')
 const KEPT = at('node_modules/.cache/countersign-build')
 const OUTPUTS = ['packages/sdk/dist/index.js', 'dist/main.js', 'dist/bin/main.js', 'dist/console/index.html']
-const SOURCES = ['src', 'packages/sdk/src']
+// the console's playground holds the policies
+const SOURCES = ['src', 'packages/sdk/src', 'policies', 'examples/policies']
 const INPUTS = [
   'build.js',
   'bundle.js',

@@ -52,7 +52,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   '@countersign/sdk': [],
   mcp: ['contract', 'system', '@countersign/sdk'],
   hook: ['contract', 'system', '@countersign/sdk'],
-  console: ['contract', 'domain'],
+  console: ['contract', 'domain', 'playground'],
   playground: ['contract', 'domain', 'policy'],
   settings: [
     'contract',

@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Vitest's global setup: tests that start child processes need dist/, so it is built when it is older than its sources. */
 export function setup(): void {
-  const sources = ['src', 'packages/sdk/src'].map((folder) => newest(join(root, folder)))
+  const folders = ['src', 'packages/sdk/src', 'policies', 'examples/policies']
+  const sources = folders.map((folder) => newest(join(root, folder)))
   if (Math.max(...sources) <= newest(join(root, 'dist'))) return
   const { status } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('the build failed')

@@ -1,6 +1,6 @@
 /**
  * Holds: the reviewer's browser app.
- * Imports: contract, domain.
+ * Imports: contract, domain, playground.
  * Start: app.tsx, then thread/thread-page.tsx.
  */
 import { useEffect } from 'preact/hooks'
@@ -8,6 +8,7 @@ import { AgentsPage } from './agents/agents-page.tsx'
 import { HistoryPage } from './history/history-page.tsx'
 import { helpShown } from './keyboard/keyboard.ts'
 import { countSoon, loadCounts, waiting } from './queue/counts.ts'
+import { LoadPlayground } from './playground/load-playground.tsx'
 import { PoliciesPage } from './policies/policies-page.tsx'
 import { QueuePage } from './queue/queue-page.tsx'
 import type { Page } from './route.ts'
@@ -87,6 +88,8 @@ function Current() {
       return <HistoryPage filters={here.filters} />
     case 'policies':
       return <PoliciesPage />
+    case 'playground':
+      return <LoadPlayground link={here.link} />
     case 'agents':
       return <AgentsPage />
     case 'webhooks':

@@ -6,6 +6,8 @@ export type Route =
   | { readonly page: 'queue' | 'history'; readonly filters: Filters }
   | { readonly page: 'thread'; readonly thread: string }
   | { readonly page: 'policies' | 'agents' }
+  /** `link` names a recipe or holds a bundle: src/playground/link.ts. */
+  | { readonly page: 'playground'; readonly link?: string }
   | { readonly page: 'webhooks'; readonly webhook?: string; readonly state?: DeliveryState }
   | { readonly page: 'sign-in'; readonly token?: string; readonly problem?: string }
 
@@ -20,10 +22,13 @@ export function routeOf(hash: string): Route {
   if (page === 'thread' && rest !== '') return { page, thread: decoded(rest) }
   if (page === 'history') return { page, filters: filtersOf(search) }
   if (page === 'policies' || page === 'agents') return { page }
+  if (page === 'playground') return playgroundRoute(search)
   if (page === 'webhooks') return webhooksRoute(decoded(rest), new URLSearchParams(search).get('state'))
   if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))
   return { page: 'queue', filters: filtersOf(search) }
 }
+
+const playgroundRoute = (link: string): Route => ({ page: 'playground', ...(link !== '' && { link }) })
 
 function signInRoute(token: string, problem: string | null): Route {
   return {
@@ -42,12 +47,14 @@ export function hashOf(route: Route): string {
   if (route.page === 'thread') return `#/thread/${encodeURIComponent(route.thread)}`
   if (route.page === 'webhooks' && route.webhook !== undefined)
     return `#/webhooks/${encodeURIComponent(route.webhook)}${route.state ? `?state=${route.state}` : ''}`
+  if (route.page === 'playground' && route.link !== undefined) return `#/playground?${route.link}`
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
 }
 
 /** The page that Escape leads to: from a thread, the `list` it was opened from. */
 export function above(route: Route, list: Route): Route {
   if (route.page === 'thread') return list
+  if (route.page === 'playground') return { page: 'policies' }
   return 'webhook' in route ? { page: 'webhooks' } : { page: 'queue', filters: {} }
 }
 

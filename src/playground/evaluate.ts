@@ -4,10 +4,10 @@
  * Start: evaluate.ts, then worker.ts, which runs it in a browser.
  */
 import { parse } from 'yaml'
+import type { ExplanationView } from '../contract/admin.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { parseRequest } from '../contract/strict-json.ts'
 import { prepareBundle } from '../policy/bundle/load.ts'
-import type { BundleText } from '../policy/check/check.ts'
 import type { CompiledSnapshot } from '../policy/evaluate/compile.ts'
 import {
   callOfRequest,
@@ -18,29 +18,7 @@ import {
 import { explainOutcome, printExplanation } from '../policy/evaluate/explain.ts'
 import type { Explanation } from '../policy/evaluate/explanation.ts'
 import { callUnder } from '../policy/language/limits.ts'
-import type { Diagnostic } from '../policy/report/diagnostics.ts'
-
-export interface Evaluated {
-  /** Errors first, as `countersign check` lists them. */
-  readonly diagnostics: readonly Diagnostic[]
-  /** Absent when errors in the files prevent the tests. */
-  readonly tests?: readonly TestResult[]
-  readonly decision?: Decision
-  /** The reason for a missing decision. */
-  readonly problem?: string
-}
-
-export interface TestResult {
-  readonly name: string
-  /** Empty when it passed. */
-  readonly problems: readonly string[]
-}
-
-export interface Decision {
-  readonly verdict: 'allow' | 'review' | 'reject'
-  /** The text that `countersign explain` prints. */
-  readonly text: string
-}
+import type { BundleFile, Decision, Evaluated } from './messages.ts'
 
 /**
  * Checks the bundle, runs its tests, and explains the decision about the request.
@@ -49,7 +27,7 @@ export interface Decision {
  * @param now ms since 1970, for rules with a time
  */
 export async function evaluate(
-  files: readonly BundleText[],
+  files: readonly BundleFile[],
   request: string,
   now: number,
 ): Promise<Evaluated> {
@@ -60,15 +38,14 @@ export async function evaluate(
   if (!prepared.ok) return { ...found, problem: 'the bundle does not load' }
   try {
     const explanation = await explain(prepared.snapshot, requestOf(request), now)
-    const decision = { verdict: explanation.outcome.verdict, text: printExplanation(explanation) }
-    return { ...found, decision }
+    return { ...found, decision: decisionOf(explanation) }
   } catch (error) {
     return { ...found, problem: (error as Error).message }
   }
 }
 
 /** Returns the first call with a payload in the bundle's tests, as a request; undefined without one. */
-export function exampleRequest(files: readonly BundleText[]): string | undefined {
+export function exampleRequest(files: readonly BundleFile[]): string | undefined {
   for (const { path, text } of files) {
     if (!path.startsWith('rules/')) continue
     const { tool, tests } = (parse(text, { logLevel: 'silent' }) ?? {}) as { tool?: unknown; tests?: unknown }
@@ -79,6 +56,13 @@ export function exampleRequest(files: readonly BundleText[]): string | undefined
   }
   return undefined
 }
+
+/** The explanation as the wire has it: the members are the same, and may be written to. */
+const decisionOf = (explanation: Explanation): Decision => ({
+  verdict: explanation.outcome.verdict,
+  explanation: explanation as unknown as ExplanationView,
+  text: printExplanation(explanation),
+})
 
 function requestOf(text: string): ExplainRequest {
   const value = parseRequest(new TextEncoder().encode(text), { longTextsIn: 'payload' })

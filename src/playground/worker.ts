@@ -1,21 +1,9 @@
 import { Buffer } from './node.ts'
-import type { BundleText } from '../policy/check/check.ts'
-import { evaluate, exampleRequest, type Evaluated } from './evaluate.ts'
+import { evaluate, exampleRequest } from './evaluate.ts'
+import type { Question, Reply } from './messages.ts'
 
 // policy code measures texts in bytes by `Buffer`
 Object.assign(globalThis, { Buffer })
-
-/** A message of the page. Without a request, the worker takes one from the bundle's tests. */
-export interface Question {
-  readonly id: number
-  readonly files: readonly BundleText[]
-  readonly request: string | undefined
-}
-
-export interface Reply extends Evaluated {
-  readonly id: number
-  readonly request: string
-}
 
 /** The part of a dedicated worker's global scope that this file uses (HTML, Web workers). */
 interface WorkerScope {
@@ -24,9 +12,14 @@ interface WorkerScope {
 }
 const scope = globalThis as unknown as WorkerScope
 
-scope.addEventListener('message', ({ data: { id, files, request } }) => {
-  const asked = request ?? exampleRequest(files) ?? '{}'
-  void evaluate(files, asked, Date.now()).then((evaluated) =>
-    scope.postMessage({ id, request: asked, ...evaluated }),
-  )
-})
+scope.addEventListener('message', ({ data }) => void answer(data).then((reply) => scope.postMessage(reply)))
+
+async function answer({ id, files, request }: Question): Promise<Reply> {
+  try {
+    const asked = request ?? exampleRequest(files) ?? '{}'
+    return { id, request: asked, ...(await evaluate(files, asked, Date.now())) }
+  } catch (error) {
+    // a browser that lets the worker compile nothing, for example
+    return { id, request: request ?? '{}', diagnostics: [], problem: String(error) }
+  }
+}

@@ -135,7 +135,7 @@ describe('a filter', () => {
   )
 })
 
-describe('the playground', () => {
+describe('a call that is tried', () => {
   it('sends what stands there, to the letter: what an agent could not send is refused as it would be', async () => {
     await visit(ann, console_.world, 'policies')
     const text = ann.getByLabel('A request as an agent')

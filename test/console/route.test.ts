@@ -11,6 +11,8 @@ describe('routeOf', () => {
     ['#/thread/', { page: 'queue', filters: {} }],
     ['#/history?q=a+b', { page: 'history', filters: { q: 'a b' } }],
     ['#/policies', { page: 'policies' }],
+    ['#/playground', { page: 'playground' }],
+    ['#/playground?recipe=two-groups', { page: 'playground', link: 'recipe=two-groups' }],
     ['#/webhooks', { page: 'webhooks' }],
     ['#/webhooks?state=dead', { page: 'webhooks' }],
     ['#/webhooks/whk_1?state=dead', { page: 'webhooks', webhook: 'whk_1', state: 'dead' }],
@@ -38,16 +40,19 @@ describe('routeOf', () => {
     fc.assert(
       fc.property(text, (thread) => {
         expect(routeOf(hashOf({ page: 'thread', thread }))).toEqual({ page: 'thread', thread })
+        const link = { page: 'playground', link: thread } as const
+        expect(routeOf(hashOf(link))).toEqual(link)
         const hook = { page: 'webhooks', webhook: thread, state: 'dead' } as const
         expect(routeOf(hashOf(hook))).toEqual(hook)
       }),
     )
   })
 
-  it('Escape leads from a thread to the list one came from, from a destination to all of them, and from everywhere else to the queue', () => {
+  it('Escape leads from a thread to the list one came from, from a destination to all of them, from the playground to the policies, and from everywhere else to the queue', () => {
     const list = { page: 'history', filters: { q: 'zeta' } } as const
     expect(above({ page: 'thread', thread: 'thr_1' }, list)).toEqual(list)
     expect(above({ page: 'webhooks', webhook: 'whk_1', state: 'dead' }, list)).toEqual({ page: 'webhooks' })
+    expect(above({ page: 'playground' }, list)).toEqual({ page: 'policies' })
     expect(above({ page: 'webhooks' }, list)).toEqual({ page: 'queue', filters: {} })
     expect(above(list, list)).toEqual({ page: 'queue', filters: {} })
   })

@@ -1,8 +1,9 @@
+import { readdirSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import Fastify from 'fastify'
-import { consoleRoutes } from '../../src/http/operations/console-assets.ts'
+import { BUILT_CONSOLE, consoleRoutes } from '../../src/http/operations/console-assets.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
 
 /** The console's files. Read with node:http: fetch undoes encodings by itself. */
@@ -53,7 +54,7 @@ describe('GET /console/', () => {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-cache',
       'content-security-policy':
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types evaluator",
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
@@ -142,6 +143,28 @@ describe('GET /console/assets/*', () => {
       expect(undone(body, encoding).equals(plain)).toBe(true)
       expect(headers['content-length']).toBe(String(body.length))
     }
+  })
+
+  it('200 for the evaluator, which alone may compile code, and reaches nothing', async () => {
+    const names = readdirSync(new URL('assets/', BUILT_CONSOLE)).filter((name) => name.endsWith('.js'))
+    const policies = new Map<string, unknown>()
+    for (const name of names) {
+      const { status, headers } = await get(`/console/assets/${name}`)
+      expect([name, status]).toEqual([name, 200])
+      policies.set(name.replace(/-[\w-]{8}\.js$/, ''), headers['content-security-policy'])
+      const again = await get(`/console/assets/${name}`, { 'if-none-match': String(headers['etag']) })
+      expect([again.status, again.headers['content-security-policy']]).toEqual([
+        304,
+        headers['content-security-policy'],
+      ])
+    }
+    const { 'content-security-policy': ofPage } = (await get('/console/')).headers
+    expect(ofPage).not.toContain('unsafe')
+    expect(Object.fromEntries(policies)).toEqual({
+      index: ofPage,
+      'playground-page': ofPage,
+      evaluator: "default-src 'none'; script-src 'unsafe-eval'",
+    })
   })
 
   it('404 for what is not there, what lies outside, and the compressed twins', async () => {

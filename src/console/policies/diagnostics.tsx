@@ -1,6 +1,7 @@
 import type { PoliciesView } from '../../contract/admin.ts'
 import { Panel } from '../thread/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
+import { Finding } from './finding.tsx'
 
 /** The findings of the last load of the policy files. */
 export function Diagnostics({ load }: { readonly load: PoliciesView['last_load'] }) {
@@ -13,15 +14,8 @@ export function Diagnostics({ load }: { readonly load: PoliciesView['last_load']
       )}
       {load.diagnostics.length === 0 && <p class="quiet">Nothing to say.</p>}
       <ul class="rules">
-        {load.diagnostics.map(({ code, severity, file, line, column, message, hint }, i) => (
-          <li key={i}>
-            <span class={severity === 'error' ? 'verdict reject' : 'verdict review'}>{severity}</span>{' '}
-            {message}
-            {hint && <p class="quiet">{hint}</p>}
-            <small class="mono">
-              {code} · {file}:{line}:{column}
-            </small>
-          </li>
+        {load.diagnostics.map((finding, i) => (
+          <Finding key={i} finding={finding} />
         ))}
       </ul>
     </Panel>

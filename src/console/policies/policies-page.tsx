@@ -1,18 +1,20 @@
 import type { PoliciesView } from '../../contract/admin.ts'
+import { hashOf } from '../route.ts'
 import { Heading } from '../shell/heading.tsx'
 import { Panel } from '../thread/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import { Diagnostics } from './diagnostics.tsx'
-import { Playground } from './playground.tsx'
+import { TryCall } from './try-call.tsx'
 
-/** The policy in force: its revision and time, the findings of the last load, and a playground. */
+/** The policy in force: its revision and time, the findings of the last load, and its decision on a call. */
 export function PoliciesPage() {
   return (
     <>
       <div class="title">
         <Heading>Policies</Heading>
+        <a href={hashOf({ page: 'playground' })}>Edit a bundle in the playground</a>
       </div>
       <Policies />
     </>
@@ -26,7 +28,7 @@ function Policies() {
   return (
     <div class="columns">
       <div>
-        <Playground />
+        <TryCall />
         <Diagnostics load={view.last_load} />
       </div>
       <div>

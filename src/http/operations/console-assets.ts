@@ -28,7 +28,8 @@ const HEADERS: Readonly<Record<string, string>> = {
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    // the playground makes one address with it, that of its evaluator, and no markup
+    'trusted-types evaluator',
   ].join('; '),
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -37,6 +38,14 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 }
+
+/** The evaluator of the playground, a worker. */
+const EVALUATOR = /^evaluator-[\w-]+\.js$/
+/**
+ * A worker has the policy of its own file. The evaluator compiles contracts; it has no page, no cookie and no network
+ * (docs/decisions/0031).
+ */
+const EVALUATOR_POLICY = "default-src 'none'; script-src 'unsafe-eval'"
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -87,6 +96,7 @@ export function consoleRoutes(app: FastifyInstance, { built, site }: ConsolePart
   app.get<{ Params: { name: string } }>('/console/assets/:name', (request, reply) => {
     const asset = files.get(`assets/${request.params.name}`)
     if (asset === undefined) throw new GatewayError('not_found', 'no such file')
+    if (EVALUATOR.test(request.params.name)) reply.header('content-security-policy', EVALUATOR_POLICY)
     return send(request, reply, asset)
   })
 }

@@ -1,92 +1,55 @@
-import { computed, defineComponent, h, nextTick, onBeforeUnmount, onMounted, ref, shallowRef } from 'vue'
-import { fragmentOf, readFragment } from './link.mjs'
-import { openRecipe, recipes } from './recipes.mjs'
+import { defineComponent, h, nextTick, onBeforeUnmount, onMounted, ref, shallowRef } from 'vue'
+import { createPlayground, EMPTY, rangeOfLine, textOf } from '../../../../src/playground/playground.ts'
+import { RECIPES } from '../../../../src/playground/recipes.ts'
 import './playground.css'
-
-const FIRST = 'spending-limit'
-const TYPING_MS = 150
 
 /** A bundle and a call side by side. A worker of this page evaluates them while one types. */
 export const Playground = defineComponent({
   name: 'Playground',
   setup() {
-    const recipe = ref('')
-    const files = ref([])
-    const open = ref('')
-    const request = ref('')
-    const reply = shallowRef(undefined)
-    const said = ref('')
+    const state = shallowRef(EMPTY)
     const editor = ref(null)
     let worker
-    let asked = 0
-    let timer
+    const playground = createPlayground(state, (question) => worker.postMessage(question))
 
-    const ask = (text) => {
-      asked += 1
-      worker.postMessage({ id: asked, files: files.value.map((file) => ({ ...file })), request: text })
-    }
-    const use = async (state) => {
-      recipe.value = state.recipe ?? ''
-      files.value = state.files ?? (await openRecipe(state.recipe))
-      open.value = files.value[0]?.path ?? ''
-      request.value = state.request ?? ''
-      ask(state.request)
-    }
-    const openLink = async () => {
-      const state = await readFragment(location.hash)
-      const isKnown = state !== undefined && (state.files !== undefined || recipes.includes(state.recipe))
-      await use(isKnown ? state : { recipe: FIRST })
-    }
-    const share = async () => {
-      history.replaceState(null, '', await fragmentOf({ files: files.value, request: request.value }))
-      said.value = 'The link is in the address bar. It holds the bundle and the call.'
-    }
+    const openLink = () => playground.open(/^#((?:recipe|bundle)=.+)$/.exec(location.hash)?.[1])
+    const share = async () => history.replaceState(null, '', `#${await playground.share()}`)
     const goTo = async ({ file, line }) => {
-      open.value = file
+      playground.show(file)
       await nextTick()
-      const lines = editor.value.value.split('\n')
-      const start = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0)
       editor.value.focus()
-      editor.value.setSelectionRange(start, start + (lines[line - 1] ?? '').length)
+      editor.value.setSelectionRange(...rangeOfLine(editor.value.value, line))
     }
 
     onMounted(() => {
       worker = new Worker(new URL('../../../../src/playground/worker.ts', import.meta.url), {
         type: 'module',
       })
-      worker.addEventListener('message', ({ data }) => {
-        if (data.id !== asked) return
-        reply.value = data
-        if (request.value === '') request.value = data.request
-      })
+      worker.addEventListener('message', ({ data }) => playground.answered(data))
+      worker.addEventListener('error', () => playground.failed())
       addEventListener('hashchange', openLink)
       void openLink()
     })
     onBeforeUnmount(() => {
-      clearTimeout(timer)
+      playground.stop()
       worker?.terminate()
       removeEventListener('hashchange', openLink)
     })
-    const typed = () => {
-      said.value = ''
-      clearTimeout(timer)
-      timer = setTimeout(() => ask(request.value), TYPING_MS)
-    }
 
-    const current = computed(() => files.value.find(({ path }) => path === open.value))
-    return () =>
-      h('div', { class: 'playground' }, [
+    return () => {
+      const { recipe, files, path, request, reply, note } = state.value
+      return h('div', { class: 'playground' }, [
         h('p', { class: 'bar' }, [
           h('label', [
             'Recipe ',
             h(
               'select',
-              { value: recipe.value, onChange: (event) => (location.hash = `#recipe=${event.target.value}`) },
-              recipes.map((name) => h('option', { value: name, key: name }, name)),
+              { value: recipe, onChange: (event) => (location.hash = `#recipe=${event.target.value}`) },
+              [...RECIPES.keys()].map((name) => h('option', { value: name, key: name }, name)),
             ),
           ]),
           h('button', { type: 'button', onClick: share }, 'Share as a link'),
-          h('span', { role: 'status' }, said.value),
+          h('span', { role: 'status' }, note),
         ]),
         h('div', { class: 'sides' }, [
           h('div', [
@@ -97,21 +60,18 @@ export const Playground = defineComponent({
                 'select',
                 {
                   'aria-label': 'File',
-                  value: open.value,
-                  onChange: (event) => (open.value = event.target.value),
+                  value: path,
+                  onChange: (event) => playground.show(event.target.value),
                 },
-                files.value.map(({ path }) => h('option', { value: path, key: path }, path)),
+                files.map((file) => h('option', { value: file.path, key: file.path }, file.path)),
               ),
             ),
             h('textarea', {
               ref: editor,
               'aria-label': 'Text of the file',
               spellcheck: false,
-              value: current.value?.text ?? '',
-              onInput: (event) => {
-                current.value.text = event.target.value
-                typed()
-              },
+              value: textOf(state.value),
+              onInput: (event) => playground.edit(event.target.value),
             }),
           ]),
           h('div', [
@@ -119,16 +79,14 @@ export const Playground = defineComponent({
             h('textarea', {
               id: 'playground-request',
               spellcheck: false,
-              value: request.value,
-              onInput: (event) => {
-                request.value = event.target.value
-                typed()
-              },
+              value: request ?? '',
+              onInput: (event) => playground.editCall(event.target.value),
             }),
           ]),
         ]),
-        reply.value === undefined ? h('p', 'Loading the evaluator') : result(reply.value, goTo),
+        reply === undefined ? h('p', 'Loading the evaluator') : result(reply, goTo),
       ])
+    }
   },
 })
 

@@ -1,59 +1,11 @@
-import { useSignal } from '@preact/signals'
 import type { ConditionView, ExplanationView } from '../../contract/admin.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { AgentText } from '../text/agent-text.tsx'
-import { Panel } from '../thread/panel.tsx'
-import { call, type Refusal } from '../wire/call.ts'
-import { ProblemNote } from '../wire/problem.tsx'
 
-const EXAMPLE = `{
-  "tool_name": "payments.refund",
-  "payload": { "charge": "ch_1", "amount_cents": 12000, "currency": "eur" }
-}`
-
-/** The decision of policy on a hypothetical call. */
-export function Playground() {
-  const text = useSignal(EXAMPLE)
-  const answer = useSignal<ExplanationView | undefined>(undefined)
-  const problem = useSignal<Refusal | undefined>(undefined)
-  const busy = useSignal(false)
-  const ask = async (): Promise<void> => {
-    if (busy.value) return
-    busy.value = true
-    const outcome = await call<ExplanationView>('POST', 'admin/policies/explain', { body: text.value })
-    busy.value = false
-    answer.value = outcome.body
-    problem.value = outcome.problem
-  }
+/** A decision: its verdict and risk, who may approve, and the result of each rule and limit. */
+export function Explanation({ view: { outcome, rules, limits } }: { readonly view: ExplanationView }) {
   return (
-    <Panel title="Try a call">
-      <label htmlFor="proposal" class="quiet">
-        A request as an agent would send it. It goes nowhere.
-      </label>
-      <textarea
-        id="proposal"
-        class="mono"
-        rows={8}
-        spellcheck={false}
-        value={text.value}
-        onInput={(event) => {
-          text.value = event.currentTarget.value
-        }}
-      />
-      <p>
-        <button class="main" disabled={busy.value} onClick={() => void ask()}>
-          Explain
-        </button>
-      </p>
-      {problem.value && <ProblemNote problem={problem.value} />}
-      {answer.value && <Explanation view={answer.value} />}
-    </Panel>
-  )
-}
-
-function Explanation({ view: { outcome, rules, limits } }: { readonly view: ExplanationView }) {
-  return (
-    <div role="status">
+    <>
       <p class="line">
         <span class={`verdict ${outcome.verdict}`}>{outcome.verdict}</span> <RiskMark risk={outcome.risk} />
       </p>
@@ -83,7 +35,7 @@ function Explanation({ view: { outcome, rules, limits } }: { readonly view: Expl
           </li>
         ))}
       </ul>
-    </div>
+    </>
   )
 }
 

@@ -1,0 +1,55 @@
+import { type Playground, type PlaygroundState, textOf } from '../../playground/playground.ts'
+import { Panel } from '../thread/panel.tsx'
+
+interface EditorProps {
+  readonly state: PlaygroundState
+  readonly playground: Playground
+}
+
+/** The element that holds the text of the shown file. */
+export const BUNDLE_EDITOR = 'playground-file'
+
+export function BundleEditor({ state, playground }: EditorProps) {
+  return (
+    <Panel
+      title="Bundle"
+      kind="bundle"
+      note={
+        <select
+          aria-label="File"
+          value={state.path}
+          onChange={(event) => playground.show(event.currentTarget.value)}
+        >
+          {state.files.map(({ path }) => (
+            <option key={path} value={path}>
+              {path}
+            </option>
+          ))}
+        </select>
+      }
+    >
+      <textarea
+        id={BUNDLE_EDITOR}
+        aria-label="Text of the file"
+        class="mono"
+        spellcheck={false}
+        value={textOf(state)}
+        onInput={(event) => playground.edit(event.currentTarget.value)}
+      />
+    </Panel>
+  )
+}
+
+export function CallEditor({ state, playground }: EditorProps) {
+  return (
+    <Panel title="Call" kind="call">
+      <textarea
+        aria-label="Call"
+        class="mono"
+        spellcheck={false}
+        value={state.request ?? ''}
+        onInput={(event) => playground.editCall(event.currentTarget.value)}
+      />
+    </Panel>
+  )
+}

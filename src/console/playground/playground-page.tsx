@@ -1,0 +1,92 @@
+import { signal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { createPlayground, EMPTY, type Playground } from '../../playground/playground.ts'
+import { RECIPES } from '../../playground/recipes.ts'
+import type { Reply } from '../../playground/messages.ts'
+import { go, refine } from '../router.ts'
+import { announce } from '../shell/announce.tsx'
+import { Heading } from '../shell/heading.tsx'
+import { BundleEditor, CallEditor } from './editors.tsx'
+import { startEvaluator } from './evaluator.ts'
+import { announced, Decision, Findings } from './evaluated.tsx'
+
+/** Outlives the page, so that a look at the queue loses no work. */
+const state = signal(EMPTY)
+
+/** A bundle and a call side by side. A worker evaluates them while a person types, and nothing leaves the browser. */
+export function PlaygroundPage({ link }: { readonly link: string | undefined }) {
+  const playground = usePlayground()
+  useEffect(() => void playground.open(link), [playground, link])
+  const { reply, note } = state.value
+  const sentence = reply && announced(reply)
+  useEffect(() => {
+    if (sentence !== undefined) announce(sentence)
+  }, [sentence])
+  return (
+    <>
+      <div class="title">
+        <Heading>Playground</Heading>
+        <p class="quiet">Your browser evaluates the bundle and the call. Nothing leaves it.</p>
+      </div>
+      <Bar playground={playground} />
+      {note && (
+        <p class="note" role="status">
+          {note}
+        </p>
+      )}
+      <div class="playground">
+        <BundleEditor state={state.value} playground={playground} />
+        <CallEditor state={state.value} playground={playground} />
+        <Decision reply={reply} />
+        <Findings reply={reply} playground={playground} />
+      </div>
+    </>
+  )
+}
+
+function Bar({ playground }: { readonly playground: Playground }) {
+  const { recipe } = state.value
+  const share = async (): Promise<void> => refine({ page: 'playground', link: await playground.share() })
+  return (
+    <div class="line recipe">
+      <label>
+        Recipe
+        <select
+          value={recipe}
+          onChange={({ currentTarget: { value } }) =>
+            go({ page: 'playground', link: `recipe=${encodeURIComponent(value)}` })
+          }
+        >
+          {recipe === '' && <option value="">from a link</option>}
+          {[...RECIPES.keys()].map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button onClick={() => void share()}>Share as a link</button>
+    </div>
+  )
+}
+
+/** The playground and its evaluator, which ends with the page. */
+function usePlayground(): Playground {
+  const worker = useRef<Worker | undefined>(undefined)
+  const playground = useMemo(
+    () => createPlayground(state, (question) => worker.current?.postMessage(question)),
+    [],
+  )
+  useEffect(() => {
+    worker.current = startEvaluator()
+    worker.current.addEventListener('message', ({ data }: { readonly data: Reply }) => {
+      playground.answered(data)
+    })
+    worker.current.addEventListener('error', playground.failed)
+    return () => {
+      playground.stop()
+      worker.current?.terminate()
+    }
+  }, [playground])
+  return playground
+}

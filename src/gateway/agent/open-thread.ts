@@ -1,0 +1,93 @@
+import type { Decision } from '../../contract/agent.ts'
+import type { Heading } from '../../domain/heading.ts'
+import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
+import { budgetGuard, waitingOf } from '../core/budgets.ts'
+import { askFirst } from '../core/equal-calls.ts'
+import { put, revisionId, unchanged } from '../core/records.ts'
+import {
+  claimsOf,
+  currentRevision,
+  listThread,
+  nonceOf,
+  revisionRecord,
+  writeThread,
+} from '../core/thread-records.ts'
+import type { Plan } from '../core/transact.ts'
+import { asRepeat } from '../webhooks/notice.ts'
+import { decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
+import { chargesOf } from './limits.ts'
+
+/** Opens a thread for the call: reviewers decide. */
+export async function openThread(evaluation: Evaluation): Promise<Plan<Decision>> {
+  const { deps, submission, outcome, guards } = evaluation
+  const thread_id = `thr_${deps.nextId()}`
+  const heading = headingFor(evaluation, thread_id)
+  const { thread: opened, revision } = newThread(evaluation, thread_id, heading)
+  const first = await askFirst(deps, opened)
+  const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
+  const payload = payloadOf(submission.request)
+  const evidence = [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending', heading) }]
+  const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload, evidence })
+  return {
+    answer: {
+      thread_id,
+      recommended_poll_after_seconds: pollAfterSeconds(0),
+      ...decisionOf(submission, 'pending_review', outcome.message),
+    },
+    guards: [
+      ...guards,
+      ...first.guards,
+      unchanged('thread', thread_id, undefined),
+      ...waitingOf(thread).map((spending) => budgetGuard(deps, spending)),
+    ],
+    writes: [
+      ...writes,
+      ...first.writes,
+      put('revision', revisionId(thread_id, 1), revision),
+      ...listThread(thread),
+    ],
+    evidence,
+    notices: first.repeats ? notices.map(asRepeat) : notices,
+    counted: true,
+  }
+}
+
+function newThread(evaluation: Evaluation, thread_id: string, heading: Heading) {
+  const { caller, submission, outcome, history, at, bundle, freezes } = evaluation
+  const { request } = submission
+  const { epoch } = freezes.freezes
+  const { action_hash } = request
+  const { requirement } = outcome
+  if (requirement === undefined) throw new TypeError('an outcome of review carries its requirement')
+  const revision = revisionRecord({
+    thread_id,
+    number: 1,
+    tool: request.tool_name,
+    payload: payloadOf(request),
+    ...(action_hash === undefined ? {} : { action_hash }),
+    claims: claimsOf(request),
+    heading,
+    outcome,
+    requirement,
+    bundle,
+    nonce: nonceOf(evaluation.deps),
+    at,
+    ...(history && { history }),
+  })
+  const thread: Thread = {
+    thread_id,
+    tenant: caller.tenant,
+    agent: caller.id,
+    task_id: submission.taskId,
+    tool: request.tool_name,
+    path: action_hash === undefined ? 'v1' : 'v2',
+    status: 'pending_review',
+    created_at: at,
+    votes: [],
+    revision_ids: [],
+    ...currentRevision(revision, chargesOf(outcome)),
+    ...(epoch === 0 ? {} : { freeze_epoch: epoch }),
+    ...evaluation.deps.origin?.span.context(),
+  }
+  return { thread, revision }
+}

@@ -1,0 +1,56 @@
+import type { BundleFile } from './messages.ts'
+
+/** A recipe by its name, or a bundle with a call. */
+export type Linked =
+  | { readonly recipe: string }
+  | { readonly files: readonly BundleFile[]; readonly request: string }
+
+/**
+ * A bundle and a call, deflated, as the end of a fragment: `bundle=...`. A browser sends no fragment to a server.
+ *
+ * @param request the text of the call
+ */
+export async function linkOf(files: readonly BundleFile[], request: string): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ files, request }))
+  return `bundle=${base64url(await through(bytes, new CompressionStream('deflate-raw')))}`
+}
+
+/** Reads `recipe=NAME` or `bundle=...`; undefined for anything else. */
+export async function readLink(link: string): Promise<Linked | undefined> {
+  const [, kind, value = ''] = /^(recipe|bundle)=(.+)$/.exec(link) ?? []
+  try {
+    if (kind === 'recipe') return { recipe: decodeURIComponent(value) }
+    if (kind !== 'bundle') return undefined
+    const bytes = await through(bytesOf(value), new DecompressionStream('deflate-raw'))
+    const { files, request } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>
+    const isWhole = Array.isArray(files) && files.every(isFile) && typeof request === 'string'
+    return isWhole ? { files, request } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isFile = (value: unknown): value is BundleFile => {
+  const { path, text } = (value ?? {}) as Record<string, unknown>
+  return typeof path === 'string' && typeof text === 'string'
+}
+
+const base64url = (bytes: Uint8Array): string =>
+  btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(
+    atob(text.replaceAll('-', '+').replaceAll('_', '/')),
+    (letter) => letter.codePointAt(0) ?? 0,
+  )
+
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  stream: CompressionStream | DecompressionStream,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const changed = new Blob([bytes]).stream().pipeThrough(stream)
+  return new Uint8Array(await new Response(changed).arrayBuffer())
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { linkOf, readLink } from '../../src/playground/link.ts'
+import { RECIPES, recipesOf } from '../../src/playground/recipes.ts'
+
+const cookbook = readFileSync(new URL('../../docs/cookbook.md', import.meta.url), 'utf8')
+
+describe('a link', () => {
+  it('holds bundle and call to the letter', async () => {
+    const files = [{ path: 'rules/a.yaml', text: 'tool: ß\n# \u{1f680} "\\\n'.repeat(500) }]
+    const link = await linkOf(files, '{"tool_name":"ß"}')
+    expect(link).toMatch(/^bundle=[\w-]+$/)
+    expect(link.length).toBeLessThan(400)
+    expect(await readLink(link)).toEqual({ files, request: '{"tool_name":"ß"}' })
+  })
+
+  it('names a recipe', async () => {
+    expect(await readLink('recipe=two%20groups')).toEqual({ recipe: 'two groups' })
+  })
+
+  it.each(['', 'recipe=', 'recipe=%E0%A4%A', 'bundle=', 'bundle=!', 'bundle=AAAA', 'other=1'])(
+    'that cannot be read is nothing: %j',
+    async (link) => {
+      expect(await readLink(link)).toBeUndefined()
+    },
+  )
+
+  it('that holds something else than a bundle is nothing', async () => {
+    const ofNumbers = [{ path: 1, text: 'x' }] as unknown as Parameters<typeof linkOf>[0]
+    expect(await readLink(await linkOf(ofNumbers, '{}'))).toBeUndefined()
+    expect(await readLink(await linkOf([], 1 as unknown as string))).toBeUndefined()
+  })
+})
+
+describe('the recipes', () => {
+  it('are all that the cookbook opens, and the starter policies', () => {
+    const linked = [...cookbook.matchAll(/playground\.md#recipe=([\w-]+)/g)].map(([, name = '']) => name)
+    expect(linked.length).toBeGreaterThan(10)
+    expect(new Set(RECIPES.keys())).toEqual(new Set([...linked, 'starter']))
+  })
+
+  it('each hold a bundle, rules first', () => {
+    const root = '../..'
+    const recipes = recipesOf({
+      [`${root}/examples/policies/b/routing.yaml`]: '1',
+      [`${root}/examples/policies/b/tools/x.yaml`]: '2',
+      [`${root}/examples/policies/b/rules/z.yaml`]: '3',
+      [`${root}/examples/policies/b/rules/a.yaml`]: '4',
+      [`${root}/policies/rules/r.yaml`]: '5',
+      [`${root}/policies/directory.yaml`]: '6',
+    })
+    const paths = [...recipes].map(([name, files]) => [name, ...files.map(({ path }) => path)])
+    expect(paths).toEqual([
+      ['b', 'rules/a.yaml', 'rules/z.yaml', 'tools/x.yaml', 'routing.yaml'],
+      ['starter', 'rules/r.yaml', 'directory.yaml'],
+    ])
+  })
+})

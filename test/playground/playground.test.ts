@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Question, Reply } from '../../src/playground/messages.ts'
+import { linkOf } from '../../src/playground/link.ts'
+import {
+  createPlayground,
+  EMPTY,
+  type Playground,
+  type PlaygroundState,
+  rangeOfLine,
+  textOf,
+} from '../../src/playground/playground.ts'
+
+let state: { value: PlaygroundState }
+let asked: Question[]
+let playground: Playground
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  state = { value: EMPTY }
+  asked = []
+  playground = createPlayground(state, (question) => asked.push(question))
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const reply = (id: number, request = '{}'): Reply => ({ id, request, diagnostics: [] })
+const last = (): Question | undefined => asked.at(-1)
+
+describe('a playground', () => {
+  it('opens the first recipe when no link names another, and takes the proposed call', async () => {
+    await playground.open()
+    expect(state.value).toMatchObject({ recipe: 'spending-limit', path: 'rules/refund.yaml', note: '' })
+    expect(asked).toMatchObject([{ id: 1, request: undefined }])
+    playground.answered(reply(1, '{"tool_name":"payments.refund"}'))
+    expect(state.value.request).toBe('{"tool_name":"payments.refund"}')
+  })
+
+  it('asks once when the typing pauses, with all that was typed', async () => {
+    await playground.open('recipe=two-groups')
+    playground.edit('a')
+    playground.editCall('b')
+    vi.advanceTimersByTime(149)
+    expect(asked).toHaveLength(1)
+    vi.advanceTimersByTime(1)
+    expect(asked).toHaveLength(2)
+    expect(last()).toMatchObject({ id: 2, request: 'b' })
+    expect(last()?.files[0]).toEqual({ path: 'rules/transfer.yaml', text: 'a' })
+    expect(textOf(state.value)).toBe('a')
+  })
+
+  it('drops an answer to an older question, and keeps a call that was emptied', async () => {
+    await playground.open()
+    playground.editCall('')
+    vi.runAllTimers()
+    playground.answered(reply(1))
+    expect(state.value.reply).toBeUndefined()
+    playground.answered(reply(2))
+    expect(state.value).toMatchObject({ request: '', reply: { id: 2 } })
+  })
+
+  it('goes on with what it has when its page opens again, by no link or by the same one', async () => {
+    await playground.open('recipe=two-groups')
+    playground.edit('mine')
+    playground.stop()
+    for (const link of [undefined, 'recipe=two-groups']) {
+      const again = createPlayground(state, (question) => asked.push(question))
+      await again.open(link)
+      expect([textOf(state.value), last()?.id]).toEqual(['mine', 1])
+    }
+    await playground.open('recipe=spending-limit')
+    expect(textOf(state.value)).not.toBe('mine')
+  })
+
+  it('keeps the later of two links, however long the first takes', async () => {
+    const slow = playground.open(await linkOf([{ path: 'x', text: 'slow' }], '{}'))
+    await Promise.all([playground.open('recipe=two-groups'), slow])
+    expect(state.value.recipe).toBe('two-groups')
+  })
+
+  it('opens the link that it made, and goes on undisturbed', async () => {
+    await playground.open()
+    playground.edit('shared')
+    playground.editCall('call')
+    const link = await playground.share()
+    expect(state.value.note).toContain('The link is in the address bar')
+    playground.edit('later')
+    await playground.open(link)
+    expect(textOf(state.value)).toBe('later')
+    await playground.open('recipe=two-groups')
+    await playground.open(link)
+    expect([textOf(state.value), state.value.request, state.value.recipe]).toEqual(['shared', 'call', ''])
+  })
+
+  it('says that a link cannot be read, or that the evaluator did not load', async () => {
+    await playground.open('bundle=nonsense')
+    expect(state.value).toMatchObject({
+      recipe: 'spending-limit',
+      note: expect.stringContaining('names no recipe'),
+    })
+    await playground.open('recipe=unknown')
+    expect(state.value).toMatchObject({
+      recipe: 'spending-limit',
+      note: expect.stringContaining('names no recipe'),
+    })
+    playground.failed()
+    expect(state.value.note).toContain('did not load')
+  })
+})
+
+it('rangeOfLine finds a line, and the end for one that is not there', () => {
+  expect([1, 2, 3, 4].map((line) => rangeOfLine('ab\n\ncde', line))).toEqual([
+    [0, 2],
+    [3, 3],
+    [4, 7],
+    [8, 8],
+  ])
+})
