@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { ensureProgram } from '../debian.ts'
+import { launchBrowser } from '../chromium.ts'
 import { type Held, openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
 
 /** The console in a real Chromium, on a whole gateway in this process. Every page is watched: what it must never do is a failure at the end. */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const CHROMIUM = '/usr/bin/chromium'
 /** Of what never comes, not of what is slow. */
 const PATIENCE_MS = 60_000
 
@@ -97,11 +96,7 @@ export class Console {
 }
 
 export async function openConsole(options: WorldOptions = {}): Promise<Console> {
-  ensureProgram('chromium', 'chromium')
-  const [world, browser] = await Promise.all([
-    openWorld(options),
-    chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] }),
-  ])
+  const [world, browser] = await Promise.all([openWorld(options), launchBrowser()])
   // pages count down by the time of their machine
   world.clock.now = Date.now()
   return new Console(world, browser)
