@@ -23,7 +23,7 @@ import { stopwatch } from '../stopwatch.ts'
 
 /** Several gateways on one Redis: they share the work, and none of them promises what another one has kept. */
 const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
-const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? (SOAK ? 10_000 : 150))
+const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? (SOAK ? 10_000 : 30))
 const RACERS = 64
 const INSTANCES = 4
 const DEADLINE_MS = 1_000

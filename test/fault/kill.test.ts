@@ -12,7 +12,7 @@ import {
   type Notebook,
 } from './life.ts'
 
-const KILLS = Number(process.env['COUNTERSIGN_KILLS'] ?? (SOAK ? 500 : 20))
+const KILLS = Number(process.env['COUNTERSIGN_KILLS'] ?? (SOAK ? 500 : 5))
 const CLIENTS = 24
 /** The server dies when a random number of answers, up to this one, was acknowledged since its start. */
 const MOST_ANSWERS = 400
@@ -27,7 +27,7 @@ it(
 )
 
 async function killAgainAndAgain(directory: string): Promise<void> {
-  const seed = Number(process.env['COUNTERSIGN_SEED'] ?? Date.now() % 2 ** 31)
+  const seed = Number(process.env['COUNTERSIGN_SEED'] ?? (SOAK ? Date.now() % 2 ** 31 : 20_261_116))
   console.log(`seed ${seed} (COUNTERSIGN_SEED repeats the moments of the kills)`)
   const random = seeded(seed)
   const total = { receipts: 0, threads: 0, starts: [] as number[] }

@@ -15,8 +15,8 @@ import {
 import { poll, redeem } from './life.ts'
 import { seeded } from '../random.ts'
 
-const ROUNDS = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 1_000 : 50))
-const REVISED = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 10_000 : 200))
+const ROUNDS = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 1_000 : 10))
+const REVISED = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 10_000 : 40))
 const RACERS = 64
 const ROUND_MS = 2_000
 const LOOKS = 8

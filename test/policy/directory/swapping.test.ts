@@ -9,7 +9,7 @@ import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 
 /** A bundle is read while another thread changes it, in every way that deployments do: what is read is always one version. */
 const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
-const READS = Number(process.env['COUNTERSIGN_READS'] ?? (SOAK ? 50_000 : 500))
+const READS = Number(process.env['COUNTERSIGN_READS'] ?? (SOAK ? 50_000 : 100))
 const TIMEOUT_MS = SOAK ? 7_200_000 : 120_000
 
 const version = (n: number): Files => {

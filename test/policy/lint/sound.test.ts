@@ -12,7 +12,7 @@ import { runs } from '../../runs.ts'
  * The analysis is sound: what it says of a rule holds for every call. Random bundles, and for each that it says something about, this
  * many random calls whose payloads fit the contract, near the limits of the rules.
  */
-const CALLS = 5_000
+const CALLS = runs(20_000)
 const BUNDLES = runs(3_000)
 
 const contract = (tool: string, amount: string): string => `tool: ${tool}
