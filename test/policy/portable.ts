@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import type { ReviewRequirement } from '../../src/domain/decision.ts'
 import {
   createConditionCompiler,
-  NOTHING,
   type ConditionNode,
   type LeafNode,
 } from '../../src/policy/evaluate/conditions.ts'
 import { fieldText } from '../../src/policy/language/fields.ts'
 import type { BundleIr, FieldIr, RuleFileIr, RuleIr, ToolIr } from '../../src/policy/language/rule.ts'
 import type { ToolContract } from '../../src/policy/evaluate/snapshot.ts'
+import { createWhenMissing } from '../../src/policy/language/when-missing.ts'
 
 /**
  * The rules of a bundle as plain json-rules-engine JSON: the input of the oracle (portable-engine.ts). It has four operators and one constant
@@ -75,10 +75,10 @@ function portableTool({ contract, ruleFiles }: ToolIr, files: readonly RuleFileI
 
 function portableRules(tool: ToolContract, file: RuleFileIr | undefined): readonly PortableRule[] {
   if (!file) return []
-  const context = { tool, missingMeans: new Map(file.missingMeans.map((means) => [means.field, means])) }
+  const missing = createWhenMissing(tool, file)
   const conditions = createConditionCompiler()
   return file.rules.flatMap((rule) =>
-    portableRule(rule, file, conditions.compile(context, rule.when, rule.unless)),
+    portableRule(rule, file, conditions.compile(missing, rule.when, rule.unless)),
   )
 }
 
@@ -159,15 +159,15 @@ export function keysOf({ root, path }: FieldIr): readonly (string | number)[] {
   return [...root.split('.'), ...path]
 }
 
-function missingOf({ standIn, field }: LeafNode): JsonObject {
-  if (standIn === undefined) return {}
-  if ('value' in standIn)
-    return { missing: standIn.value === NOTHING ? { is: 'nothing' } : { value: standIn.value as JsonValue } }
+function missingOf({ whenMissing, field }: LeafNode): JsonObject {
+  if (whenMissing === undefined) return {}
+  if (whenMissing.kind === 'nothing') return { missing: { is: 'nothing' } }
+  if (whenMissing.kind === 'value') return { missing: { value: whenMissing.value } }
   const keys = keysOf(field)
   const skipped = keys.length - field.path.length
   return {
     missing: {
-      defaults: standIn.defaults.flatMap((value, depth) =>
+      defaults: whenMissing.defaults.flatMap((value, depth) =>
         value === undefined ? [] : [{ keys: keys.slice(0, skipped + depth + 1), value }],
       ),
     },

@@ -2,7 +2,7 @@ import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { fieldText } from '../language/fields.ts'
 import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { duration, type Direction } from './outcome.ts'
-import { diffStandIns } from './stand-ins.ts'
+import { diffWhenMissing } from './when-missing.ts'
 
 /** A change of a limit, as one line. Decisions of limits depend on earlier charges, so their settings are compared. */
 export interface LimitChange {
@@ -56,7 +56,7 @@ function diffLimit(before: Placed | undefined, after: Placed | undefined): reado
   const [one, other] = [before.limit, after.limit]
   if (one.mode !== other.mode)
     return [other.mode === 'shadow' ? loosens('only counted') : tightens('enforced')]
-  return [...byScale(one, other), ...byMeaning(before, after), ...byStandIns(before, after)]
+  return [...byScale(one, other), ...byMeaning(before, after), ...byWhenMissing(before, after)]
 }
 
 /** Finds differences that make the limit more or less strict. */
@@ -98,13 +98,13 @@ function byMeaning(before: Placed, after: Placed): readonly Finding[] {
 }
 
 /** Finds changes in what a missing field means. Equal findings of several tools appear once. */
-function byStandIns(before: Placed, after: Placed): readonly Finding[] {
+function byWhenMissing(before: Placed, after: Placed): readonly Finding[] {
   const found = new Map<string, Finding & { readonly tools: string[] }>()
   for (const tool of after.tools) {
     const { name } = tool.contract
     const old = before.tools.find(({ contract }) => contract.name === name)
     if (old === undefined) continue
-    for (const change of diffStandIns({ ...before, tool: old }, { ...after, tool })) {
+    for (const change of diffWhenMissing({ ...before, tool: old }, { ...after, tool })) {
       const known = found.get(change.text) ?? { ...change, tools: [] }
       known.tools.push(name)
       found.set(change.text, known)

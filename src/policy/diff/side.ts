@@ -2,7 +2,7 @@ import { isOver } from '../evaluate/plan.ts'
 import { compileProgram, createProgramParts } from '../evaluate/program.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
-import { NOTHING, truthOfLeaf } from '../evaluate/conditions.ts'
+import { truthOfLeaf } from '../evaluate/conditions.ts'
 import { fieldText } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
 import type { BundleIr, FieldIr } from '../language/rule.ts'
@@ -97,10 +97,8 @@ function createLeaf(node: LeafNode, facts: Omit<Facts, 'call'>, timezone: string
   return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
 }
 
-function keyOf({ field, test, standIn }: LeafNode, told: unknown): string {
-  return JSON.stringify([fieldText(field), test, standIn, told], (_, value: unknown) =>
-    value === NOTHING ? { nothing: true } : value,
-  )
+function keyOf({ field, test, whenMissing }: LeafNode, told: unknown): string {
+  return JSON.stringify([fieldText(field), test, whenMissing, told])
 }
 
 function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {

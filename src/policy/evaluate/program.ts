@@ -1,15 +1,10 @@
 import { strictest, type Verdict } from '../../domain/decision.ts'
-import {
-  createConditionCompiler,
-  remember,
-  type ConditionCompiler,
-  type ConditionContext,
-  type LeafNode,
-} from './conditions.ts'
+import { createConditionCompiler, remember, type ConditionCompiler, type LeafNode } from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { Test } from '../language/operators.ts'
 import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { compileLimit } from '../language/limits.ts'
+import { createWhenMissing } from '../language/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
@@ -76,8 +71,8 @@ export function compileProgram(
 }
 
 function compileFile(tool: ToolContract, file: RuleFileIr, conditions: ConditionCompiler): CompiledRule[] {
-  const context = contextOf(tool, file)
-  return file.rules.map((ir) => compileRule(ir, file, conditions.compile(context, ir.when, ir.unless)))
+  const missing = createWhenMissing(tool, file)
+  return file.rules.map((ir) => compileRule(ir, file, conditions.compile(missing, ir.when, ir.unless)))
 }
 
 function compileLimits(
@@ -85,19 +80,15 @@ function compileLimits(
   file: RuleFileIr,
   conditions: ConditionCompiler,
 ): readonly CompiledLimit[] {
-  const context = contextOf(tool, file)
+  const missing = createWhenMissing(tool, file)
   const leafOf = (field: FieldIr | undefined, test: Test): LeafNode | undefined =>
-    field && conditions.leaf(context, field, test)
+    field && conditions.leaf(missing, field, test)
   return file.limits.map((ir) =>
     compileLimit(ir, file, {
       sum: leafOf(ir.sum, { op: 'at_least', value: 0 }),
       per: leafOf(typeof ir.per === 'string' ? undefined : ir.per, { op: 'is', values: [] }),
     }),
   )
-}
-
-function contextOf(tool: ToolContract, file: RuleFileIr): ConditionContext {
-  return { tool, missingMeans: new Map(file.missingMeans.map((means) => [means.field, means])) }
 }
 
 function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['condition']): CompiledRule {

@@ -1,4 +1,4 @@
-import { NOTHING, truthOfValue, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
+import { truthOfValue, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
 import { describeTest, describeUnknown } from '../language/words.ts'
 import { fieldText } from '../language/fields.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
@@ -6,6 +6,7 @@ import type { Applied } from '../language/reading.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import type { LeafTrace, Trace } from './run.ts'
+import { NOTHING } from '../language/when-missing.ts'
 import { isSensitive } from '../language/sensitive.ts'
 
 /** Traces a condition. Evaluates every part, even those that a decision skips. */

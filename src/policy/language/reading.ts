@@ -18,12 +18,17 @@ export type Applied = Reading | readonly AppliedElement[]
 export type Defaults = readonly (JsonValue | undefined)[]
 
 /**
- * Walks own properties only. A step into `null` gives null. A step into a text, a number or a boolean, or of the wrong
- * kind, is UNREADABLE.
+ * Walks own properties only, from the value `start` steps down the path. A step into `null` gives null. A step into a
+ * text, a number or a boolean, or of the wrong kind, is UNREADABLE.
  */
-export function walk(root: JsonValue, path: readonly (string | number)[], defaults?: Defaults): Reading {
-  let value: JsonValue = root
-  for (let depth = 0; depth < path.length; depth++) {
+export function walk(
+  from: JsonValue,
+  path: readonly (string | number)[],
+  defaults?: Defaults,
+  start = 0,
+): Reading {
+  let value: JsonValue = from
+  for (let depth = start; depth < path.length; depth++) {
     if (value === null) return null
     const next = takeStep(value, path[depth] ?? 0)
     if (next === UNREADABLE) return UNREADABLE

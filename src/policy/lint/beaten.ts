@@ -78,7 +78,9 @@ function truthsOn(context: ChoiceContext, slot: Slot, witness: Witness): readonl
   const { sample } = choice
   if (sample === undefined) return undefined
   if (sample === MISSING)
-    return slot.standIn?.kind === 'defaults' ? undefined : [truthWhenMissing(slot, 0, context.truth).truth]
+    return slot.whenMissing?.kind === 'defaults'
+      ? undefined
+      : [truthWhenMissing(slot, 0, context.truth).truth]
   return slot.field.fn === undefined ? [context.truth.ofValue(slot.test, sample)] : undefined
 }
 

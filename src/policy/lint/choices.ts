@@ -94,22 +94,22 @@ function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldI
 
 /** Returns the choices of a missing field. With defaults on the path, the step at which it is missing matters. */
 function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
-  const deep = slots.some(({ standIn }) => standIn?.kind === 'defaults')
+  const deep = slots.some(({ whenMissing }) => whenMissing?.kind === 'defaults')
   const depths = deep ? (slots[0]?.field.path ?? []).map((_, depth) => depth) : [0]
   return depths.map((depth) => {
     const found = slots.map((slot) => truthWhenMissing(slot, depth, truth))
     return {
       ...choice(found.map((one) => one.truth)),
-      undecided: found.some((one) => !one.stoodIn && one.truth === UNKNOWN),
+      undecided: found.some((one) => !one.replaced && one.truth === UNKNOWN),
       sample: MISSING,
     }
   })
 }
 
-/** Returns the choices of a null field. Without a stand-in, the cells of present values include null. */
+/** Returns the choices of a null field. Where nothing replaces a missing field, the cells of present values include null. */
 function nullChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
   const [first] = slots
-  if (first === undefined || slots.every(({ standIn }) => standIn === undefined)) return []
+  if (first === undefined || slots.every(({ whenMissing }) => whenMissing === undefined)) return []
   const { fn: _, ...field } = first.field
   const values = valuesFor(context, field)
   if (!values.null && !values.blocked) return []

@@ -1,12 +1,17 @@
-import type { JsonValue } from '../../contract/json.ts'
-import { MISSING, UNREADABLE, walk, type Reading } from '../language/reading.ts'
+import { MISSING, type Reading } from '../language/reading.ts'
 import { applyFunction } from '../language/functions.ts'
 import type { FieldIr, NodeIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../language/truth.ts'
 import type { CellTruth } from './cell.ts'
-import { schemaDefaults } from '../schema/defaults.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
-import { asksNull, asksPresence, type Test } from '../language/operators.ts'
+import { asksPresence, type Test } from '../language/operators.ts'
+import {
+  createWhenMissing,
+  NOTHING,
+  valueWhenMissing,
+  valueWhenNull,
+  type WhenMissing,
+} from '../language/when-missing.ts'
 
 /** `when AND NOT unless` of one rule for one tool, over numbered tests. */
 export type Formula =
@@ -14,18 +19,13 @@ export type Formula =
   | { readonly kind: 'not'; readonly item: Formula }
   | { readonly kind: 'slot'; readonly number: number }
 
-/** One test of one field, with the value that replaces a missing field. */
+/** One test of one field. */
 export interface Slot {
   readonly number: number
   readonly field: FieldIr
   readonly test: Test
-  readonly standIn: StandIn | undefined
+  readonly whenMissing: WhenMissing
 }
-
-type StandIn =
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'value'; readonly value: JsonValue }
-  | { readonly kind: 'defaults'; readonly defaults: readonly (JsonValue | undefined)[] }
 
 export interface RuleFormula {
   readonly rule: RuleIr
@@ -40,21 +40,13 @@ export function formulaOf(
   { file, rule }: { readonly file: RuleFileIr; readonly rule: RuleIr },
 ): RuleFormula {
   const slots: Slot[] = []
-  const means = new Map(file.missingMeans.map((one) => [one.field, one]))
-
-  function standInOf(field: FieldIr, test: Test): StandIn | undefined {
-    if (asksPresence(test)) return undefined
-    const meaning = means.get(field.name)
-    if (meaning)
-      return meaning.value === undefined ? { kind: 'nothing' } : { kind: 'value', value: meaning.value }
-    const defaults = field.root === 'payload' ? schemaDefaults(tool.inputSchema, field.path) : undefined
-    return defaults && { kind: 'defaults', defaults }
-  }
+  const missing = createWhenMissing(tool, file)
 
   function leaf(field: FieldIr, test: Test): Formula {
     // As in the evaluator, each part decides for itself how to treat a missing field.
     if (test.op === 'and') return { kind: 'all', items: test.tests.map((one) => leaf(field, one)) }
-    const slot = { number: slots.length, field, test, standIn: standInOf(field, test) }
+    const whenMissing = asksPresence(test) ? undefined : missing(field)
+    const slot = { number: slots.length, field, test, whenMissing }
     slots.push(slot)
     return { kind: 'slot', number: slot.number }
   }
@@ -90,32 +82,25 @@ export function fires({ verdict }: Pick<RuleIr, 'verdict'>, truth: Truth): boole
  * it.
  */
 export function truthWhenMissing(
-  { field, test, standIn }: Slot,
+  slot: Slot,
   depth: number,
   truth: CellTruth,
-): { readonly truth: Truth; readonly stoodIn: boolean } {
-  if (standIn?.kind === 'nothing') return { truth: FALSE, stoodIn: true }
-  const value = standIn === undefined ? MISSING : valueOfStandIn(standIn, field, depth)
-  const read = field.fn === undefined ? value : applyFunction(field.fn, value)
-  return { truth: truth.ofValue(test, read), stoodIn: value !== MISSING }
+): { readonly truth: Truth; readonly replaced: boolean } {
+  const parent = typeof slot.field.path[depth] === 'number' ? [] : {}
+  const value = valueWhenMissing(slot.whenMissing, slot.field, parent, depth)
+  return { truth: truthOfValue(slot, value, truth), replaced: value !== MISSING }
 }
 
-/** Returns the truth when the field is null: `missing_means` replaces null too. */
+/** Returns the truth of a test when its field is null. */
 export function truthWhenNull(slot: Slot, truth: CellTruth): Truth {
-  const { field, test, standIn } = slot
-  const stands = standIn !== undefined && standIn.kind !== 'defaults' && !asksNull(test)
-  if (stands) return truthWhenMissing(slot, 0, truth).truth
-  return truth.ofValue(test, field.fn === undefined ? null : UNREADABLE)
+  return truthOfValue(slot, valueWhenNull(slot.whenMissing, slot.test), truth)
 }
 
-function valueOfStandIn(
-  standIn: Exclude<StandIn, { kind: 'nothing' }>,
-  { path }: FieldIr,
-  depth: number,
-): Reading {
-  if (standIn.kind === 'value') return standIn.value
-  const start = standIn.defaults[depth]
-  if (start === undefined) return MISSING
-  if (start === null) return null
-  return walk(start, path.slice(depth + 1), standIn.defaults.slice(depth + 1))
+function truthOfValue(
+  { field: { fn }, test }: Slot,
+  value: Reading | typeof NOTHING,
+  truth: CellTruth,
+): Truth {
+  if (value === NOTHING) return FALSE
+  return truth.ofValue(test, fn === undefined ? value : applyFunction(fn, value))
 }

@@ -1,0 +1,51 @@
+import type { JsonValue } from '../../contract/json.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import { schemaDefaults } from '../schema/defaults.ts'
+import { asksNull, type Test } from './operators.ts'
+import { MISSING, walk, type Defaults, type Reading } from './reading.ts'
+import type { FieldIr, RuleFileIr } from './rule.ts'
+
+/** What replaces a missing field. Undefined: nothing does, so every test of its value is UNKNOWN. */
+export type WhenMissing =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'value'; readonly value: JsonValue }
+  | { readonly kind: 'defaults'; readonly defaults: Defaults }
+  | undefined
+
+/** The value under `missing_means: nothing`. Every test of it is FALSE, and a limit of it uses nothing. */
+export const NOTHING = Symbol('nothing')
+
+/** Decides for the fields of one tool and file: `missing_means` of the file, or else the defaults of the contract. */
+export type WhenMissingOf = (field: FieldIr) => WhenMissing
+
+export function createWhenMissing(
+  { inputSchema }: Pick<ToolContract, 'inputSchema'>,
+  { missingMeans }: Pick<RuleFileIr, 'missingMeans'>,
+): WhenMissingOf {
+  const means = new Map(missingMeans.map((one) => [one.field, one]))
+  return ({ name, root, path }) => {
+    const meaning = means.get(name)
+    if (meaning)
+      return meaning.value === undefined ? { kind: 'nothing' } : { kind: 'value', value: meaning.value }
+    const defaults = root === 'payload' ? schemaDefaults(inputSchema, path) : undefined
+    return defaults && { kind: 'defaults', defaults }
+  }
+}
+
+/** Returns the value of a missing field. `parent` is the value `depth` steps down its path, where the rest is missing. */
+export function valueWhenMissing(
+  when: WhenMissing,
+  { path }: FieldIr,
+  parent: JsonValue,
+  depth = 0,
+): Reading | typeof NOTHING {
+  if (when === undefined) return MISSING
+  if (when.kind === 'nothing') return NOTHING
+  return when.kind === 'value' ? when.value : walk(parent, path, when.defaults, depth)
+}
+
+/** Returns the value of a null field. `missing_means` replaces null too: agents send null for a missing field. */
+export function valueWhenNull(when: WhenMissing, test: Test): JsonValue | typeof NOTHING {
+  if (when === undefined || when.kind === 'defaults' || asksNull(test)) return null
+  return when.kind === 'nothing' ? NOTHING : when.value
+}
