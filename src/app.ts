@@ -5,23 +5,24 @@ import { assembleMetrics } from './app/metrics.ts'
 import { admissionOf, strangersOf } from './app/admission.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
-import { assembleCheckpoints, type Checkpoints } from './app/evidence.ts'
-import { commitIds, orderedIds, randomSource } from './app/ids.ts'
+import { type Channel, createChannel } from './app/channel.ts'
+import { depsOf } from './app/deps.ts'
+import { startCheckpoints } from './app/evidence.ts'
+import { commitIds, randomSource } from './app/ids.ts'
 import { noteLoads } from './app/policies.ts'
 import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/evaluate/snapshot.ts'
+import { siteOfServer, warnOfSite } from './app/site.ts'
 import { openStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
-import { assembleWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
-import { budgetsOf, type Config } from './settings/settings.ts'
+import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
+import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/admin/policy-load-queue.ts'
-import { createByteSemaphore } from './gateway/webhooks/byte-semaphore.ts'
-import { enqueue } from './gateway/webhooks/outbox.ts'
 import { ownSecrets } from './gateway/core/own-secrets.ts'
 import { startTimer, type Timer } from './gateway/core/rounds.ts'
 import type { WebhookPorts } from './http/deps.ts'
@@ -29,7 +30,7 @@ import type { Health } from './http/operations/public.ts'
 import { createRates } from './http/rate-limit.ts'
 import { loadSchemas } from './http/validation.ts'
 import { createServer } from './http/server.ts'
-import { isLoopback, keepsCookies, linkUrl, type Site, siteOf, threadUrl } from './http/access/same-origin.ts'
+import { linkUrl, type Site, threadUrl } from './http/access/same-origin.ts'
 import { BEAT_MS } from './http/operations/stream.ts'
 import { createWaits } from './http/long-polls.ts'
 import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/bundle/feed.ts'
@@ -141,7 +142,7 @@ interface Gateway extends Adapters {
   readonly health: Health
   readonly site: () => Site
   readonly timer: Timer
-  readonly worker: ReturnType<Webhooks['start']>
+  readonly worker: Webhooks['worker']
   readonly checkpointer: Checkpointer
   readonly loads: LoadNotes
   readonly reports: Reports
@@ -149,7 +150,7 @@ interface Gateway extends Adapters {
 
 async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
   const { log } = parts
-  const { policies, tracing } = adapters
+  const { tracing } = adapters
   const random = randomSource()
   const nextCommitId = commitIds(random)
   const own = await ownSecrets({
@@ -160,96 +161,74 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     adminKey: config.adminKey,
     signingKey: config.signingKey,
   })
-  const { commitments, adminKeyHash, newAdminKey } = own
-  if (newAdminKey !== undefined) parts.onNewAdminKey?.(newAdminKey)
-  const checkpoints = assembleCheckpoints(own.log, parts.checkpointEveryMs)
+  if (own.newAdminKey !== undefined) parts.onNewAdminKey?.(own.newAdminKey)
+  const channel = createChannel()
+  // asked when all parts are open
   const asked = {
     deps: () => deps,
     traffic: () => server.traffic(),
     isReady: async () => (await health.ready()).ready,
-    checkpointLagMs: () => checkpoints.lagMs(),
+    checkpointLagMs: () => checkpointer.lagMs(),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
-  const store = metrics.observed(adapters.store)
-  const webhooks = assembleWebhooks(config, parts.webhooks)
+  channel.subscribe((observation) => metrics.observe(observation))
   const site = siteOfServer(config, () => server)
-  const told = { metrics, webhooks, checkpoints, log, site, reports: () => reports }
-  const deps = depsOf(config, { store, policies, tracing, random, nextCommitId, commitments, ...told })
-  const checkpointer = checkpoints.start(deps, log)
-  const worker = webhooks.start(deps, { metrics, log, tracing })
+  const deps = depsOf(config, {
+    store: metrics.observed(adapters.store),
+    policies: adapters.policies,
+    random,
+    nextCommitId,
+    commitmentSecret: own.commitments,
+    enqueued: (tenant) => webhooks.worker.wake(tenant),
+    threadUrl: (thread) => threadUrl(site(), thread),
+    observe: (observation) => channel.publish(observation),
+  })
+  const checkpointer = startCheckpoints(deps, own.log, { log, everyMs: parts.checkpointEveryMs })
+  const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
   const reports = startReports(deps, parts.reportEveryMs)
-  const { streamBeatMs = BEAT_MS } = parts
+  subscribe(channel, { checkpointer, reports, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
     log,
-    adminKeyHash,
+    adminKeyHash: own.adminKeyHash,
     logIdentity: own.log,
-    streamBeatMs,
+    streamBeatMs: parts.streamBeatMs ?? BEAT_MS,
     tracing,
     webhooks: webhooks.ports,
     site,
-    reports: () => reports,
+    reports,
   })
-  const timer = startTimer(deps, {
-    everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
-    ...timerNotes(log, metrics.observeTimer),
-  })
-  const loads = createLoadNotes(deps, {
-    retryMs: NOTE_RETRY_MS,
-    onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
-  })
-  return { ...adapters, deps, metrics, server, health, site, timer, worker, checkpointer, loads, reports }
+  const jobs = { worker: webhooks.worker, checkpointer, reports, ...startJobs(deps, parts, metrics) }
+  return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
-interface DepsParts extends Adapters {
-  readonly random: (bytes: number) => Uint8Array
-  readonly nextCommitId: () => string
-  readonly commitments: Uint8Array
-  readonly metrics: Metrics
-  readonly webhooks: Webhooks
-  readonly checkpoints: Checkpoints
-  readonly log: Logger
-  readonly site: () => Site
-  readonly reports: () => Reports
-}
-
-function depsOf(config: Config, parts: DepsParts): Deps {
-  const { store, policies, random, nextCommitId, commitments, metrics, webhooks, checkpoints, log } = parts
-  const { site, reports } = parts
+function startJobs(
+  deps: Deps,
+  { log, timerEveryMs = TIMER_EVERY_MS }: AppParts,
+  metrics: Metrics,
+): Pick<Gateway, 'timer' | 'loads'> {
   return {
-    store,
-    policies,
-    keys: new Map(),
-    noted: new Map(),
-    // members of each request: copying a plain value costs nothing (docs/decisions/0021)
-    origin: undefined,
-    shown: new Map(),
-    random,
-    nextId: orderedIds(() => store.now(), random),
-    nextCommitId,
-    commitmentSecret: commitments,
-    destinations: new Map(),
-    freezes: new Map(),
-    sweeps: new Map(),
-    outboxRoom: createByteSemaphore(),
-    epochs: new Map(),
-    enqueue,
-    enqueued: (tenant) => webhooks.enqueued(tenant),
-    threadUrl: (thread) => threadUrl(site(), thread),
-    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
-    budgets: budgetsOf(config),
-    storeDeadlineMs: config.storeDeadline,
-    observe: (observation) => {
-      metrics.observe(observation)
-      if (observation.kind === 'commit') reports().noted(observation)
-      if (observation.kind !== 'evidence') return
-      const { record, origin } = observation
-      checkpoints.noted(record)
-      logEvidence(log, record, origin)
-      if (origin) noteEvidence(origin.span, record)
-    },
+    timer: startTimer(deps, { everyMs: timerEveryMs, ...timerNotes(log, metrics.observeTimer) }),
+    loads: createLoadNotes(deps, {
+      retryMs: NOTE_RETRY_MS,
+      onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
+    }),
   }
+}
+
+function subscribe(
+  channel: Channel,
+  { checkpointer, reports, log }: Pick<Gateway, 'checkpointer' | 'reports'> & { readonly log: Logger },
+): void {
+  channel.subscribe((observation) => {
+    if (observation.kind === 'commit') reports.noted(observation)
+    if (observation.kind !== 'evidence') return
+    const { record, origin } = observation
+    checkpointer.noted(record.tenant)
+    logEvidence(log, record, origin)
+    if (origin) noteEvidence(origin.span, record)
+  })
 }
 
 function serverOf(
@@ -264,7 +243,7 @@ function serverOf(
     tracing: Tracing
     webhooks: WebhookPorts
     site: () => Site
-    reports: () => Reports
+    reports: Reports
   },
 ): { server: FastifyInstance; health: Health } {
   const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
@@ -297,18 +276,6 @@ function serverOf(
   }
   const server: FastifyInstance = createServer(http, health)
   return { server, health }
-}
-
-/** The site. Until the server listens, it uses the configured port, because the timer may need the address before. */
-function siteOfServer({ publicUrl, host, port }: Config, server: () => FastifyInstance): () => Site {
-  let known: Site | undefined
-  return () => {
-    if (known) return known
-    const address = server().server.address() as AddressInfo | null
-    const site = siteOf(publicUrl, host, address?.port ?? port)
-    if (address) known = site
-    return site
-  }
 }
 
 /**
@@ -352,13 +319,4 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await close()
     throw error
   }
-}
-
-/** Logs what would keep people from signing in, before the first of them tries. */
-function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void {
-  const { url } = site
-  if (publicUrl === undefined && !isLoopback(host))
-    log.warn({ url }, 'public_url is not set: people can sign in from this machine only')
-  else if (!keepsCookies(site))
-    log.warn({ url }, 'browsers keep no session without https: people cannot sign in to the console')
 }

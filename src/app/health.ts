@@ -5,13 +5,13 @@ import type { Reports } from './reports.ts'
 /** Returns the health of this gateway: ready while the store takes writes and a bundle is in force, until `close`. */
 export function healthOf(
   deps: Deps,
-  writes: () => Pick<Reports, 'refusal'> | undefined,
+  writes: Pick<Reports, 'refusal'>,
 ): { health: Health; close: () => void } {
   let closing = false
   const health: Health = {
     ready: async () => {
       const { ready, reason } = await deps.store.health()
-      const unwritten = ready ? writes()?.refusal() : undefined
+      const unwritten = ready ? writes.refusal() : undefined
       const policies =
         deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
       const store = ready ? (unwritten ?? readyText(deps.store.shortOfRoom())) : (reason ?? 'not ready')

@@ -23,41 +23,39 @@ export interface WebhookParts {
 
 export interface Webhooks {
   readonly ports: WebhookPorts
-  /** Wakes the worker for a tenant. Has no effect before the start. */
-  enqueued(tenant: string): void
-  start(
-    deps: Deps,
-    parts: { readonly metrics: Metrics; readonly log: Logger; readonly tracing: Tracing },
-  ): Worker
+  readonly worker: Worker
 }
 
 const EVERY_MS = 500
 
-/** Creates the sender of webhooks. The gateway needs its ports before its start, and its start needs the gateway. */
-export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
-  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = parts
+/** Starts the sender of webhooks. */
+export function startWebhooks(
+  deps: Deps,
+  config: Config,
+  parts: {
+    readonly settings: WebhookParts | undefined
+    readonly metrics: Metrics
+    readonly log: Logger
+    readonly tracing: Tracing
+  },
+): Webhooks {
+  const { settings = {}, metrics, log, tracing } = parts
+  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = settings
   const options = { allowed: config.webhooksAllow ?? [], ...trust }
-  let threadDied: (error: unknown) => void = () => undefined
-  const outbound = inThread
-    ? createOutboundThread({ ...options, onError: (error) => threadDied(error) })
-    : createOutbound(options)
-  let worker: Worker | undefined
+  const onError = (error: unknown): void => log.error({ err: error }, 'the thread that makes deliveries died')
+  const outbound = inThread ? createOutboundThread({ ...options, onError }) : createOutbound(options)
+  const worker = createWorker(deps, {
+    outbound,
+    everyMs,
+    deadlineMs,
+    wall,
+    observe: (tried) => metrics.observeDelivery(tried),
+    beginSpan: () => tracing.begin('deliver', undefined),
+    // throttled, because the worker reads the outbox twice a second
+    onError: saysTrouble(log, 'a webhook could not be delivered or noted now'),
+  })
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },
-    enqueued: (tenant) => worker?.wake(tenant),
-    start(deps, { metrics, log, tracing }) {
-      threadDied = (error) => log.error({ err: error }, 'the thread that makes deliveries died')
-      worker = createWorker(deps, {
-        outbound,
-        everyMs,
-        deadlineMs,
-        wall,
-        observe: (tried) => metrics.observeDelivery(tried),
-        beginSpan: () => tracing.begin('deliver', undefined),
-        // throttled, because the worker reads the outbox twice a second
-        onError: saysTrouble(log, 'a webhook could not be delivered or noted now'),
-      })
-      return worker
-    },
+    worker,
   }
 }
