@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { type Agent, newTask, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
 /** Clients that hold a connection for nothing. In a file of its own: it takes as long as the gateway is patient. */
@@ -44,14 +44,14 @@ describe('slow clients', () => {
     async (method, path, begins) => {
       const head = `Host: x\r\nOrigin: ${world.url}\r\nContent-Type: application/json\r\nExpect: 100-continue`
       const text = `${method} ${path} HTTP/1.1\r\n${head}\r\nContent-Length: 17\r\n\r\n{"link`
-      const strangers = Array.from({ length: 150 }, () => stranger(text, begins))
+      const strangers: Socket[] = []
       try {
-        expect(new Set(await Promise.all(strangers.map(({ told }) => told)))).toEqual(new Set([true]))
+        await open(strangers, 150, text, begins)
         expect((await ann.call('GET', 'me')).status).toBe(200)
         await world.signIn('ann')
         expect((await world.admin('GET', 'policies')).status).toBe(200)
       } finally {
-        for (const { socket } of strangers) socket.destroy()
+        for (const socket of strangers) socket.destroy()
       }
     },
   )
@@ -60,54 +60,51 @@ describe('slow clients', () => {
     ['short', 17],
     ['long', LIMITS.BODY_BYTES],
   ])('an agent whose %s bodies do not come keeps no other agent out', async (_, length) => {
-    const head = `Host: x\r\nAuthorization: Bearer ${bot.key}\r\nContent-Type: application/json\r\nContent-Length: ${length}`
+    const head = `Host: x\r\nAuthorization: Bearer ${bot.key}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}`
     const text = `POST /api/agent/tasks/slow/requests HTTP/1.1\r\n${head}\r\n\r\n{"tool`
     const other = await world.agent('other')
-    const strangers = Array.from({ length: 600 }, () => stranger(text, '408 Request Timeout'))
+    const strangers: Socket[] = []
     try {
-      await until(async () => (await connections(world)) >= strangers.length)
+      // in waves: the gateway ends a connection whose body does not come for ten seconds
+      for (let wave = 0; wave < 4; wave++) await open(strangers, 150, text, '100 Continue')
       expect((await other.submit(newTask(), { tool_name: 't' })).status).toBe(200)
       expect((await other.poll({ task_id: 'none' })).status).toBe(404)
     } finally {
-      for (const { socket } of strangers) socket.destroy()
+      for (const socket of strangers) socket.destroy()
     }
   })
 
   it('a reviewer whose bodies do not come keeps no administrator out', async () => {
-    const head = `Host: x\r\nAuthorization: Bearer ${ann.key}\r\nContent-Type: application/json\r\nContent-Length: 17`
+    const head = `Host: x\r\nAuthorization: Bearer ${ann.key}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 17`
     const text = `POST /api/review/threads/thr_0/votes HTTP/1.1\r\n${head}\r\n\r\n{"deci`
     const ben = await world.reviewer('ben')
-    const strangers = Array.from({ length: 150 }, () => stranger(text, '408 Request Timeout'))
+    const strangers: Socket[] = []
     try {
-      await until(async () => (await connections(world)) >= strangers.length)
+      await open(strangers, 150, text, '100 Continue')
       expect((await ben.call('GET', 'me')).status).toBe(200)
       expect((await world.admin('GET', 'policies')).status).toBe(200)
     } finally {
-      for (const { socket } of strangers) socket.destroy()
+      for (const socket of strangers) socket.destroy()
     }
   })
 })
 
-async function connections({ app }: World): Promise<number> {
-  const text = await (await fetch(app.metricsUrl)).text()
-  return Number(/^countersign_http_connections (\d+)$/m.exec(text)?.[1])
+/** Opens connections that send this text, and resolves when the answer to each of them begins so. */
+async function open(sockets: Socket[], count: number, text: string, begins: string): Promise<void> {
+  const answers = Array.from({ length: count }, () => {
+    const socket = connect(Number(new URL(world.url).port), '127.0.0.1', () => socket.write(text))
+    sockets.push(socket)
+    return new Promise<string>((resolve) => {
+      let heard = ''
+      socket.on('data', (chunk: Buffer) => {
+        heard += chunk.toString('latin1')
+        if (begins === '100 Continue' || heard.replace(CONTINUE, '') !== '') resolve(heard)
+      })
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => resolve(heard))
+    })
+  })
+  for (const answer of await Promise.all(answers)) expect(answer).toContain(`HTTP/1.1 ${begins}`)
 }
 
-/** A connection on which this was said, and whether the answer begins so: when that is known. */
-function stranger(
-  text: string,
-  begins: string,
-): { readonly socket: Socket; readonly told: Promise<boolean> } {
-  const socket = connect(Number(new URL(world.url).port), '127.0.0.1', () => socket.write(text))
-  const told = new Promise<boolean>((resolve) => {
-    let heard = ''
-    socket.on('data', (chunk: Buffer) => {
-      heard += chunk.toString('latin1')
-      const final = heard.replace('HTTP/1.1 100 Continue\r\n\r\n', '')
-      if (heard.startsWith(`HTTP/1.1 ${begins}`) || final !== '') resolve((final || heard).includes(begins))
-    })
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => resolve(false))
-  })
-  return { socket, told }
-}
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
