@@ -73,16 +73,17 @@ async function suite(name: string, environment: Environment): Promise<Record<str
   return JSON.parse(readFileSync(results, 'utf8')) as Record<string, string>
 }
 
-/** The types of the adapter and of its driver, in the environment of the framework. */
+/** The types of the adapter and of its driver, in the environment of the framework. mypy reads the whole framework first, so only a soak runs it. */
 async function isClean(name: string, environment: Environment): Promise<void> {
   const adapter = `src/countersign/${name}.py`
+  const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
+  // it fetches the program itself from the npm registry
+  const isThere = pyright.out.includes('errors')
+  if (isThere) expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
+  if (isThere && !SOAK) return
   const files = [adapter, `tests/adapters/driver_${name}.py`]
   const mypy = await run(environment.bin('mypy'), ['--cache-dir', mypyCache(name), ...files])
   expect([mypy.code, lastOf(mypy)]).toEqual([0, expect.stringContaining('no issues')])
-  const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
-  // it fetches the program itself from the npm registry
-  if (pyright.out.includes('errors'))
-    expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
 }
 
 describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }, () => {

@@ -120,14 +120,14 @@ export async function openWorkshop(): Promise<Workshop | string> {
   const tools = environmentAt(join(directory, 'tools'))
   const steps: [string, string[]][] = [
     [newest.path, ['-m', 'venv', join(directory, 'tools')]],
-    [tools.python, ['-m', 'pip', 'install', '--quiet', 'uv', 'build', 'hatchling']],
-    [tools.python, ['-m', 'build', '--no-isolation', '--outdir', join(directory, 'dist')]],
+    [tools.python, ['-m', 'pip', 'install', '--quiet', 'uv']],
+    [tools.bin('uv'), ['build', '--quiet', '--python', newest.path, '--out-dir', join(directory, 'dist')]],
   ]
   for (const [program, args] of steps) {
     const { code, out } = await run(program, args)
     if (code === 0) continue
     dispose()
-    return `\`python ${args.join(' ')}\` failed:\n${out.split('\n').slice(-8).join('\n')}`
+    return `\`${program} ${args.join(' ')}\` failed:\n${out.split('\n').slice(-8).join('\n')}`
   }
   const wheel = readdirSync(join(directory, 'dist')).find((name) => name.endsWith('.whl')) ?? ''
   return {

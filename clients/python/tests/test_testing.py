@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -70,6 +73,58 @@ def test_says_which_key_is_missing_for_a_gateway_that_runs_already(
 ) -> None:
     ran = nested(tmp_path, countersign_gateway.url, None)
     assert "set COUNTERSIGN_ADMIN_KEY to the admin key of" in ran.stdout
+
+
+UNENDING = """
+import os, time
+
+def test_that_does_not_end(countersign_gateway):
+    with open("started.new", "w") as file:
+        file.write(f"{countersign_gateway.url} {countersign_gateway._process.pid} {countersign_gateway._directory}")
+    os.rename("started.new", "started")
+    time.sleep(600)
+"""
+
+
+def exists(group: int) -> bool:
+    """Returns whether the process group has a process."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition was not met in time"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_the_gateway_ends_with_a_pytest_that_is_killed(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "test_theirs.py").write_text(UNENDING)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    pytest_process = subprocess.Popen([*command, "test_theirs.py"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    started = tmp_path / "started"
+    until(lambda: started.exists() or pytest_process.poll() is not None)
+    url, group, directory = started.read_text().split(" ")
+    assert httpx.get(f"{url}/livez", trust_env=False).status_code == 200
+    assert exists(int(group))
+    pytest_process.send_signal(number)
+    # pytest keeps its own answer to the signal
+    assert pytest_process.wait(60) == (2 if number == signal.SIGINT else -number)
+    until(lambda: not exists(int(group)))
+    assert not Path(directory).exists()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/livez", trust_env=False)
+
+
+def test_names_a_program_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GatewayProblem, match="`node` is not on the PATH: install Node"):
+        start_gateway(os.environ["COUNTERSIGN_TEST_GATEWAY"], bundle())
 
 
 @pytest.mark.parametrize("source", ["./nowhere", "./nowhere.tgz", "/nowhere/countersign-0.1.0.tgz"])

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminKeyOf, clientEnvironment, ConfigError } from '../../settings/config.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
@@ -20,8 +20,11 @@ export interface DemoCredentials {
 export const DEMO_FILE = 'demo-credentials.json'
 const DEFAULT_DIRECTORY = './data'
 
+/** Replaces the file as a whole: another command may read it at the same moment. */
 export function writeDemoCredentials(directory: string, credentials: DemoCredentials): void {
-  writeFileSync(join(directory, DEMO_FILE), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+  const path = join(directory, DEMO_FILE)
+  writeFileSync(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
 }
 
 /** An earlier version wrote only one agent's key. */

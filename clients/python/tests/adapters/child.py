@@ -1,7 +1,8 @@
-"""Plays part of a script in its own process: `child.py NAME start|resume < ORDERS`."""
+"""Starts a script in its own process, and waits for the parent to kill it: `child.py NAME < ORDERS`."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import time
@@ -12,12 +13,9 @@ from driver import Call, Where, driver_named
 def main() -> None:
     orders = json.loads(sys.stdin.readline())
     script = [[Call(**call) for call in turn] for turn in orders["script"]]
-    driver = driver_named(sys.argv[1])(Where(**orders["where"]))
-    turn = driver.start(script) if sys.argv[2] == "start" else driver.resume(script, orders["saved"])
-    print(json.dumps({"ended": turn.ended, "told": turn.told, "saved": turn.saved}), flush=True)
-    if sys.argv[2] == "start":
-        # the parent kills it
-        time.sleep(60)
+    turn = driver_named(sys.argv[1])(Where(**orders["where"])).start(script)
+    print(json.dumps(dataclasses.asdict(turn)), flush=True)
+    time.sleep(600)
 
 
 if __name__ == "__main__":

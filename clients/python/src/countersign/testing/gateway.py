@@ -10,6 +10,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ _START_SECONDS = 60.0
 # npm installs the package first
 _INSTALL_SECONDS = 300.0
 _STOP_SECONDS = 15.0
+_KEEPER = str(Path(__file__).with_name("_keeper.py"))
 TENANT, AGENT, REVIEWER = "test", "agent", "reviewer"
 
 
@@ -149,20 +151,19 @@ def _start(command: list[str], policies: Path, directory: str) -> Gateway:
     admin_key = secrets.token_urlsafe(32)
     arguments = ["serve", "--port", "0", "--metrics-port", "0", "--store", _store(directory)]
     own = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
-    try:
-        process = subprocess.Popen(
-            [*command, *arguments, "--policies", str(policies)],
-            env={**own, "COUNTERSIGN_ADMIN_KEY": admin_key},
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            # npm starts the gateway as its child; one signal reaches both
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise GatewayProblem(f"`{command[0]}` cannot be started: {error}") from error
+    if shutil.which(command[0]) is None:
+        raise GatewayProblem(f"`{command[0]}` is not on the PATH: install Node 20.19 or newer, which brings it")
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", _KEEPER, directory, *command, *arguments, "--policies", str(policies)],
+        env={**own, "COUNTERSIGN_ADMIN_KEY": admin_key},
+        # its end stops the gateway, however this process ends
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # one signal reaches the keeper, npm and the gateway
+        start_new_session=True,
+    )
     try:
         seconds = _INSTALL_SECONDS if command[0] == "npm" else _START_SECONDS
         return _Started(process, _address(process, policies, seconds), admin_key, directory)
@@ -235,11 +236,14 @@ def _end(process: subprocess.Popen[str], reader: threading.Thread | None = None)
         reader.join(_STOP_SECONDS)
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
+    assert process.stdin is not None
+    process.stdin.close()
 
 
 def _signal(process: subprocess.Popen[str], number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, number)
-        else:
-            process.send_signal(number)
+        elif process.stdin is not None:
+            # the keeper stops the gateway
+            process.stdin.close()

@@ -1,0 +1,54 @@
+"""Runs a gateway no longer than the process of the tests lives: `_keeper.py DIRECTORY COMMAND ...`.
+
+The process of the tests holds the other end of standard input. The operating system closes that
+end when the process ends, by SIGKILL too. Then the keeper stops the gateway and removes its
+directory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+_STOP_SECONDS = 15.0
+
+
+def main() -> int:
+    directory, *command = sys.argv[1:]
+    # a handler: programs would inherit that a signal is ignored
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL)
+    alone = threading.Event()
+    threading.Thread(target=_watch, args=(child, alone), daemon=True).start()
+    code = child.wait()
+    if alone.is_set():
+        shutil.rmtree(directory, ignore_errors=True)
+        _signal(child, getattr(signal, "SIGKILL", signal.SIGTERM))
+    return code
+
+
+def _watch(child: subprocess.Popen[bytes], alone: threading.Event) -> None:
+    """Stops the gateway when standard input ends."""
+    sys.stdin.buffer.read()
+    alone.set()
+    _signal(child, signal.SIGTERM)
+    try:
+        child.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def _signal(child: subprocess.Popen[bytes], number: int) -> None:
+    """Signals the keeper's process group: npm starts the gateway as its child."""
+    if hasattr(os, "killpg"):
+        os.killpg(0, number)
+    else:
+        child.send_signal(number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
