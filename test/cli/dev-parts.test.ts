@@ -1,4 +1,13 @@
-import { describe, expect, it } from 'vitest'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  DEMO_FILE,
+  type DemoCredentials,
+  readDemoCredentials,
+  writeDemoCredentials,
+} from '../../src/cli/client/credentials.ts'
 import { curlCall, pythonCall, typescriptCall } from '../../src/cli/dev/calls.ts'
 import { peopleOf } from '../../src/cli/dev/people.ts'
 import type { AgentEntry, Directory, Tenant } from '../../src/policy/evaluate/snapshot.ts'
@@ -84,5 +93,25 @@ describe('an example call', () => {
     expect(pythonCall(call)).toContain(
       `"notes.add", {"text": "it's\\u202e", "yes": True, "none": None, "list": [1.5, {"tag": "\\U000e0041"}]}, lambda`,
     )
+  })
+})
+
+describe('writeDemoCredentials', () => {
+  const credentials = (key: string): DemoCredentials => ({
+    url: 'http://127.0.0.1:1',
+    tenant: 'acme',
+    agent_keys: { bot: key },
+  })
+
+  it('replaces the file as a whole, so that a command that reads it at that moment has all of it', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeDemoCredentials(folder, credentials('old'))
+    const reader = openSync(join(folder, DEMO_FILE), 'r')
+    onTestFinished(() => closeSync(reader))
+    writeDemoCredentials(folder, credentials('new'))
+    expect(JSON.parse(readFileSync(reader, 'utf8'))).toEqual(credentials('old'))
+    expect(readDemoCredentials(folder)).toEqual(credentials('new'))
+    expect(statSync(join(folder, DEMO_FILE)).mode & 0o777).toBe(0o600)
   })
 })

@@ -69,6 +69,12 @@ def test_does_not_run_what_people_reject(gate: Countersign, reviewer: Reviewer) 
     assert refused.value.console_url.endswith(f"/console/#/thread/{refused.value.thread_id}")
 
 
+def test_a_held_call_has_a_page_and_an_allowed_one_has_none(gate: Countersign) -> None:
+    held = gate.propose("held.tool", {})
+    assert gate.page_of(held) == f"{gate._core.console}/console/#/thread/{held.get('thread_id')}"
+    assert gate.page_of(gate.propose("allowed.tool", {})) is None
+
+
 def test_a_call_is_revised_in_the_same_review(gate: Countersign, reviewer: Reviewer) -> None:
     reviewer.request_changes("pay", comment="less")
     reviewer.approve("pay")

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 import countersign
-from countersign import Countersign, NotExecuted
+from countersign import AsyncCountersign, Countersign, NotExecuted
 from countersign._steps import Clock, Patience, _pause  # pyright: ignore[reportPrivateUsage]
 from fake import FakeGateway
 
@@ -171,6 +171,16 @@ def test_a_key_that_fits_in_no_header(key: str) -> None:
     with pytest.raises(ValueError, match="key") as refused:
         Countersign("http://gateway", key)
     assert "ü" not in str(refused.value)
+
+
+def test_says_which_variable_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COUNTERSIGN_URL", raising=False)
+    monkeypatch.delenv("COUNTERSIGN_AGENT_KEY", raising=False)
+    with pytest.raises(ValueError, match="set COUNTERSIGN_URL, or pass it"):
+        Countersign()
+    monkeypatch.setenv("COUNTERSIGN_URL", "http://gateway")
+    with pytest.raises(ValueError, match="set COUNTERSIGN_AGENT_KEY, or pass it"):
+        AsyncCountersign()
 
 
 @pytest.mark.parametrize("wait", [float("nan"), -1.0])

@@ -65,6 +65,10 @@ class AsyncCountersign:
     def task_id(self) -> str:
         return self._core.task_id
 
+    def page_of(self, handle: Mapping[str, Any]) -> str | None:
+        """Returns the address of the console page of a held call."""
+        return self._core.page_of(handle.get("thread_id"))
+
     async def guard(
         self,
         tool: str,

@@ -39,7 +39,7 @@ def core_of(
     on_held: Callable[[Held], object] | None,
     on_decision: Callable[[Decided], object] | None,
 ) -> Core:
-    base = base_of(url if url is not None else os.environ.get("COUNTERSIGN_URL", ""))
+    base = base_of(_given(url, "COUNTERSIGN_URL", "address of the gateway"))
     check_wait(max_wait)
     console = base if console_url is None else base_of(console_url)
     task = task_id or f"task-{uuid.uuid4()}"
@@ -47,7 +47,18 @@ def core_of(
 
 
 def agent_key(key: str | None) -> str:
-    return key_of(key if key is not None else os.environ.get("COUNTERSIGN_AGENT_KEY", ""))
+    return key_of(_given(key, "COUNTERSIGN_AGENT_KEY", "key of the agent"))
+
+
+def _given(value: str | None, variable: str, what: str) -> str:
+    """Returns the argument, or else the variable.
+
+    :raises ValueError: neither is there
+    """
+    found = os.environ.get(variable) if value is None else value
+    if not found:
+        raise ValueError(f"there is no {what}: set {variable}, or pass it as an argument")
+    return found
 
 
 class Countersign:
@@ -91,6 +102,10 @@ class Countersign:
     @property
     def task_id(self) -> str:
         return self._core.task_id
+
+    def page_of(self, handle: Mapping[str, Any]) -> str | None:
+        """Returns the address of the console page of a held call."""
+        return self._core.page_of(handle.get("thread_id"))
 
     def guard(self, tool: str, payload: Mapping[str, object], run: Callable[[Any], T], **options: Unpack[Options]) -> T:
         """Runs `run(approved)` once, or raises `NotExecuted`.

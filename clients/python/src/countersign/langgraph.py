@@ -132,8 +132,8 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
                     return self._sync().resume(
                         handle, lambda approved: handler(_equal(request, approved)), payload=payload, max_wait=wait
                     )
-                except StillPending as pending:
-                    wait = _pause(handle, pending)
+                except StillPending:
+                    wait = self._pause(handle)
         except NotExecuted as error:
             return self._told(call, error, payload)
 
@@ -156,16 +156,22 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
                     return await self._async().resume(
                         handle, lambda approved: handler(_equal(request, approved)), payload=payload, max_wait=wait
                     )
-                except StillPending as pending:
-                    wait = _pause(handle, pending)
+                except StillPending:
+                    wait = self._pause(handle)
         except NotExecuted as error:
             return self._told(call, error, payload)
 
     def _first_wait(self, handle: Handle) -> float:
         """Returns the seconds to wait. Without `wait`, a held call pauses the graph at once."""
         if self._wait is None and handle["status"] == "pending_review":
-            return _pause(handle, None)
+            return self._pause(handle)
         return self._wait or 0.0
+
+    def _pause(self, handle: Handle) -> float:
+        """Ends this run of the graph. After a resume, returns 0: the next poll does not wait."""
+        page = self._gate.page_of(handle)
+        interrupt({"countersign": handle, "tool": handle["tool_name"], "console_url": page})
+        return 0.0
 
     def _told(self, call: ToolCall, error: NotExecuted, payload: JsonObject) -> ToolMessage:
         if isinstance(error, ChangesRequested):
@@ -219,13 +225,6 @@ def _proposed(request: ToolCallRequest, tool: str) -> Any:
 def _equal(request: ToolCallRequest, approved: JsonObject) -> ToolCallRequest:
     require_equal(payload_of(request.tool_call, request.tool), approved)
     return request
-
-
-def _pause(handle: Handle, pending: StillPending | None) -> float:
-    """Ends this run of the graph. After a resume, returns 0: the next poll does not wait."""
-    page = None if pending is None else pending.console_url
-    interrupt({"countersign": handle, "tool": handle["tool_name"], "console_url": page})
-    return 0.0
 
 
 def _task() -> str | None:

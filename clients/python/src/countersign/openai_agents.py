@@ -76,7 +76,11 @@ class GovernedTools:
         """Returns a governed `function_tool` of the framework.
 
         options: the options of `function_tool`, except `needs_approval`.
+
+        :raises TypeError: a finished tool, which parses its arguments once more
         """
+        if isinstance(function, FunctionTool):
+            raise TypeError(f"{function.name} is a finished tool: write `@governed.tool` in place of `@function_tool`")
         inner = function_tool(checked(function, RunContextWrapper), **options)
         name = f"{self._governed.prefix}{inner.name}"
         known = _Tool(name, function_schema(function), inner)

@@ -73,14 +73,17 @@ class GovernedToolset(WrapperToolset[Any]):
         :raises ApprovalRequired: the call is held, and `wait` is not set
         """
         if self.wait is None and handle["status"] == "pending_review":
-            raise ApprovalRequired(metadata={_MEMBER: handle})
+            raise self._required(handle)
         return self.wait or 0.0
 
     async def _resumed(self, handle: Handle, run: Any, payload: JsonObject, wait: float) -> Any:
         try:
             return await self.gate.resume(handle, run, payload=payload, max_wait=wait)
         except StillPending as pending:
-            raise ApprovalRequired(metadata={_MEMBER: handle, "console_url": pending.console_url}) from pending
+            raise self._required(handle) from pending
+
+    def _required(self, handle: Handle) -> ApprovalRequired:
+        return ApprovalRequired(metadata={_MEMBER: handle, "console_url": self.gate.page_of(handle)})
 
 
 def deferred_results(requests: DeferredToolRequests) -> DeferredToolResults:

@@ -75,7 +75,7 @@ class CountersignHooks(HookProvider):
                 call_id = event.tool_use["toolUseId"]
                 handle = await self.governed.apropose(self.gate, name, payload, call_id, self._task_id)
                 if self.wait is None and handle["status"] == "pending_review":
-                    saved.interrupt(handle, None)
+                    saved.interrupt(handle, self.gate.page_of(handle))
         except NotExecuted as error:
             event.cancel_tool = str(error)
             return
@@ -95,7 +95,7 @@ class _Saved:
         found = self._all().get(self.event.tool_use["toolUseId"])
         return None if found is None else handle_for(tool, found["handle"])
 
-    def interrupt(self, handle: Handle, pending: StillPending | None) -> NoReturn:
+    def interrupt(self, handle: Handle, page: str | None) -> NoReturn:
         """Pauses the agent.
 
         Each pause has a new name, because the framework keeps the answer to an earlier one.
@@ -103,7 +103,6 @@ class _Saved:
         kept, call_id = self._all(), self.event.tool_use["toolUseId"]
         pauses = kept[call_id]["pauses"] + 1 if call_id in kept else 1
         self.event.agent.state.set(_MEMBER, {**kept, call_id: {"handle": handle, "pauses": pauses}})
-        page = None if pending is None else pending.console_url
         reason = {_MEMBER: handle, "tool": handle["tool_name"], "console_url": page}
         self.event.interrupt(f"{_MEMBER}-{pauses}", reason=reason)
         raise RuntimeError("the framework did not pause")
@@ -159,7 +158,7 @@ class _GovernedTool(AgentTool):
         try:
             return await gate.permit_handle(self._handle, payload=payload, max_wait=wait)
         except StillPending as pending:
-            self._saved.interrupt(self._handle, pending)
+            self._saved.interrupt(self._handle, pending.console_url)
 
     async def _reported(self, permit: Permit, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
         """Reports the outcome before it yields the result, where the framework stops reading."""

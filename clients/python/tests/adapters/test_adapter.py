@@ -87,7 +87,12 @@ def bundle_of_the_suite() -> dict[str, str]:
     path = f"rules/{PREFIX}held.yaml"
     rules = json.loads(files[path])
     reviewers = {"group": "reviewers", "approvals": 1, "expires": f"{EXPIRES_SECONDS}s"}
-    soon = {"id": "expires-soon", "review": "Expires soon.", "when": {"payload.n": EXPIRES_SOON}, "reviewers": reviewers}
+    soon = {
+        "id": "expires-soon",
+        "review": "Expires soon.",
+        "when": {"payload.n": EXPIRES_SOON},
+        "reviewers": reviewers,
+    }
     return {**files, path: json.dumps({**rules, "rules": [soon, *rules["rules"]]})}
 
 

@@ -25,6 +25,27 @@ def where(countersign_gateway: Gateway, tmp_path: Path) -> Where:
     return Where(countersign_gateway.url, countersign_gateway.agent_key, str(tmp_path), f"task-{tmp_path.name}")
 
 
+@pytest.mark.skipif(NAME not in ("langgraph", "pydantic_ai", "strands"), reason="its pause names no page")
+def test_the_pause_names_the_console_page_of_the_call(where: Where, reviewer: Reviewer) -> None:
+    driver: Any = driver_named(NAME)(where)
+    script = [[Call("held", {"n": 1})]]
+    paused = str(driver.start(script).saved)
+    if NAME == "langgraph":
+        paused = str(driver.agent(script).get_state(driver.config).interrupts)
+    assert f"{where.url}/console/#/thread/{reviewer.held()[0]}" in paused
+
+
+@pytest.mark.skipif(NAME != "openai_agents", reason="is about `function_tool` of OpenAI Agents")
+def test_a_finished_tool_is_refused(where: Where) -> None:
+    from agents import function_tool
+
+    from countersign.openai_agents import GovernedTools
+
+    governed = GovernedTools(AsyncCountersign(where.url, where.key))
+    with pytest.raises(TypeError, match="in place of `@function_tool`"):
+        governed.tool(function_tool(lambda n: n, name_override="held"))  # type: ignore[arg-type]
+
+
 @pytest.mark.skipif(NAME != "claude_agent_sdk", reason="is about hooks of the Claude Agent SDK")
 def test_the_gateway_hears_when_another_hook_refuses_an_approved_call(where: Where, reviewer: Reviewer) -> None:
     from claude_agent_sdk import HookMatcher

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import FrameType
 
 _STOP_SECONDS = 15.0
 
@@ -20,7 +21,7 @@ _STOP_SECONDS = 15.0
 def main() -> int:
     directory, *command = sys.argv[1:]
     # a handler: programs would inherit that a signal is ignored
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGTERM, _continue)
     child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL)
     alone = threading.Event()
     threading.Thread(target=_watch, args=(child, alone), daemon=True).start()
@@ -29,6 +30,10 @@ def main() -> int:
         shutil.rmtree(directory, ignore_errors=True)
         _signal(child, getattr(signal, "SIGKILL", signal.SIGTERM))
     return code
+
+
+def _continue(_number: int, _frame: FrameType | None) -> None:
+    """Lets the keeper wait for the gateway, which receives the signal too."""
 
 
 def _watch(child: subprocess.Popen[bytes], alone: threading.Event) -> None:
