@@ -545,12 +545,12 @@ describe('what cannot have happened', () => {
     [
       'a delivery of a thread that never was',
       [WEBHOOK, delivered('d1', 'review.pending')],
-      'it tells of thr_1, which was never opened',
+      'the delivery names thr_1, which was never opened',
     ],
     [
       'a delivery of what has not happened to its thread',
       [WEBHOOK, pending(), delivered('d1', 'review.approved')],
-      'it tells of `review.approved`, which has not happened to thr_1',
+      'the delivery announces `review.approved`, which has not happened to thr_1',
     ],
     [
       'a delivery of more calls than there were',
@@ -560,22 +560,22 @@ describe('what cannot have happened', () => {
         delivered('d1', 'decision.allowed', {}),
         delivered('d2', 'decision.allowed', {}),
       ],
-      'it is the 2. `decision.allowed` that it tells of, and there were 1',
+      'deliveries of `decision.allowed`: 2, but it happened 1 times',
     ],
     [
       'a delivery of a ping that nobody asked for',
       [WEBHOOK, delivered('d1', 'webhook.ping', {})],
-      'it is the 1. `webhook.ping` that it tells of, and there were 0',
+      'deliveries of `webhook.ping`: 1, but it happened 0 times',
     ],
     [
       'a delivery of something else',
       [WEBHOOK, delivered('d1', 'agent.event', {})],
-      'nothing is told as `agent.event` of no thread',
+      'a delivery of `agent.event` must name its thread',
     ],
     [
       'a delivery that comes to its end twice',
       [WEBHOOK, pending(), delivered('d1', 'review.pending'), delivered('d1', 'review.pending')],
-      'this delivery had come to its end',
+      'this delivery had already ended',
     ],
     ['a review without what it asks for', [pending(null)], 'its requirement is no object'],
     ['a review that asks nobody', [pending({ ...ASKED, seats: [] })], 'nobody would have to approve'],

@@ -155,11 +155,11 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
       return code
     })
   // clients close our input or send a signal, then another, and soon SIGKILL, which would leave the server running
-  const told = (): void => {
+  const stop = (): void => {
     if (left.signal.aborted) server.insist()
     else leave()
     void standing.then(endAfterLastWords, endAfterLastWords)
   }
-  for (const signal of STOP_SIGNALS) process.on(signal, told)
+  for (const signal of STOP_SIGNALS) process.on(signal, stop)
   return standing
 }

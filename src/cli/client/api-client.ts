@@ -195,10 +195,10 @@ async function refusal(response: Response, url: string): Promise<CliFailure> {
   const { code, title = code, detail = title, errors = [] } = problem ?? {}
   if (![code, title, detail].every(isText) || !Array.isArray(errors) || !errors.every(isPlace))
     return foreign(response, url)
-  const [known, named, told] = [code, title, detail] as [string, string, string]
+  const [known, named, detailed] = [code, title, detail] as [string, string, string]
   const places = errors.map(({ pointer, message }) => `  ${pointer} ${message}`)
   // some refusals have no detail beyond their title
-  const said = told.toLowerCase() === named.toLowerCase() ? named : `${named}: ${told}`
+  const said = detailed.toLowerCase() === named.toLowerCase() ? named : `${named}: ${detailed}`
   const hint = HINTS.get(known)
   return new CliFailure([said, ...places].join('\n'), { hint, code: known })
 }

@@ -102,10 +102,10 @@ const CLOCKS_APART_MS = 5_000
 /** Warns of clocks apart: deadlines follow one, and signatures of webhooks the other. */
 export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
   if (Math.abs(aheadMs) <= CLOCKS_APART_MS) return
-  const told = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
+  const difference = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
   log.warn(
     { apart_seconds: Math.abs(aheadMs) / 1_000 },
-    `${told} that of this machine: one of the two is wrong, or was`,
+    `${difference} that of this machine: one of the two is wrong, or was`,
   )
 }
 

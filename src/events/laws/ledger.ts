@@ -68,7 +68,7 @@ export interface LedgerWebhook {
   readonly gone: boolean
   readonly pings: number
   /** The settled deliveries of events without a thread, by event. A redelivered one counts once. */
-  readonly told: ReadonlyMap<string, number>
+  readonly announced: ReadonlyMap<string, number>
 }
 
 export interface Due {

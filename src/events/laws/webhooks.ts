@@ -4,12 +4,12 @@ import type { Ledger, LedgerWebhook } from './ledger.ts'
 
 /* Webhooks and their deliveries (docs/webhooks.md). A delivery is written in the commit of its event. */
 
-const UNTOLD: LedgerWebhook = { gone: false, pings: 0, told: new Map() }
+const NO_WEBHOOK: LedgerWebhook = { gone: false, pings: 0, announced: new Map() }
 
 export function webhookCreated(ledger: Ledger, { details }: ReadEvent): void {
   const id = textOf(details['id'], 'id')
   requireThat(!ledger.webhooks.has(id), 'this webhook was created before')
-  ledger.webhooks.set(id, UNTOLD)
+  ledger.webhooks.set(id, NO_WEBHOOK)
 }
 
 /** Requires an existing webhook. */
@@ -42,35 +42,35 @@ export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
   const { details } = record
   const delivery = textOf(details['delivery'], 'delivery')
   const event = textOf(details['event'], 'event')
-  requireThat(ledger.settled.get(delivery) !== true, 'this delivery had come to its end')
+  requireThat(ledger.settled.get(delivery) !== true, 'this delivery had already ended')
   const { thread_id } = details
   if (thread_id !== undefined) requireHappened(ledger, textOf(thread_id, 'thread_id'), event)
   else if (!ledger.settled.has(delivery))
-    ledger.webhooks.set(idOf(record), { ...webhook, told: requireDecided(ledger, webhook, event) })
+    ledger.webhooks.set(idOf(record), { ...webhook, announced: requireDecided(ledger, webhook, event) })
   ledger.settled.set(delivery, true)
 }
 
 function requireHappened(ledger: Ledger, id: string, event: string): void {
   if (ledger.broken.has(id)) return
   const { happened } = ledger.threads.get(id) ?? {}
-  requireThat(happened !== undefined, `it tells of ${id}, which was never opened`)
-  requireThat(happened.includes(event), `it tells of \`${event}\`, which has not happened to ${id}`)
+  requireThat(happened !== undefined, `the delivery names ${id}, which was never opened`)
+  requireThat(
+    happened.includes(event),
+    `the delivery announces \`${event}\`, which has not happened to ${id}`,
+  )
 }
 
 /** Counts an event without a thread: a webhook receives no more of them than happened. */
-function requireDecided(ledger: Ledger, webhook: LedgerWebhook, event: string): LedgerWebhook['told'] {
+function requireDecided(ledger: Ledger, webhook: LedgerWebhook, event: string): LedgerWebhook['announced'] {
   const happened = new Map([
     ['decision.allowed', ledger.allowed],
     ['decision.rejected', ledger.rejected],
     ['webhook.ping', webhook.pings],
   ]).get(event)
-  requireThat(happened !== undefined, `nothing is told as \`${event}\` of no thread`)
-  const count = (webhook.told.get(event) ?? 0) + 1
-  requireThat(
-    count <= happened,
-    `it is the ${count}. \`${event}\` that it tells of, and there were ${happened}`,
-  )
-  return new Map(webhook.told).set(event, count)
+  requireThat(happened !== undefined, `a delivery of \`${event}\` must name its thread`)
+  const count = (webhook.announced.get(event) ?? 0) + 1
+  requireThat(count <= happened, `deliveries of \`${event}\`: ${count}, but it happened ${happened} times`)
+  return new Map(webhook.announced).set(event, count)
 }
 
 const idOf = ({ details }: ReadEvent): string => textOf(details['webhook'] ?? details['id'], 'id')

@@ -53,8 +53,8 @@ export async function* exportEvidence(
 /** The records that fit into a chunk. The rest is read again later, which bounds the memory for a slow reader. */
 function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
   let room = CHUNK_UNITS
-  const behind = events.findIndex(({ body }) => (room -= body.length) < 0)
-  return behind < 0 ? events : events.slice(0, Math.max(1, behind))
+  const cut = events.findIndex(({ body }) => (room -= body.length) < 0)
+  return cut < 0 ? events : events.slice(0, Math.max(1, cut))
 }
 
 /** Built by hand, so that the record keeps its bytes. */

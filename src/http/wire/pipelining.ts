@@ -10,12 +10,12 @@ interface Turn {
 /** A connection: whether it serves a request, and the requests that wait. */
 interface Line {
   busy: boolean
-  readonly behind: Turn[]
+  readonly waiting: Turn[]
 }
 
 /**
  * Serves the requests of a connection one after the other. Only safe requests may run at the same time (RFC 9112
- * section 9.3.2), and Node emits all of them at once. A request behind an answer that ends the connection is never
+ * section 9.3.2), and Node emits all of them at once. A request after an answer that ends the connection is never
  * served (section 9.6), because its caller could not learn the result. The answer under way is always the first of its
  * connection, where Node emits `close` when the caller leaves. Behind another it would keep its place for good.
  */
@@ -31,16 +31,16 @@ export function oneAtATime(serve: RequestListener): RequestListener {
     const line = lines.get(socket)
     if (line === undefined) return
     line.busy = false
-    const next = socket.writable ? line.behind.shift() : undefined
+    const next = socket.writable ? line.waiting.shift() : undefined
     if (next !== undefined) begin(line, next)
-    else for (const { response } of line.behind.splice(0)) closeUnsent(response)
+    else for (const { response } of line.waiting.splice(0)) closeUnsent(response)
   }
   return (request, response) => {
     const { socket } = request
     let line = lines.get(socket)
-    if (line === undefined) lines.set(socket, (line = { busy: false, behind: [] }))
+    if (line === undefined) lines.set(socket, (line = { busy: false, waiting: [] }))
     if (!line.busy) begin(line, { request, response })
-    else if (line.behind.push({ request, response }) > LIMITS.PIPELINED) socket.destroy()
+    else if (line.waiting.push({ request, response }) > LIMITS.PIPELINED) socket.destroy()
   }
 }
 

@@ -57,8 +57,8 @@ export function createAssembly(): { add(part: LoadPart): void; bundle(): BundleI
 }
 
 function packTool({ contract, ...rest }: ToolIr): PackedTool {
-  const { inputSchema, ...told } = contract
-  return { ...rest, contract: told, inputSchema: JSON.stringify(inputSchema) }
+  const { inputSchema, ...described } = contract
+  return { ...rest, contract: described, inputSchema: JSON.stringify(inputSchema) }
 }
 
 function unpackedTool({ contract, inputSchema: text, ...rest }: PackedTool): ToolIr {

@@ -20,9 +20,9 @@ const BY_FIELD: readonly string[] = ['type', 'properties', 'required', 'addition
 
 /** Returns the schema and its definitions as text, without WORDS. Parts with equal texts accept the same values. */
 export function acceptanceOf({ root, schema }: Part): string {
-  const told = without(schema, DEFINITIONS)
-  const refers = JSON.stringify(told).includes('"$ref"')
-  return JSON.stringify([told, ...(refers ? DEFINITIONS.map((name) => definitionsIn(root[name])) : [])])
+  const own = without(schema, DEFINITIONS)
+  const refers = JSON.stringify(own).includes('"$ref"')
+  return JSON.stringify([own, ...(refers ? DEFINITIONS.map((name) => definitionsIn(root[name])) : [])])
 }
 
 /** Returns that text for the keywords of a contract that are not BY_FIELD. */

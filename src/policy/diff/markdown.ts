@@ -34,8 +34,8 @@ export function printMarkdown(diff: BundleDiff): string {
     ...hiddenText({ tool, doubts, ...rest }).map((text) => `- ${text}`),
     ...doubts.map((doubt) => `- ${code(tool)} is not complete: ${doubt}`),
   ])
-  const told = notes.length === 0 ? [] : ['', '### Notes', '', ...notes]
-  return ['## Policy difference', '', `**${summaryOf(diff)}**`, ...sections, ...told].join('\n')
+  const noteSection = notes.length === 0 ? [] : ['', '### Notes', '', ...notes]
+  return ['## Policy difference', '', `**${summaryOf(diff)}**`, ...sections, ...noteSection].join('\n')
 }
 
 /** Quotes text that the bundle's author chose. The fence is longer than any run of backticks in the text. */

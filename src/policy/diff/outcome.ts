@@ -108,6 +108,6 @@ export function resultKey(result: Result): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result
   const { seats, expires_ms, interactive } = requirement ?? {}
-  const told = requirement && { seats, expires_ms, interactive }
-  return JSON.stringify([verdict, risk, told])
+  const compared = requirement && { seats, expires_ms, interactive }
+  return JSON.stringify([verdict, risk, compared])
 }

@@ -72,12 +72,12 @@ function reach(
     seen.add(at)
     if (one.op === MATCH) return undefined
     if (one.op >= RUNE) waiting.push(at)
-    else open.push(...behind(one, widths))
+    else open.push(...nextOf(one, widths))
   }
   return waiting
 }
 
-function behind({ op, out, arg }: Instruction, widths: number): readonly number[] {
+function nextOf({ op, out, arg }: Instruction, widths: number): readonly number[] {
   if (op === ALT || op === ALT_MATCH) return [out, arg]
   if (op === CAPTURE || op === NOP) return [out]
   return op === EMPTY_WIDTH && (arg & ~widths) === 0 ? [out] : []

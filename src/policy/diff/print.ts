@@ -60,9 +60,9 @@ function changeText({ tool }: ToolDiff, change: Change): readonly string[] {
 }
 
 export function placesOf({ where, rough }: Change): readonly string[] {
-  const told = where.slice(0, MAX_PLACES)
-  const more = where.length - told.length
-  const all = more > 0 ? [...told, `in ${more} more places (--format json lists them)`] : told
+  const shown = where.slice(0, MAX_PLACES)
+  const more = where.length - shown.length
+  const all = more > 0 ? [...shown, `in ${more} more places (--format json lists them)`] : shown
   return rough ? all.map((place) => `in some calls ${place}`) : all
 }
 

@@ -92,13 +92,13 @@ function unmeasuredLeaf(limit: CompiledLimit, node: LeafNode, facts: Omit<Facts,
 
 function createLeaf(node: LeafNode, facts: Omit<Facts, 'call'>, timezone: string): Leaf {
   const { field, test } = node
-  const told = field.root.startsWith('time.') ? timezone : field.root.startsWith('tool.') ? facts.tool : ''
-  const key = keyOf(node, told)
+  const context = field.root.startsWith('time.') ? timezone : field.root.startsWith('tool.') ? facts.tool : ''
+  const key = keyOf(node, context)
   return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
 }
 
-function keyOf({ field, test, whenMissing }: LeafNode, told: unknown): string {
-  return JSON.stringify([fieldText(field), test, whenMissing, told])
+function keyOf({ field, test, whenMissing }: LeafNode, context: unknown): string {
+  return JSON.stringify([fieldText(field), test, whenMissing, context])
 }
 
 function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {

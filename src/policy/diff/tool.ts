@@ -165,10 +165,10 @@ async function readSamples(space: Space): Promise<Read> {
     drawn.set(label, known)
   }
   const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
-  const told = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
+  const sampled = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
   return {
     found: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }),
-    doubts: [told, ...doubts],
+    doubts: [sampled, ...doubts],
   }
 }
 

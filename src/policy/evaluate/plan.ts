@@ -61,11 +61,11 @@ export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): b
   let hit = false
   let number = 0
   for (let at = 0; at < words.length; number++) {
-    const behind = words[at + 1] as number
+    const next = words[at + 1] as number
     const timed = words[at] === UNTIL_SOMETIME
     const truth =
       timed && isOver(rules[number] as CompiledRule, run.call.at) ? FALSE : truthAt(plan, at + 2, run)
-    at = behind
+    at = next
     if (truth === FALSE) continue
     const rule = rules[number] as CompiledRule
     if (truth !== TRUE && rule.verdict === 'allow') continue

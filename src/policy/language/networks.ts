@@ -75,6 +75,6 @@ export function networkEdges(written: string): readonly string[] {
   const [first = ''] = written.split('/')
   const network = networkOf(written)
   if (network === undefined || network.size === 128) return [first]
-  const behind = network.first + (1n << network.free)
-  return [first, [24n, 16n, 8n, 0n].map((shift) => (behind >> shift) & 0xffn).join('.')]
+  const after = network.first + (1n << network.free)
+  return [first, [24n, 16n, 8n, 0n].map((shift) => (after >> shift) & 0xffn).join('.')]
 }

@@ -135,7 +135,7 @@ export function countRange(db: Database, partition: string, index: string): numb
 
 export function readEvents(db: Database, partition: string, after: number, limit: number): StoredEvent[] {
   const events: StoredEvent[] = []
-  const start = keep(eventKey(partition, behind(after)))
+  const start = keep(eventKey(partition, firstAfter(after)))
   const end = keep(eventKey(partition, NO_EVENT))
   for (const { key, value } of db.getRange({ start, end, limit })) {
     const [commitId, body] = split(value)
@@ -146,7 +146,7 @@ export function readEvents(db: Database, partition: string, after: number, limit
 
 /** Numbers of events > `after`, in order. */
 export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {
-  const start = keep(eventKey(partition, behind(after)))
+  const start = keep(eventKey(partition, firstAfter(after)))
   const end = keep(eventKey(partition, NO_EVENT))
   return Array.from(db.getKeys({ start, end, limit }), readEventNumber)
 }
@@ -257,7 +257,7 @@ function stampValue(time: number, storeId: string): Buffer {
 const NO_EVENT = 2 ** 48 - 1
 
 /** The number after this one; for the highest number, a number above all. */
-const behind = (after: number): number => Math.min(after + 1, NO_EVENT)
+const firstAfter = (after: number): number => Math.min(after + 1, NO_EVENT)
 
 /** The half-open interval [low, high) of keys; both bounds are never keys themselves. */
 function limits(partition: string, index: string, bounds: RangeBounds): [low: Buffer, high: Buffer] {

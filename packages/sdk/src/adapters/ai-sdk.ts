@@ -17,7 +17,7 @@ export interface AiSdkTool {
 }
 
 /**
- * Returns the same tools, each `execute` behind `gate.guard`. `execute` gets a frozen copy of the approved payload,
+ * Returns the same tools, but `gate.guard` runs each `execute`. `execute` gets a frozen copy of the approved payload,
  * which is the input after the AI SDK parsed it. The gateway's name of a tool is its key, after `prefix`. A call that
  * does not run becomes a `tool-error` whose `error` is a NotExecuted; the model reads its message.
  *
@@ -29,34 +29,34 @@ export function guardTools<Tools extends Readonly<Record<string, AiSdkTool>>>(
   tools: Tools,
   options: AdapterOptions = {},
 ): Tools {
-  const behind = Object.entries(tools).map(([name, tool]) => [name, guardTool(gate, name, tool, options)])
-  return Object.fromEntries(behind) as Tools
+  const guarded = Object.entries(tools).map(([name, tool]) => [name, guardTool(gate, name, tool, options)])
+  return Object.fromEntries(guarded) as Tools
 }
 
 /** The AI SDK's second argument of `execute`. */
-interface Told {
+interface Details {
   readonly toolCallId?: string
   readonly abortSignal?: AbortSignal | undefined
 }
 
-type Execute = (input: unknown, told?: Told) => unknown
+type Execute = (input: unknown, details?: Details) => unknown
 
 function guardTool(gate: Gate, name: string, tool: AiSdkTool, options: AdapterOptions): AiSdkTool {
   const execute = tool.execute as Execute | undefined
   if (typeof execute !== 'function')
     throw new TypeError(`the tool ${name} has no execute: the gateway cannot hold what runs elsewhere`)
-  const run = async (input: unknown, told?: Told): Promise<Given> => {
-    const asked = { tool: name, callId: told?.toolCallId, input, signal: told?.abortSignal }
-    const ran = (approved: unknown): Promise<Given> | Given => given(execute.call(tool, approved, told))
+  const run = async (input: unknown, details?: Details): Promise<Given> => {
+    const asked = { tool: name, callId: details?.toolCallId, input, signal: details?.abortSignal }
+    const ran = (approved: unknown): Promise<Given> | Given => given(execute.call(tool, approved, details))
     return executed(await guardedCall(gate, asked, ran, options))
   }
-  const streaming: Execute = async function* (input, told) {
-    const result = await run(input, told)
+  const streaming: Execute = async function* (input, details) {
+    const result = await run(input, details)
     if (result.kind === 'stream') yield* result.stream
     else yield result.value
   }
-  const answering: Execute = async (input, told) => {
-    const result = await run(input, told)
+  const answering: Execute = async (input, details) => {
+    const result = await run(input, details)
     return result.kind === 'stream' ? lastOf(result.stream) : result.value
   }
   return withMembers(tool, { execute: isAsyncGeneratorFunction(execute) ? streaming : answering })

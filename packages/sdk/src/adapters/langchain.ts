@@ -32,7 +32,7 @@ export function guardTool<Tool extends LangChainTool>(
   if (!isInvokedByLangChain(tool))
     throw new TypeError(`${tool.name} has an invoke of its own: the gateway cannot hold what that does`)
   const refusals = new WeakMap<object, NotExecuted>()
-  const behind = async (input: unknown, manager?: unknown, config?: Config): Promise<unknown> => {
+  const guarded = async (input: unknown, manager?: unknown, config?: Config): Promise<unknown> => {
     const { payload, inputOf } = shapeOf(input)
     const asked = { tool: tool.name, callId: idOf(config), input: payload, signal: config?.signal }
     const run = async (approved: Payload): Promise<Given> =>
@@ -54,7 +54,7 @@ export function guardTool<Tool extends LangChainTool>(
       Object.assign(answer, { status: 'error', artifact: refusalFacts(refusal) })
     return answer
   }
-  const members = { _call: behind, invoke: invoking, ...('func' in tool ? { func: behind } : {}) }
+  const members = { _call: guarded, invoke: invoking, ...('func' in tool ? { func: guarded } : {}) }
   return Object.create(tool, Object.getOwnPropertyDescriptors(members)) as Tool
 }
 

@@ -29,7 +29,7 @@ export interface JsonSchema {
 }
 
 /**
- * Returns the options for `tool()` with `execute` behind `gate.guard`. `execute` gets a frozen copy of the approved
+ * Returns the options for `tool()` whose `execute` runs under `gate.guard`. `execute` gets a frozen copy of the approved
  * payload, which is the input after the SDK parsed it. The gateway's name of the tool is its `name`, unchanged, after
  * `prefix`. A refusal reaches the model as the tool's output.
  *
@@ -56,7 +56,7 @@ export function guardTool<Options extends { readonly name?: string | undefined }
     throw new TypeError('guardTool takes what is given to tool(), not a tool: tool(guardTool(gate, { ... }))')
   const name = tool.name ?? execute.name
   if (name === '') throw new TypeError('the tool has no name')
-  const behind = async (input: unknown, context?: unknown, details?: Details): Promise<unknown> => {
+  const guarded = async (input: unknown, context?: unknown, details?: Details): Promise<unknown> => {
     const asked = { tool: name, callId: details?.toolCall?.callId, input, signal: details?.signal }
     const run = async (approved: unknown) => {
       const value = await execute.call(tool, approved, context, details)
@@ -70,8 +70,8 @@ export function guardTool<Options extends { readonly name?: string | undefined }
     return outcome.refusal.message
   }
   // tool() names a nameless tool after its function
-  Object.defineProperty(behind, 'name', { value: execute.name })
-  return withMembers<Options>(tool, { execute: behind })
+  Object.defineProperty(guarded, 'name', { value: execute.name })
+  return withMembers<Options>(tool, { execute: guarded })
 }
 
 /** The SDK's details of a call. */

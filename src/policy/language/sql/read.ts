@@ -70,15 +70,15 @@ function scannedVerbs(sql: string): readonly string[] | undefined {
       continue
     }
     const until = at < agreed ? agreed : bracketsUntil(sql, at)
-    const behind = contextBehind(sql.charAt(at++), context)
-    if (until === undefined || behind === undefined) return undefined
+    const nextContext = contextAfter(sql.charAt(at++), context)
+    if (until === undefined || nextContext === undefined) return undefined
     agreed = until
-    context = behind
+    context = nextContext
   }
   return verbs
 }
 
-function contextBehind(symbol: string, context: Context): Context | undefined {
+function contextAfter(symbol: string, context: Context): Context | undefined {
   if (symbol === ';') return 'statement'
   if (symbol === '(') return context === 'statement' ? 'statement' : 'parenthesis'
   return QUIET.test(symbol) ? context : undefined
