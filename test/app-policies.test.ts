@@ -28,8 +28,8 @@ const failed = (message: string, revision?: string): LoadReport => ({
   diagnostics: [{ code: 'bundle-unreadable', severity: 'error', file: '.', line: 1, column: 1, message }],
 })
 
-describe('a load of the policies that fails', () => {
-  it('is counted each time, and stands in the log and in evidence when what is wrong changes', () => {
+describe('a failed load of the policies', () => {
+  it('is counted each time, and is logged and recorded only when the errors change', () => {
     const { note, noted, observeLoad, log } = listeners()
     for (let i = 0; i < 100; i++) note(failed('EACCES'))
     for (let i = 0; i < 100; i++) note(failed('EIO'))
@@ -43,7 +43,7 @@ describe('a load of the policies that fails', () => {
     expect(observeLoad).toHaveBeenCalledTimes(201)
   })
 
-  it('is noted anew after a load that went well, and of another bundle', () => {
+  it('is recorded again after a successful load, and for another bundle', () => {
     const { note, noted } = listeners()
     note(failed('the same', 'one'))
     note(failed('the same', 'two'))
@@ -58,7 +58,7 @@ describe('a load of the policies that fails', () => {
   })
 })
 
-it('a directory that stays unreadable is one record of evidence, however often it is looked at', async () => {
+it('writes one evidence record for a directory that stays unreadable, however often the gateway reads it', async () => {
   const world = await openWorld()
   const away = `${world.policies}-away`
   try {

@@ -3,7 +3,7 @@ import { INDEX } from '../src/gateway/core/indexes.ts'
 import { StoreUnavailable } from '../src/store/store.ts'
 import { openWorld, overriding, until } from './gateway-fixture.ts'
 
-it('a store that is away is no line of the log at each look at the outbox; another failure is', async () => {
+it('logs a failed look at the outbox, except while the store is unavailable', async () => {
   let failure: Error | undefined
   let looks = 0
   const world = await openWorld({
@@ -31,7 +31,7 @@ it('a store that is away is no line of the log at each look at the outbox; anoth
   }
 })
 
-it('a tenant whose webhooks cannot be read keeps those of others waiting no longer than its turn', async () => {
+it('a tenant whose webhooks cannot be read delays other tenants by one turn at most', async () => {
   let broken = false
   let looks = 0
   const world = await openWorld({

@@ -26,8 +26,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('the probe of writing', () => {
-  it('writes every two seconds, and says nothing while that works', async () => {
+describe('the write probe', () => {
+  it('writes every two seconds, and reports nothing while writes succeed', async () => {
     await vi.advanceTimersByTimeAsync(60_000)
     expect(writes).toBeGreaterThanOrEqual(29)
     expect(probe.refusal()).toBeUndefined()
@@ -40,7 +40,7 @@ describe('the probe of writing', () => {
     'MISCONF Redis is configured to save RDB snapshots',
     "NOPERM User app has no permissions to run the 'evalsha' command",
     'CLUSTERDOWN The cluster is down',
-  ])('says why, within seconds, and heals by itself: %s', async (text) => {
+  ])('reports a refused write within seconds, and recovers by itself: %s', async (text) => {
     await vi.advanceTimersByTimeAsync(3_000)
     refusal = away(text)
     await vi.advanceTimersByTimeAsync(2_000)
@@ -50,7 +50,7 @@ describe('the probe of writing', () => {
     expect(probe.refusal()).toBeUndefined()
   })
 
-  it('is asked at once when a commit could not be written', async () => {
+  it('writes at once when a commit fails', async () => {
     await vi.advanceTimersByTimeAsync(600)
     refusal = away('OOM')
     probe.noted({ kind: 'commit', tenant: 't', seconds: 0, error: new StoreUnavailable('redis: OOM') })
@@ -58,7 +58,7 @@ describe('the probe of writing', () => {
     expect(probe.refusal()).toContain('OOM')
   })
 
-  it('says so when a write does not come back', async () => {
+  it('reports a write that is not acknowledged', async () => {
     await vi.advanceTimersByTimeAsync(1_000)
     refusal = 'silence'
     await vi.advanceTimersByTimeAsync(8_000)

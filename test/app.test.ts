@@ -8,7 +8,7 @@ import type { BundleChild } from '../src/policy/bundle/start.ts'
 import { createLog } from '../src/telemetry/log/log.ts'
 import { freePort } from './ports.ts'
 
-it('a gateway that ends does not wait for the load that is under way', async () => {
+it('a gateway that ends does not wait for the load in progress', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-app-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const { config } = loadConfig({
@@ -39,7 +39,7 @@ it('a gateway that ends does not wait for the load that is under way', async () 
   expect(await ended).toBe('SIGKILL')
 })
 
-it('a start that fails while it listens already leaves nobody listening', async () => {
+it('closes its listener when a start fails after it began to listen', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-app-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const port = await freePort()

@@ -208,11 +208,11 @@ describe('the import table', () => {
     expect(files.map(zoneOf).filter((zone) => !(zone in MAY_IMPORT))).toEqual([])
   })
 
-  it('is kept by every file', () => {
+  it('every file keeps the rules of its folder', () => {
     expect(files.flatMap((file) => violations(file, readFileSync(join(root, file), 'utf8')))).toEqual([])
   })
 
-  it('leads nowhere in a circle, of types either', () => {
+  it('has no import cycle, not even of types', () => {
     const imports = new Map(
       files.map((file) => [file, importsOf(file, readFileSync(join(root, file), 'utf8'))]),
     )
@@ -221,7 +221,7 @@ describe('the import table', () => {
     expect(circleIn(circle)).toEqual(['b.ts', 'c.ts', 'b.ts'])
   })
 
-  it.each(['values', 'all'] as const)('has no longer chain than it had: %s', (kind) => {
+  it.each(['values', 'all'] as const)('does not lengthen the longest import chain: %s', (kind) => {
     const imports = new Map(
       files.map((file) => {
         const found = statementsOf(file, readFileSync(join(root, file), 'utf8'))
@@ -234,7 +234,7 @@ describe('the import table', () => {
     expect(chain.length).toBeLessThanOrEqual(LONGEST[kind])
   })
 
-  it('tells imports of types from those of values, and finds the longest chain', () => {
+  it('distinguishes type imports from value imports, and finds the longest chain', () => {
     const kinds = [
       "import type { A } from './a.ts'",
       "import { type A, type B as C } from './a.ts'",
@@ -285,30 +285,30 @@ describe('the house rules', () => {
     expect(reading.filter((file) => file !== 'settings/config.ts')).toEqual([])
   })
 
-  it('only policy/bundle and the command line touch the disk on behalf of policy', () => {
+  it('only policy/bundle and the command line access the disk for policy', () => {
     const touching = files.filter((file) => file.startsWith('policy/') && /node:fs/.test(code(file)))
     expect(touching.filter((file) => !file.startsWith('policy/bundle/'))).toEqual([])
   })
 
-  it('no comment cites a text outside this repository', () => {
+  it('no comment cites a document outside this repository', () => {
     const outside =
       /(?:^|[^/\w-])(?:design|agent-api-contract|policy-language|requirements)\.md\b|\bresearch\//m
     expect(files.filter((file) => outside.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
   })
 
-  it('the console takes types and plain tables of the contract, and nothing of Node: it runs in browsers', () => {
+  it('the console imports only types and plain tables of the contract, and nothing from Node.js', () => {
     const values =
       /^import (?!type )[^'\n]*'[./]*contract\/(?!sign-in-problems|page-secret|unattended)[^']*'|^import [^'\n]*'node:/m
     expect(files.filter((file) => file.startsWith('console/') && values.test(code(file)))).toEqual([])
   })
 
-  it('the console makes no markup of text', () => {
+  it('the console never creates markup from text', () => {
     const markup = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function/
     const found = files.filter((file) => file.startsWith('console/') && markup.test(code(file)))
     expect(found).toEqual([])
   })
 
-  it('only src/domain/normal-form.ts normalises text: it bounds what that costs', () => {
+  it('only src/domain/normal-form.ts normalises text, because it bounds the cost', () => {
     // what node:path calls so is about paths
     const calls = /(?<!\bposix)\s*\??\.\s*normalize\b|\[\s*['"`]normalize/
     expect(files.filter((file) => calls.test(code(file)))).toEqual(['domain/normal-form.ts'])
@@ -316,7 +316,7 @@ describe('the house rules', () => {
     expect(calls.test('posix.normalize(path)')).toBe(false)
   })
 
-  it('a test waits with everything stopped for no child process that has no time limit', () => {
+  it('a test gives each child process that blocks it a time limit', () => {
     const tests = fileURLToPath(new URL('.', import.meta.url))
     const starters = readdirSync(tests, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.startsWith('architecture'))
@@ -327,7 +327,7 @@ describe('the house rules', () => {
     expect(starters).toEqual(['sync-child.ts'])
   })
 
-  it('each folder of src says once what it holds, what it may import, and where to start reading', () => {
+  it('each folder of src describes its purpose, its allowed imports and its first file once', () => {
     const folders = [
       ...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0] ?? '')),
     ]
@@ -344,13 +344,13 @@ describe('the house rules', () => {
     expect(headerOf(readFileSync(join(sdk, 'index.ts'), 'utf8'))?.imports).toBe('nothing')
   })
 
-  it('the drawn structure is that of the imports: npm run structure', () => {
+  it('the structure diagram matches the imports: npm run structure', () => {
     const script = fileURLToPath(new URL('../bench/structure.mjs', import.meta.url))
     const drawn = execFileSync(process.execPath, [script, '--print'])
     expect(drawn).toBe(readFileSync(new URL('../docs/images/structure.svg', import.meta.url), 'utf8'))
   })
 
-  it('files have a room: few stand loose in src and in src/gateway', () => {
+  it('few files are directly in src and in src/gateway', () => {
     const loose = (folder: string): number =>
       readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length
     expect(loose('.')).toBeLessThanOrEqual(MOST_LOOSE.src)
@@ -363,7 +363,7 @@ describe('the house rules', () => {
   })
 })
 
-it('every property test is part of the soak, which alone draws other cases than the last time', () => {
+it('every property test is part of the soak, the only run that draws new cases each time', () => {
   const tests = fileURLToPath(new URL('.', import.meta.url))
   const { scripts } = JSON.parse(readFileSync(join(tests, '../package.json'), 'utf8')) as {
     scripts: Record<string, string>

@@ -32,15 +32,15 @@ const SIGN_IN = {
 const allWith = (env: object, counts: string): string[] =>
   Object.keys(env).map((name) => `${name}: ${counts}`)
 
-describe('a setting that says nothing beside the others', () => {
-  it('is named with what it counts with: all of Redis and of sign-in beside the embedded store alone', () => {
+describe('a setting that has no effect with the others', () => {
+  it('is named with the setting that it needs: all Redis and sign-in settings, for the embedded store alone', () => {
     expect(idle({ ...ON_REDIS, ...EMBEDDED, ...SIGN_IN })).toEqual([
       ...allWith(ON_REDIS, 'with a store on Redis'),
       ...allWith(SIGN_IN, 'with an identity provider (oidc_issuer)'),
     ])
   })
 
-  it('is none where what it is for is there', () => {
+  it('is not reported when the setting that it needs is there', () => {
     const provider = {
       COUNTERSIGN_OIDC_ISSUER: 'https://login.example',
       COUNTERSIGN_OIDC_CLIENT_ID: 'gateway',
@@ -52,7 +52,7 @@ describe('a setting that says nothing beside the others', () => {
     )
   })
 
-  it('is none where it says what holds anyway', () => {
+  it('is not reported when it repeats the default', () => {
     expect(idle({ COUNTERSIGN_STORE_REPLICAS: '0', COUNTERSIGN_OIDC_REVIEWER_CLAIM: 'email' })).toEqual([])
   })
 
@@ -65,7 +65,7 @@ describe('a setting that says nothing beside the others', () => {
     ])
   })
 
-  it('is said in the log of the gateway that starts', async () => {
+  it('is logged by a gateway that starts', async () => {
     const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_STORE_REPLICAS=2'] })
     gateway.hangUp()
     const { lines } = await gateway.process.kill('SIGTERM')

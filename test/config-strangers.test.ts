@@ -19,7 +19,7 @@ const refusal = (variable: string): string => {
   return ''
 }
 
-describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
+describe('a variable that begins with COUNTERSIGN_ and is not a setting', () => {
   it.each([
     ['COUNTERSIGN_STOER', 'COUNTERSIGN_STORE'],
     ['COUNTERSIGN_PORTS', 'COUNTERSIGN_PORT'],
@@ -27,11 +27,11 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
     ['COUNTERSIGN_SESION_IDLE', 'COUNTERSIGN_SESSION_IDLE'],
     ['COUNTERSIGN_SIGNING_KEY_FIEL', 'COUNTERSIGN_SIGNING_KEY_FILE'],
     ['COUNTERSIGN_CONFG', 'COUNTERSIGN_CONFIG'],
-  ])('ends the start when it is a slip: %s', (written, meant) => {
+  ])('stops the start when it is a likely typo: %s', (written, meant) => {
     expect(refusal(written)).toBe(`\`${written}\` is no setting; did you mean \`${meant}\`?`)
   })
 
-  it('ends the start when it names a file for what is no secret', () => {
+  it('stops the start when it names a file for a setting that is not secret', () => {
     for (const { variable, secret } of SETTING_ROWS) {
       expect(unknownVariables({ [variable]: 'x' })).toEqual([])
       expect(refusal(`${variable}_FILE`)).toBe(
@@ -40,12 +40,12 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
     }
   })
 
-  it('is named when it is far from all of them: it may be of somebody else, or of a later version', () => {
+  it('is only reported when it resembles no setting: it may belong to another program or version', () => {
     const env = { COUNTERSIGN_VERSION: '1', COUNTERSIGN_IMAGE: 'x', PATH: 'x', OTHER_STOER: 'x' }
     expect(unknownVariables(env)).toEqual(['COUNTERSIGN_IMAGE', 'COUNTERSIGN_VERSION'])
   })
 
-  it('is nobody when it is empty, is read by commands and clients, or comes from a service of that name', () => {
+  it('is ignored when it is empty, belongs to commands or clients, or names a Kubernetes service', () => {
     const env = {
       COUNTERSIGN_STOER: '',
       COUNTERSIGN_URL: 'http://127.0.0.1:8787',
@@ -64,7 +64,7 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
     expect(unknownVariables({ COUNTERSIGN_REDIS_PORT: '6379' })).toEqual(['COUNTERSIGN_REDIS_PORT'])
   })
 
-  it('ends the start with exit code 2 when it is a slip', async () => {
+  it('stops the start with exit code 2 when it is a likely typo', async () => {
     const env = { COUNTERSIGN_STOER: 'redis://127.0.0.1' }
     for (const command of ['serve', 'dev', 'config']) {
       const { code, err } = await runCli([command], { cwd: directory, env })
@@ -72,7 +72,7 @@ describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
     }
   })
 
-  it('is named in a line of the log when it is far from all settings', async () => {
+  it('is logged when it resembles no setting', async () => {
     const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_VERSION=7'] })
     gateway.hangUp()
     const { lines } = await gateway.process.kill('SIGTERM')

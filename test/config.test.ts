@@ -39,8 +39,8 @@ const pemOf = ({ privateKey }: { privateKey: KeyObject }): string =>
   privateKey.export({ format: 'pem', type: 'pkcs8' }).toString().trimEnd()
 const PEM = pemOf(generateKeyPairSync('ed25519'))
 
-describe('where a setting comes from', () => {
-  it('defaults are safe: this machine only, the limits of the contract, no admin key', () => {
+describe('the source of a setting', () => {
+  it('defaults are safe: loopback only, the limits of the contract, no admin key', () => {
     const { config, origins } = load([])
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -90,7 +90,7 @@ describe('where a setting comes from', () => {
     ])
   })
 
-  it('the file is named by flag, then by COUNTERSIGN_CONFIG', () => {
+  it('the configuration file comes from the flag, then from COUNTERSIGN_CONFIG', () => {
     const [one, two] = [file('port: 1\n'), file('port: 2\n')]
     expect(load([], { COUNTERSIGN_CONFIG: one }).config.port).toBe(1)
     expect(load(['--config', two], { COUNTERSIGN_CONFIG: one }).config.port).toBe(2)
@@ -133,7 +133,7 @@ describe('where a setting comes from', () => {
     },
   )
 
-  it('an empty variable is no setting', () => {
+  it('ignores an empty variable', () => {
     expect(load([], { COUNTERSIGN_PORT: '', COUNTERSIGN_ADMIN_KEY: '' }).config).toEqual(load([]).config)
   })
 
@@ -143,12 +143,12 @@ describe('where a setting comes from', () => {
 })
 
 describe('secrets', () => {
-  it('may stand in a file that *_FILE names, without its last line end', () => {
+  it('may be read from a file that FILE names, without its last line end', () => {
     const { config, origins } = load([], { COUNTERSIGN_ADMIN_KEY_FILE: file(`${SECRET}\n`) })
     expect([config.adminKey, origins.adminKey]).toEqual([SECRET, 'environment'])
   })
 
-  it('are refused when both ways are used, when the file cannot be read, and when they are short', () => {
+  it('are refused when both ways are used, and when the file is unreadable or too short', () => {
     const both = { COUNTERSIGN_ADMIN_KEY: SECRET, COUNTERSIGN_ADMIN_KEY_FILE: file(SECRET) }
     expect(failure([], both)).toContain('use one')
     expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: join(directory, 'none') })).toMatch(
@@ -168,7 +168,7 @@ describe('secrets', () => {
     }
   })
 
-  it('an admin key is one that callers can send: nobody could be the administrator else', () => {
+  it('refuses an admin key that no caller could send', () => {
     const carried = 'with spaces, a\ttab and "signs": ~!'
     expect(load([], { COUNTERSIGN_ADMIN_KEY: carried }).config.adminKey).toBe(carried)
     for (const wrong of [`${SECRET}\n`, ` ${SECRET}`, `${SECRET}ü`, `${SECRET.slice(1)}\u0000${SECRET}`]) {
@@ -179,7 +179,7 @@ describe('secrets', () => {
     expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: file(`\uFEFF${SECRET}`) })).toContain('printable ASCII')
   })
 
-  it('the key that signs evidence is an Ed25519 key, or nothing starts', () => {
+  it('accepts only an Ed25519 key for signing evidence', () => {
     const good = `${PEM}\n`
     const { texts, config } = load([], { COUNTERSIGN_SIGNING_KEY_FILE: file(good) })
     expect([texts.signingKey, typeof config.signingKey]).toEqual([good.trimEnd(), 'object'])
@@ -190,13 +190,13 @@ describe('secrets', () => {
     }
   })
 
-  it('*_FILE is for secrets only: another is refused, because it would have no effect', () => {
+  it('refuses FILE for a setting that is not secret, because it would have no effect', () => {
     expect(failure([], { COUNTERSIGN_STORE_FILE: file('redis://elsewhere') })).toBe(
       '`COUNTERSIGN_STORE_FILE`: only secrets may be in a file; use `COUNTERSIGN_STORE`',
     )
   })
 
-  it('are masked where the configuration is printed, everything else is shown with its origin', () => {
+  it('are masked where the configuration is printed, and other settings show their source', () => {
     const lines = describeConfig(load(['--port', '1'], { COUNTERSIGN_ADMIN_KEY: SECRET }))
     expect(JSON.stringify(lines)).not.toContain(SECRET)
     expect(lines).toContainEqual({ name: 'COUNTERSIGN_ADMIN_KEY', value: '********', origin: 'environment' })
@@ -221,11 +221,11 @@ describe('what is refused', () => {
     [['--host', ''], '--host'],
     [['--no-such-setting', 'x'], 'no-such-setting'],
     [['--port'], 'port'],
-  ])('%j, naming where it stands', (args, named) => {
+  ])('%j, with its place', (args, named) => {
     expect(failure(args)).toContain(named)
   })
 
-  it('values of the environment and of the file, named as they are written there', () => {
+  it('values of the environment and of the file, with the names that they have there', () => {
     expect(failure([], { COUNTERSIGN_PORT: 'x' })).toContain('COUNTERSIGN_PORT')
     const path = file('body_limit: many\n')
     expect(failure(['--config', path])).toContain(`body_limit in ${path}: `)
@@ -235,13 +235,13 @@ describe('what is refused', () => {
   })
 
   it.each(['prot: 1\n', '__proto__: 1\n', 'constructor: 1\n', 'adminKey: x\n'])(
-    'the unknown setting of %j',
+    'refuses the unknown setting of %j',
     (text) => {
       expect(failure(['--config', file(text)])).toMatch(/unknown setting|expected settings/)
     },
   )
 
-  it('what was meant by a flag, or a setting of the file, that is almost one', () => {
+  it('suggests the setting for a flag or file entry with a small typo', () => {
     expect(failure(['--polices', 'x'])).toBe('unknown option `--polices`; did you mean `--policies`?')
     expect(failure(['--nonsense', 'x'])).toMatch(/^Unknown option '--nonsense'/)
     expect(failure(['--config', file('metricsPort: 1\n')])).toMatch(
@@ -252,11 +252,11 @@ describe('what is refused', () => {
     )
   })
 
-  it.each(['- port\n', 'text\n', '', '7\n'])('a file that holds no settings: %j', (text) => {
+  it.each(['- port\n', 'text\n', '', '7\n'])('a file that contains no settings: %j', (text) => {
     expect(failure(['--config', file(text)])).toContain('expected settings')
   })
 
-  it('a file that is no YAML: by its place, and without what stands there', () => {
+  it('a file that is not YAML: by its place, without its content', () => {
     const broken = (cause: Error): string => {
       const parseYaml = (): never => {
         throw cause
@@ -277,13 +277,13 @@ describe('what is refused', () => {
     expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(/is no YAML; put text with/)
   })
 
-  it('a file that is not there', () => {
+  it('refuses a missing configuration file', () => {
     expect(failure(['--config', join(directory, 'none.yaml')])).toMatch(
       /^cannot read the configuration file `\S+none.yaml`: ENOENT: no such file or directory$/,
     )
   })
 
-  it('state inside the policies also where only a link leads there, and whether it is there yet or not', () => {
+  it('state inside the policies, also through a link, whether it exists yet or not', () => {
     const [policies, link] = [join(directory, 'bundle'), join(directory, 'link')]
     mkdirSync(policies)
     symlinkSync(policies, link)
@@ -330,7 +330,7 @@ describe('what is refused', () => {
     expect(failure(['--store', store])).not.toContain('secret-canary')
   })
 
-  it('an unsafe setting of Redis accepted by a name that nothing has', () => {
+  it('an unknown name in the list of accepted Redis settings', () => {
     expect(failure(['--store', 'redis://h', '--store-accept', 'everything'])).toContain('known are eviction')
   })
 
@@ -344,7 +344,7 @@ describe('what is refused', () => {
     expect(failure(['--public-url', url])).toContain(why)
   })
 
-  it('takes a public URL with a slash at its end, with or without TLS', () => {
+  it('accepts a public URL with a final slash, with or without TLS', () => {
     for (const url of [
       'https://a.example',
       'https://a.example/',
@@ -370,11 +370,11 @@ describe('what is refused', () => {
     [[...client, '--oidc-issuer', 'https://u:p@a.example'], 'must be the https URL'],
     [[...client, '--oidc-issuer', 'https://a.example', '--oidc-scopes', 'email profile'], '`openid` must be'],
     [[...client, '--oidc-issuer', 'https://a.example', '--oidc-tenant', 'A B'], 'no name of a tenant'],
-  ])('single sign-on that cannot work: %j', (args, why) => {
+  ])('single sign-on settings that cannot work: %j', (args, why) => {
     expect(failure(args)).toContain(why)
   })
 
-  it('takes an issuer without TLS on this machine only', () => {
+  it('accepts an issuer without TLS on this machine only', () => {
     for (const issuer of [
       'http://127.0.0.1:9',
       'http://localhost:9',
@@ -384,7 +384,7 @@ describe('what is refused', () => {
       expect(load([...client, '--oidc-issuer', issuer]).config.oidcIssuer).toBe(issuer)
   })
 
-  it('a store without a directory', () => {
+  it('a store setting without a directory', () => {
     expect(failure(['--store', 'file:'])).toContain('store')
     expect(load(['--store', 'file:/var/lib/x']).config.store).toMatchObject({ path: '/var/lib/x' })
   })
@@ -447,7 +447,7 @@ describe('where Redis is', () => {
 })
 
 describe('networks of trusted proxies', () => {
-  it('are addresses and networks of both families', () => {
+  it('are addresses and networks of IPv4 and IPv6', () => {
     const text = '10.0.0.0/8, 192.0.2.1,2001:db8::/32'
     const { trustedProxies } = load(['--trusted-proxies', text]).config
     const isTrusted = (address: string): boolean | undefined =>
@@ -468,13 +468,13 @@ describe('networks of trusted proxies', () => {
   )
 })
 
-describe('what Kubernetes makes of a Service', () => {
+describe('the variables that Kubernetes sets for a Service', () => {
   const LINKS = {
     COUNTERSIGN_PORT: 'tcp://10.0.0.1:8787',
     COUNTERSIGN_METRICS_PORT: 'tcp://10.0.0.1:9464',
     COUNTERSIGN_SERVICE_HOST: '10.0.0.1',
   }
-  it('is no setting, though it has the name of one, and is named', () => {
+  it('is reported and ignored, though it has the name of a setting', () => {
     const { config, links, unknown } = load([], LINKS)
     expect([config.port, config.metricsPort]).toEqual([8787, 9464])
     expect([links, unknown]).toEqual([['COUNTERSIGN_PORT', 'COUNTERSIGN_METRICS_PORT'], []])
@@ -483,7 +483,7 @@ describe('what Kubernetes makes of a Service', () => {
   })
 })
 
-describe('an address in brackets', () => {
+describe('accepts an address in brackets', () => {
   it.each([
     ['[::]', '::'],
     ['[::1]', '::1'],
@@ -493,7 +493,7 @@ describe('an address in brackets', () => {
   })
 })
 
-it('a proxy for outgoing connections is found by its variables, to say that it has no effect', () => {
+it('finds the variables of an outgoing proxy, and reports that they have no effect', () => {
   const env = {
     HTTPS_PROXY: 'http://p.example',
     http_proxy: '',

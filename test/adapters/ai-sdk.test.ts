@@ -65,10 +65,10 @@ const wire: Wire = (gate, tools, options) => {
 
 adapterLaws('AI SDK', wire)
 
-describe('AI SDK: what does not run', () => {
+describe('AI SDK: refused calls and tools', () => {
   const open = openBench()
 
-  it('is a tool-error with the refusal itself, for the program', async () => {
+  it('gives the program a tool-error that carries the refusal', async () => {
     const { gate, told } = open()
     const tools = guardTools(gate, { pay: tool({ inputSchema: z.looseObject({}), execute: () => 1 }) }, told)
     const model = modelThatCalls([{ tool: 'pay', input: { amount: 200_000 }, id: 'e1' }])
@@ -78,7 +78,7 @@ describe('AI SDK: what does not run', () => {
     expect(failed?.error).toMatchObject({ outcome: 'rejected' })
   })
 
-  it('a tool without execute is refused at once: nobody could hold it', () => {
+  it('refuses a tool without execute, because the guard could not hold its calls', () => {
     const tools = { ask: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }
     expect(() => guardTools(open().gate, tools)).toThrow(/^the tool ask has no execute/)
   })
@@ -87,7 +87,7 @@ describe('AI SDK: what does not run', () => {
 describe('AI SDK: a tool', () => {
   const open = openBench()
 
-  it('keeps all that is not execute, and execute its this', async () => {
+  it('keeps every member except execute, and the `this` of execute', async () => {
     const key = Symbol('own')
     const plain = dynamicTool({ description: 'd', inputSchema: z.looseObject({}), execute: () => 1 })
     const original = Object.assign(plain, {
@@ -102,7 +102,7 @@ describe('AI SDK: a tool', () => {
     expect(await (t.execute as (input: unknown, context: unknown) => unknown)({}, context)).toBe(true)
   })
 
-  it('gets what the AI SDK says of the call', async () => {
+  it("passes the AI SDK's call options to the tool", async () => {
     const heard: unknown[] = []
     const execute = (
       _: unknown,
@@ -143,7 +143,7 @@ describe('AI SDK: a tool', () => {
   const events = async (act: () => Promise<unknown>) =>
     (await open().world.evidenceOf(act)).map(({ record }) => record.details?.['event_type'] ?? record.type)
 
-  it('that streams still streams, and is reported when it has ended', async () => {
+  it('still streams a tool that streams, and reports it when the stream ends', async () => {
     const told = await events(async () => {
       expect(await streamed('t', counting)).toEqual([
         [true, 'one'],
@@ -154,11 +154,11 @@ describe('AI SDK: a tool', () => {
     expect(told).toEqual(['decision.allowed', 'tool.execution.completed'])
   })
 
-  it('that streams, but is not known to before it is called, gives its last part', async () => {
+  it('gives only the last part of a stream that execute returns without being a generator function', async () => {
     expect(await streamed('t', () => counting())).toEqual([[false, 'two']])
   })
 
-  it('that streams does not begin before people approve', async () => {
+  it('does not start a streaming tool before a reviewer approves', async () => {
     const turn = streamed('hold', counting)
     await until(() => open().pending.length === 1)
     expect(open().ran).toEqual([])
@@ -167,12 +167,12 @@ describe('AI SDK: a tool', () => {
     expect(open().ran).toEqual(['begun', 'ended'])
   })
 
-  it('that streams and is refused gives nothing but the refusal', async () => {
+  it('gives only the refusal when a streaming tool is refused', async () => {
     expect(await streamed('wipe', counting)).toEqual(['unknown_tool'])
     expect(open().ran).toEqual([])
   })
 
-  it('whose stream fails is reported as failed', async () => {
+  it('reports a tool as failed when its stream fails', async () => {
     const told = await events(async () => {
       const found = await streamed('t', async function* () {
         yield 'one'
@@ -183,7 +183,7 @@ describe('AI SDK: a tool', () => {
     expect(told.at(-1)).toBe('tool.execution.failed')
   })
 
-  it('whose stream nobody reads to its end is told so, and reported', async () => {
+  it("closes the tool's stream and reports it when the reader stops early", async () => {
     const told = await events(async () => {
       let closed = false
       const endless = async function* () {
@@ -201,7 +201,7 @@ describe('AI SDK: a tool', () => {
     expect(told.at(-1)).toBe('tool.execution.completed')
   })
 
-  it('that the framework itself holds for an approval is asked about when that was given', async () => {
+  it("asks the gateway after the AI SDK's own approval is given", async () => {
     const { gate, told, ran } = open()
     const { execute } = recording(open())
     const held = tool({

@@ -26,8 +26,8 @@ async function refusalOf(
   return outcome.kind === 'refused' ? outcome.refusal : undefined
 }
 
-describe('a call that goes on', () => {
-  it('is not every call whose id is empty', async () => {
+describe('a call that resumes its thread', () => {
+  it('does not match every call that has an empty id', async () => {
     const first = await refusalOf('')
     await open().ann.approve(first?.thread_id ?? '')
     expect(await refusalOf('')).toBeUndefined()
@@ -36,21 +36,21 @@ describe('a call that goes on', () => {
     expect([open().pending.length, open().ran]).toEqual([2, ['']])
   })
 
-  it('is another one when something else is said of it: the gateway would refuse the same', async () => {
+  it('does not match a call with other metadata, which the gateway would refuse', async () => {
     const first = await refusalOf('a', { ...SOON, workflow_name: 'one' })
     const second = await refusalOf('b', { ...SOON, workflow_name: 'two' })
     expect([first?.outcome, second?.outcome]).toEqual(['timeout', 'timeout'])
     expect(first?.thread_id).not.toBe(second?.thread_id)
   })
 
-  it('is another one then even under the same id, which some models count from zero', async () => {
+  it('does not match a call with other metadata under the same id: some models count ids from zero', async () => {
     const first = await refusalOf('0', { ...SOON, task_label: 'one' })
     const second = await refusalOf('0', { ...SOON, task_label: 'two' })
     expect([first?.outcome, second?.outcome]).toEqual(['timeout', 'timeout'])
     expect(first?.thread_id).not.toBe(second?.thread_id)
   })
 
-  it('is not taken by the same call of another task', async () => {
+  it('is not matched by the same call of another task', async () => {
     const first = await refusalOf('a')
     const [other, own] = await Promise.all([refusalOf('b', { ...SOON, taskId: 'other' }), refusalOf('c')])
     expect(own?.thread_id).toBe(first?.thread_id)
@@ -59,20 +59,20 @@ describe('a call that goes on', () => {
   })
 })
 
-it('a call that comes again and is given up at once withdraws the thread that it left', async () => {
+it('withdraws the earlier thread when the repeated call is aborted at once', async () => {
   const first = await refusalOf('a')
   expect((await refusalOf('b', SOON, AbortSignal.abort()))?.outcome).toBe('aborted')
   expect((await open().ann.show(first?.thread_id ?? '')).body).toHaveProperty('withdrawn_at')
 })
 
-it('a call whose id cannot be hashed is asked about under another, and so is the same call after it', async () => {
+it('gives a call another id when its own cannot be hashed, and the same call resumes it', async () => {
   const first = await refusalOf('\ud800')
   expect(first?.outcome).toBe('timeout')
   await open().ann.approve(first?.thread_id ?? '')
   expect(await refusalOf('next')).toBeUndefined()
 })
 
-it('an input of whatever depth is refused, as every call that does not run', async () => {
+it('refuses an input of any depth instead of throwing', async () => {
   const { gate, told } = open()
   const nested = (depth: number): object => ({ a: depth === 1 ? 1 : nested(depth - 1) })
   for (const depth of [510, 511, 512, 513, 5_000]) {
@@ -83,14 +83,14 @@ it('an input of whatever depth is refused, as every call that does not run', asy
 })
 
 describe('onNotExecuted', () => {
-  it('hears what the model reads, of which call, with outcome and thread', async () => {
+  it('receives the refusal that the model reads, with its call, outcome and thread', async () => {
     const heard: unknown[] = []
     const refusal = await refusalOf('own', { ...SOON, onNotExecuted: (...args) => heard.push(...args) })
     expect(heard).toEqual([refusal, { tool: 'hold', callId: 'own' }])
     expect(refusal).toMatchObject({ outcome: 'timeout', thread_id: open().pending[0] })
   })
 
-  it('may put an error of its own in the place of the refusal, and nothing runs', async () => {
+  it('may throw its own error in place of the refusal, and the tool does not run', async () => {
     const onNotExecuted = () => {
       throw new RangeError('enough')
     }
@@ -101,7 +101,7 @@ describe('onNotExecuted', () => {
   })
 })
 
-it('other members leave symbols, getters and prototypes as they are', () => {
+it('replaced members leave symbols, getters and prototypes unchanged', () => {
   const key = Symbol('key')
   class Thing {
     [key] = 1

@@ -56,7 +56,7 @@ describe('LangChain: guardTool', () => {
   const say = (bench: Bench) => async (input: unknown) => String(recording(bench).execute(input))
   const REFUSED: Call = { tool: 'pay', input: { amount: 200_000 }, id: 'l1' }
 
-  it('answers a refused tool call with status error, and outcome and thread in its artifact', async () => {
+  it('answers a refused tool call with status error, and puts outcome and thread into its artifact', async () => {
     const { gate, told, pending } = open()
     const hold = guardTool(gate, tool(say(open()), { name: 'hold', schema: ANY }), {
       ...told,
@@ -77,7 +77,7 @@ describe('LangChain: guardTool', () => {
     expect(await hold.invoke(call)).toMatchObject({ status: 'success', content: 'ran', artifact: undefined })
   })
 
-  it('answers a tool with artifacts in its own format', async () => {
+  it('answers a tool that returns artifacts in its own format', async () => {
     const pair = tool(async () => ['ran', { rows: 1 }], {
       name: 'pay',
       schema: ANY,
@@ -88,13 +88,13 @@ describe('LangChain: guardTool', () => {
     expect(message.content).toMatch(/^Not executed: /)
   })
 
-  it('answers the same when the call comes with the config', async () => {
+  it('gives the same answer when the config carries the call', async () => {
     const pay = guardTool(open().gate, tool(say(open()), { name: 'pay', schema: ANY }))
     const config = { toolCall: callOf(REFUSED) }
     expect(await pay.invoke(REFUSED.input as { amount: number }, config)).toMatchObject({ status: 'error' })
   })
 
-  it('throws the refusal for a program that invokes the tool without a call', async () => {
+  it('throws the refusal when a program invokes the tool without a tool call', async () => {
     const pay = guardTool(open().gate, tool(say(open()), { name: 'pay', schema: ANY }))
     const refusal = await pay.invoke({ amount: 200_000 }).catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(NotExecuted)
@@ -102,14 +102,14 @@ describe('LangChain: guardTool', () => {
     expect(open().ran).toEqual([])
   })
 
-  it('throws what the program aborted with', async () => {
+  it('throws the reason with which the program aborted', async () => {
     const signal = AbortSignal.abort(new Error('enough'))
     const t = guardTool(open().gate, tool(say(open()), { name: 't', schema: ANY }))
     await expect(t.invoke(callOf({ tool: 't', input: {}, id: 'l3' }), { signal })).rejects.toThrow('enough')
     expect(open().ran).toEqual([])
   })
 
-  it('holds a tool that takes a text, as the model calls it', async () => {
+  it('guards a tool that takes a string, as the model calls it', async () => {
     const { gate, ran } = open()
     const plain = guardTool(gate, new DynamicTool({ name: 't', description: 't', func: say(open()) }))
     expect(await plain.invoke('hello')).toBe('ran')
@@ -120,7 +120,7 @@ describe('LangChain: guardTool', () => {
     expect(ran).toEqual(['hello', 'again', undefined])
   })
 
-  it('holds a class of its own, and whoever calls func past invoke', async () => {
+  it('guards a subclass of StructuredTool, and direct calls of func', async () => {
     class Pay extends StructuredTool {
       override name = 'pay'
       override description = 'd'
@@ -137,7 +137,7 @@ describe('LangChain: guardTool', () => {
     expect(open().ran).toEqual([])
   })
 
-  it('reports a tool that streams when its stream has ended', async () => {
+  it('reports a streaming tool when its stream ends', async () => {
     const streaming = tool(
       async function* (): AsyncGenerator<string, string> {
         open().ran.push('begun')
@@ -158,7 +158,7 @@ describe('LangChain: guardTool', () => {
     expect(recorded.at(-1)?.record.details).toMatchObject({ event_type: 'tool.execution.completed' })
   })
 
-  it('holds it in whatever way LangChain runs it, and tells models the same of it', async () => {
+  it('guards every way in which LangChain runs a tool, and shows models the same schema', async () => {
     const plain = tool(say(open()), {
       name: 'pay',
       description: 'Pays.',
@@ -179,12 +179,12 @@ describe('LangChain: guardTool', () => {
     expect(convertToOpenAITool(pay)).toEqual(convertToOpenAITool(plain))
   })
 
-  it('refuses what it cannot hold', () => {
+  it('refuses a tool that it cannot guard', () => {
     const provider = { name: 'web_search', type: 'web_search', invoke: () => 1 }
     expect(() => guardTool(open().gate, provider)).toThrow('web_search is no StructuredTool')
   })
 
-  it('refuses a tool whose own invoke may never come to what is held', () => {
+  it('refuses a tool that overrides invoke, which could bypass the guard', () => {
     class Past extends StructuredTool {
       override name = 'pay'
       override description = 'd'

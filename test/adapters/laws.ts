@@ -91,7 +91,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
   const refusedAs = (): string[] => open().refusals.map(({ outcome }) => outcome)
 
   describe(`${framework}: a call`, () => {
-    it('that policy allows runs with a frozen copy of its input, and is reported', async () => {
+    it('runs an allowed call with a frozen copy of its input, and reports it', async () => {
       const events = await reported(open(), async () => {
         const read = await wired().turn([{ tool: 't', input: { deep: [1] }, id: 'a1' }])
         expect(read).toEqual(['ran'])
@@ -101,14 +101,14 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect(open().ran.every(Object.isFrozen)).toBe(true)
     })
 
-    it('that policy rejects does not run, and the model reads why and goes on', async () => {
+    it('does not run a call that policy rejects; the model reads why and continues', async () => {
       const one = wire(open().gate, { pay: recording(open()) }, open().told)
       const [read] = await one.turn([{ tool: 'pay', input: { amount: 200_000 }, id: 'r1' }])
       expect(read).toMatch(/^Not executed: Nobody moves that much\./)
       expect([open().ran, refusedAs()]).toEqual([[], ['rejected']])
     })
 
-    it('that people reject does not run, and the model reads what they say', async () => {
+    it('does not run a call that a reviewer rejects; the model reads the comment', async () => {
       const turn = wired().turn([{ tool: 'hold', input: { n: 1 }, id: 'r2' }])
       await until(() => open().pending.length === 1)
       const [thread = ''] = open().pending
@@ -118,7 +118,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect(open().refusals).toMatchObject([{ outcome: 'rejected', thread_id: thread }])
     })
 
-    it('that people approve runs once, and not again under the same id', async () => {
+    it('runs an approved call once, and not again under the same id', async () => {
       const call = { tool: 'hold', input: { n: 2 }, id: 'h1' }
       const turn = wired().turn([call])
       await until(() => open().pending.length === 1)
@@ -128,7 +128,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect([open().ran, refusedAs()]).toEqual([[{ n: 2 }], ['no_proof']])
     })
 
-    it('that is held too long is told to come again, and goes on under its new id: people are asked once', async () => {
+    it('asks the model to repeat a call that is held too long, and resumes its thread under the new id', async () => {
       const [first] = await wired(SOON).turn([{ tool: 'hold', input: { n: 3 }, id: 'h2' }])
       const [thread = ''] = open().pending
       expect(first).toContain(`(thread ${thread})`)
@@ -138,7 +138,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect([open().pending, open().ran, refusedAs()]).toEqual([[thread], [{ n: 3 }], ['timeout']])
     })
 
-    it('goes on with its thread when the step is run again by a program that was started anew', async () => {
+    it('resumes the thread when a restarted program runs the step again', async () => {
       const { gate, told, ann, pending } = open()
       const again = { ...gate }
       const call = { tool: 'hold', input: { n: 4 }, id: 'h4' }
@@ -148,14 +148,14 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect(pending).toHaveLength(1)
     })
 
-    it('is another call with other arguments, and in another task', async () => {
+    it('is a different call when the arguments or the task differ', async () => {
       await wired(SOON).turn([{ tool: 'hold', input: { n: 5 }, id: 'h5' }])
       await wired(SOON).turn([{ tool: 'hold', input: { n: 6 }, id: 'h6' }])
       await wired({ ...SOON, taskId: 'elsewhere' }).turn([{ tool: 'hold', input: { n: 5 }, id: 'h7' }])
       expect(new Set(open().pending).size).toBe(3)
     })
 
-    it('that comes twice at once is two calls, and both go on', async () => {
+    it('treats two equal parallel calls as two, and both resume', async () => {
       const [input, again] = [{ n: 7 }, wired(SOON)]
       const both = (...ids: string[]) => ids.map((id) => ({ tool: 'hold', input, id }))
       await again.turn(both('p1', 'p2'))
@@ -166,7 +166,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect([open().pending.length, open().ran]).toEqual([2, [input, input]])
     })
 
-    it('that the program gives up is withdrawn, and people are asked anew about the same call', async () => {
+    it('withdraws a call that the program aborts, and opens a new thread for the same call', async () => {
       const call = { tool: 'hold', input: { n: 8 }, id: 'g1' }
       const controller = new AbortController()
       // what becomes of the turn is the framework's affair
@@ -184,7 +184,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect([new Set(open().pending).size, open().ran]).toEqual([2, []])
     })
 
-    it('for which the program only waits no longer goes on with its thread', async () => {
+    it('resumes the thread of a call after the program only stopped waiting', async () => {
       const call = { tool: 'hold', input: { n: 9 }, id: 'w1' }
       const controller = new AbortController()
       const turn = wired()
@@ -199,13 +199,13 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect([open().pending.length, open().ran]).toEqual([1, [{ n: 9 }]])
     })
 
-    it('of which the gateway knows nothing does not run', async () => {
+    it('does not run a tool that the gateway does not know', async () => {
       const one = wire(open().gate, { wipe: recording(open()) }, open().told)
       expect((await one.turn([{ tool: 'wipe', input: {}, id: 'u1' }]))[0]).toMatch(/^Not executed: /)
       expect([open().ran, refusedAs()]).toEqual([[], ['unknown_tool']])
     })
 
-    it('has the name of the tool with the prefix in front', async () => {
+    it("puts the prefix before the tool's name", async () => {
       const one = wire(open().gate, { old: recording(open()) }, { ...SOON, ...open().told, prefix: 'h' })
       await one.turn([{ tool: 'old', input: {}, id: 'x1' }])
       const { body } = await open().ann.show(open().pending[0] ?? '')
@@ -214,7 +214,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
   })
 
   describe(`${framework}: the input`, () => {
-    it('is decided upon as the framework has parsed it, and that is what runs: once, with its defaults', async () => {
+    it('is decided as the framework parsed it, with its defaults, and runs exactly so', async () => {
       let parsed = 0
       const schema = z
         .object({ to: z.string().optional(), cents: z.number().default(50_000) })
@@ -236,7 +236,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       ['a date', z.object({ at: z.string() }).transform(({ at }) => ({ at: new Date(at) }))],
       ['a list', z.object({ at: z.string() }).transform(({ at }) => [at])],
       ['no object', z.object({ at: z.string() }).transform(({ at }) => Number(at.length))],
-    ])('that becomes %s is not JSON with names: not executed, and told so', async (_, schema) => {
+    ])('refuses an input that becomes %s, because it is not a JSON object', async (_, schema) => {
       const one = wire(open().gate, { t: { ...recording(open()), schema } }, open().told)
       const [read] = await one.turn([{ tool: 't', input: { at: '2026-03-02' }, id: 'i2' }])
       expect(read).toMatch(/^Not executed: the input is no/)
@@ -245,7 +245,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
   })
 
   describe(`${framework}: a tool`, () => {
-    it('that fails is reported as failed, and nothing is said of the gateway, even when it was refused one itself', async () => {
+    it('reports a failed tool without mentioning the gateway, even when its error is a refusal of another call', async () => {
       const inner = new NotExecuted('timeout', 'an inner call was held too long')
       const failing = {
         schema: ANYTHING,

@@ -105,7 +105,7 @@ describe('OpenAI Agents: guardTool', () => {
   const open = openBench()
   const parameters = z.object({ amount: z.number() })
 
-  it('refuses a finished tool, which would parse again what was approved, and what has no function', () => {
+  it('refuses a finished tool, which would parse an approved input again, and a tool without a function', () => {
     const finished = tool({ name: 't', description: 't', parameters, execute: () => '' })
     // @ts-expect-error a finished tool has no execute
     expect(() => guardTool(open().gate, finished)).toThrow(/takes what is given to tool\(\)/)
@@ -123,7 +123,7 @@ describe('OpenAI Agents: guardTool', () => {
     ).toThrow('the tool has no name')
   })
 
-  it('takes the name of the function, as the SDK does, and gives it context and details', async () => {
+  it("takes the function's name, as the SDK does, and passes context and details", async () => {
     const heard: unknown[] = []
     function t(
       _: unknown,
@@ -139,7 +139,7 @@ describe('OpenAI Agents: guardTool', () => {
     expect(heard).toEqual([true, 'c1'])
   })
 
-  it('asks by the name as it was written, whatever the SDK makes of it for the model', async () => {
+  it('asks the gateway under the original name, even if the SDK changes it for the model', async () => {
     const options = {
       name: 'ledger.transfer',
       description: 't',
@@ -151,7 +151,7 @@ describe('OpenAI Agents: guardTool', () => {
     expect(model.read()).toEqual(['Not executed: the gateway does not let this agent use ledger.transfer'])
   })
 
-  it('gives the program what the model reads, and outcome and thread by onNotExecuted', async () => {
+  it('gives the program the text that the model reads, and passes outcome and thread to onNotExecuted', async () => {
     const { gate, told, refusals, pending } = open()
     const options = { name: 'hold', description: 'h', parameters: z.object({}), execute: () => 'ran' }
     const made = tool(guardTool(gate, options, { ...told, maxWaitMs: 300 }))
@@ -163,7 +163,7 @@ describe('OpenAI Agents: guardTool', () => {
     expect(refusals).toMatchObject([{ outcome: 'timeout', thread_id: pending[0] }])
   })
 
-  it('throws the refusal where a text would not be what the tool promises, and its errorFunction decides', async () => {
+  it('throws the refusal when the tool promises no text, and its errorFunction decides', async () => {
     const outputSchema = z.object({ balance: z.number().nullable() })
     const errors: unknown[] = []
     const options = {
@@ -185,7 +185,7 @@ describe('OpenAI Agents: guardTool', () => {
     expect(model.read()).toEqual(['{"balance":null}'])
   })
 
-  it('a call that the SDK no longer waits for does not run, and may come again', async () => {
+  it("does not run a call after the SDK's timeout, and a repeated call may resume it", async () => {
     const { gate, told, ran, pending, ann, refusals } = open()
     const { execute } = recording(open())
     const options = { name: 'hold', description: 'h', parameters: z.object({}), timeoutMs: 2_000 }

@@ -12,7 +12,7 @@ import type { Gate } from '@countersign/sdk'
 const SCHEMA = z.object({ amount: z.coerce.number(), to: z.string().default('me') })
 const paid = (amount: number): { paid: number } => ({ paid: amount })
 
-it('guarded tools of the AI SDK are what they were, and typed as before (checked by the compiler)', () => {
+it('guarded AI SDK tools keep their types (checked by the compiler)', () => {
   const uses = async (gate: Gate, model: LanguageModel) => {
     const plain = {
       pay: aiTool({ inputSchema: SCHEMA, execute: async ({ amount }) => paid(amount) }),
@@ -35,7 +35,7 @@ it('guarded tools of the AI SDK are what they were, and typed as before (checked
   expectTypeOf(uses).returns.toEqualTypeOf<Promise<void>>()
 })
 
-it('what is guarded for the OpenAI Agents SDK is taken by tool(), and typed as there (checked by the compiler)', () => {
+it('guarded options for the OpenAI Agents SDK fit tool() and keep its types (checked by the compiler)', () => {
   interface Person {
     name: string
   }
@@ -76,7 +76,7 @@ it('what is guarded for the OpenAI Agents SDK is taken by tool(), and typed as t
   expectTypeOf(uses).returns.toEqualTypeOf<Agent<Person>>()
 })
 
-it('a guarded tool of LangChain is what it was (checked by the compiler)', () => {
+it('a guarded LangChain tool keeps its type (checked by the compiler)', () => {
   const uses = (gate: Gate) => {
     const plain = langChainTool(async ({ amount }) => paid(amount), { name: 'pay', schema: SCHEMA })
     const guarded = guardLangChain(gate, plain)

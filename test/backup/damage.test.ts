@@ -42,11 +42,11 @@ const refusal = (bytes: Buffer): Promise<string> =>
   )
 
 describe('a damaged backup', () => {
-  it('is whole before it is damaged', async () => {
+  it('is accepted before the damage', async () => {
     expect(await refusal(backup)).toBe('accepted')
   })
 
-  it('is refused with each single byte altered', async () => {
+  it('is refused when any single byte is altered', async () => {
     const accepted: number[] = []
     for (let at = 0; at < backup.length; at++) {
       const altered = Buffer.from(backup)
@@ -56,14 +56,14 @@ describe('a damaged backup', () => {
     expect(accepted).toEqual([])
   })
 
-  it('is refused cut off at each byte', async () => {
+  it('is refused when it is cut off at any byte', async () => {
     const accepted: number[] = []
     for (let end = 0; end < backup.length; end++)
       if ((await refusal(backup.subarray(0, end))) !== 'DamagedBackup') accepted.push(end)
     expect(accepted).toEqual([])
   })
 
-  it('is refused with each line left out, said twice, or changed places with the next', async () => {
+  it('is refused when any line is missing, repeated, or swapped with the next', async () => {
     const lines = backup.toString().trimEnd().split('\n')
     const joined = (some: readonly string[]): Buffer => Buffer.from(`${some.join('\n')}\n`)
     for (const [i, line] of lines.entries()) {
@@ -84,7 +84,7 @@ describe('a damaged backup', () => {
     await expect(verifyBackup(inPieces(''))).rejects.toThrow('cut off after line 0')
   })
 
-  it('with a line longer than any is refused there, and read no further', async () => {
+  it('is refused at a line that is too long, and is not read further', async () => {
     let pieces = 0
     async function* zeros(): AsyncGenerator<Buffer> {
       yield Buffer.from('{"format":"countersign-store","version":1}\n')
@@ -94,26 +94,29 @@ describe('a damaged backup', () => {
     expect(pieces).toBeLessThan(200)
   })
 
-  it('of another version is refused by name', async () => {
+  it('names another format version when it refuses it', async () => {
     const text = backup.toString().replace('"version":1', '"version":2')
     await expect(verifyBackup(inPieces(text))).rejects.toThrow(
       'the backup has version 2 of its format, and this program reads version 1',
     )
   })
 
-  it.each(['embedded', 'redis'] as const)('leaves an empty %s place empty', async (kind) => {
-    const place = await places.of(kind)
-    const altered = Buffer.from(backup)
-    const at = altered.indexOf('"body":"{') + 12
-    altered[at] = (altered[at] ?? 0) ^ 0x01
-    await expect(restoreFrom(altered, await place.restore())).rejects.toThrow()
-    await expect(restoreFrom(backup.subarray(0, 900), await place.restore())).rejects.toThrow('cut off')
-    await restoreFrom(backup, await place.restore())
-    expect(await backupOf(await place.archive())).toBe(backup.toString())
-  })
+  it.each(['embedded', 'redis'] as const)(
+    'leaves an empty %s store empty when a restore fails',
+    async (kind) => {
+      const place = await places.of(kind)
+      const altered = Buffer.from(backup)
+      const at = altered.indexOf('"body":"{') + 12
+      altered[at] = (altered[at] ?? 0) ^ 0x01
+      await expect(restoreFrom(altered, await place.restore())).rejects.toThrow()
+      await expect(restoreFrom(backup.subarray(0, 900), await place.restore())).rejects.toThrow('cut off')
+      await restoreFrom(backup, await place.restore())
+      expect(await backupOf(await place.archive())).toBe(backup.toString())
+    },
+  )
 })
 
-describe('a backup that was written by hand', () => {
+describe('a backup written by hand', () => {
   /** With an end that adds up. */
   const sealed = (lines: readonly string[], totals: string): string => {
     const text = lines.map((line) => `${line}\n`).join('')
@@ -138,14 +141,14 @@ describe('a backup that was written by hand', () => {
     await expect(verifyBackup(inPieces(text))).rejects.toThrow(what)
   })
 
-  it('is accepted when it is right', async () => {
+  it('is accepted when it is valid', async () => {
     const line = '{"index":"i","score":1,"member":"m"}'
     await verifyBackup(inPieces(sealed([header, '{"partition":"a"}', line, '{"time":1}'], totals)))
   })
 })
 
 describe('a backup', () => {
-  it('an empty backup says what it holds: nothing', async () => {
+  it('an empty backup reports empty totals', async () => {
     const items: unknown[] = []
     const text = `{"format":"countersign-store","version":1}\n{"time":0}\n`
     const end = `{"end":[],"sha256":"${createHash('sha256').update(text).digest('hex')}"}\n`

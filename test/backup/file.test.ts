@@ -17,7 +17,7 @@ afterEach(async () => {
 const NOTHING: Written = { totals: [], footer: '' }
 
 describe('a file of a backup', () => {
-  it('has its name only when it is whole, and is for its owner', async () => {
+  it('gets its name only when it is complete, and only its owner can read it', async () => {
     const path = join(directory, 'backup')
     await writeFileWhole(path, async (sink) => {
       await sink.write('whole')
@@ -29,7 +29,7 @@ describe('a file of a backup', () => {
     expect(await readdir(directory)).toEqual(['backup'])
   })
 
-  it('leaves nothing behind when it cannot be written to its end', async () => {
+  it('leaves nothing behind when writing fails', async () => {
     const write = async (sink: Sink): Promise<Written> => {
       await sink.write('half')
       throw new Error('no more')
@@ -38,7 +38,7 @@ describe('a file of a backup', () => {
     expect(await readdir(directory)).toEqual([])
   })
 
-  it('is written also where a process with the same id was killed while it wrote one', async () => {
+  it('is written even when a killed process with the same id left a partial file', async () => {
     await writeFile(join(directory, `.backup.${process.pid}`), 'half')
     await writeFileWhole(join(directory, 'backup'), () => Promise.resolve(NOTHING))
     expect(await readdir(directory)).toContain('backup')
@@ -46,7 +46,7 @@ describe('a file of a backup', () => {
 })
 
 describe('a file without a name', () => {
-  it('stands in no directory, also while it is written and read', async () => {
+  it('appears in no directory, not even while it is written and read', async () => {
     vi.stubEnv('TMPDIR', directory)
     let text = ''
     const write = async (sink: Sink): Promise<void> => {

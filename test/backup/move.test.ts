@@ -21,7 +21,7 @@ const worldOn = (place: Place, now?: number): Promise<World> =>
   })
 
 describe.each(PAIRS)('a gateway that moves from %s to %s', (one, other) => {
-  it('keeps what waits and its evidence, and honours no approval of before', async () => {
+  it('keeps waiting threads and evidence, and honours no earlier approval', async () => {
     const [from, to] = [await places.of(one), await places.of(other)]
     const before = await worldOn(from)
     const [agent, ann] = [await before.agent(), await before.reviewer('ann')]
@@ -65,8 +65,8 @@ describe.each(PAIRS)('a gateway that moves from %s to %s', (one, other) => {
   })
 })
 
-describe('a store that is brought back on its own place', () => {
-  it('does not honour a token that was used after the backup', async () => {
+describe('a store restored to its own place', () => {
+  it('does not accept a token that was redeemed after the backup', async () => {
     const place = await places.redis()
     const world = await worldOn(place)
     const [agent, ann] = [await world.agent(), await world.reviewer('ann')]
@@ -83,7 +83,7 @@ describe('a store that is brought back on its own place', () => {
     await again.close()
   })
 
-  it('does not let time go back when the wall clock was (S12)', async () => {
+  it('does not move time back when the wall clock was set back (S12)', async () => {
     const [from, to] = [places.embedded(), places.embedded()]
     const world = await worldOn(from)
     await world.agent()

@@ -27,7 +27,7 @@ async function verdictOf(cwd: string, tool_name: string, payload: object, agent:
 }
 
 describe('countersign add tool', () => {
-  it('adds a tool from an example to the starter policies: typed, tested, held, and permitted to a new agent', async () => {
+  it('adds a typed, tested and held tool from an example, and permits it to a new agent', async () => {
     const cwd = await folder()
     const { code, out, err } = await add(
       cwd,
@@ -47,7 +47,7 @@ describe('countersign add tool', () => {
     )
   })
 
-  it('adds a second tool to the same agent, from an OpenAPI operation under a name of its own', async () => {
+  it('adds a second tool to the same agent, from an OpenAPI operation under a new name', async () => {
     const cwd = await folder('--empty')
     await add(cwd, 'orders.cancel', '--example', '{"order_id":"o_17"}')
     const body = { type: 'object', required: ['to'], properties: { to: { type: 'string', format: 'email' } } }
@@ -77,7 +77,7 @@ describe('countersign add tool', () => {
     expect(await verdictOf(cwd, 'mail.send', payload, 'main/my-agent')).toBe('review')
   })
 
-  it('asks an MCP server for its tools, and keeps what it says of itself in the contract', async () => {
+  it('lists the tools of an MCP server, and keeps the source in the contract', async () => {
     const cwd = await folder('--empty')
     const tools = [
       {
@@ -108,7 +108,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     expect([failing.code, failing.err]).toEqual([1, expect.stringContaining('ended with code 3')])
   })
 
-  it('prints a call that the gateway of `countersign dev` holds at once', async () => {
+  it('prints a call that `countersign dev` holds at once', async () => {
     const cwd = await folder()
     const through = ['sh', '-c', `cd ${cwd} && exec "$@"`, 'sh']
     const gateway = startProcess(MAIN, ['dev', '--port', '0', '--metrics-port', '0'], { through })

@@ -40,7 +40,7 @@ describe('countersign schema', () => {
 describe('countersign fmt', () => {
   const unordered = 'rules:\n  - { allow: A., id: a }\ntool: web.fetch\n'
 
-  it('exits 5 with --check and changes nothing; then changes what is out of order, and after that nothing', async () => {
+  it('exits 5 with --check and changes nothing; then formats the file; then has nothing to change', async () => {
     const own = join(directory, 'unordered')
     await cp(STARTER, own, { recursive: true })
     await inDirectory('fmt', own)
@@ -55,7 +55,7 @@ describe('countersign fmt', () => {
     expect(await inDirectory('fmt', own, '--check')).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('exits 3 for a file that does not parse, and leaves it', async () => {
+  it('exits 3 for a file that does not parse, and leaves it unchanged', async () => {
     const own = join(directory, 'unparsed')
     await cp(STARTER, own, { recursive: true })
     await writeFile(join(own, 'rules/web.fetch.yaml'), 'tool: [\n')
@@ -67,7 +67,7 @@ describe('countersign fmt', () => {
 })
 
 describe('a file that is replaced', () => {
-  it('keeps its mode, by `fmt` and by `import --force`, and nothing is left beside it', async () => {
+  it('keeps its mode with `fmt` and with `import --force`, and leaves no temporary file', async () => {
     const own = join(directory, 'modes')
     await cp(STARTER, own, { recursive: true })
     const rules = join(own, 'rules/web.fetch.yaml')
@@ -98,7 +98,7 @@ describe('countersign import', () => {
     ],
   })
 
-  it('exits 0, writes contracts that check, and names what they cannot say', async () => {
+  it('exits 0, writes contracts that pass the check, and names what they cannot express', async () => {
     const options = { cwd: directory, input: list }
     const { code, out, err } = await runCli(['import', 'mcp', '-', '--prefix', 'mine.'], options)
     expect([code, out]).toEqual([0, 'wrote policies/tools/mine.notes.add.yaml\n'])
@@ -120,7 +120,7 @@ describe('countersign import', () => {
     expect(await readFile(path, 'utf8')).toBe(before)
   })
 
-  it('exits 2 for a tool that has a contract in another file, --force or not', async () => {
+  it('exits 2 for a tool that another file already defines, with or without --force', async () => {
     const input = JSON.stringify([{ name: 'fetch', inputSchema: { type: 'object' } }])
     const other = join(directory, 'policies/tools/elsewhere.yaml')
     await writeFile(other, 'tool: fetch\ndescription: Mine.\nrisk: low\ninput_schema: { type: object }\n')
@@ -132,7 +132,7 @@ describe('countersign import', () => {
     await rm(other)
   })
 
-  it('reads OpenAPI as YAML, and exits 2 for what is none', async () => {
+  it('reads OpenAPI as YAML, and exits 2 for another document', async () => {
     const yaml =
       'openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths: { /a: { get: { operationId: readA } } }\n'
     await writeFile(join(directory, 'api.yaml'), yaml)
@@ -143,7 +143,7 @@ describe('countersign import', () => {
       expect((await inDirectory('import', ...args)).code).toBe(2)
   })
 
-  it('exits 2 for a document that is nested too deeply to be read, and says that', async () => {
+  it('exits 2 for a document that is nested too deeply, and says so', async () => {
     const input = `{"tools":[{"name":"a","inputSchema":${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}}]}`
     const { code, err } = await runCli(['import', 'mcp', '-'], { cwd: directory, input })
     expect([code, err]).toEqual([2, 'countersign: `-` cannot be read: it is nested too deeply\n'])
@@ -156,7 +156,7 @@ describe('countersign init', () => {
     readonly run?: string
   }
 
-  it('exits 0 and writes a bundle that checks, tests and formats green, by the steps of its own workflow', async () => {
+  it('exits 0 and writes a bundle that passes every step of its own workflow', async () => {
     expect((await inDirectory('init', 'fresh')).code).toBe(0)
     const own = join(directory, 'fresh')
     const text = await readFile(join(own, '.github/workflows/policies.yml'), 'utf8')
@@ -184,7 +184,7 @@ describe('countersign init', () => {
     expect(stderr).toContain('set the variable COUNTERSIGN_PACKAGE of this repository')
   })
 
-  it('keeps line ends as they are in every checkout, so that the lock file still fits', async () => {
+  it('keeps line ends the same in every checkout, so that the lock file still matches', async () => {
     expect((await inDirectory('init', 'attributes')).code).toBe(0)
     const own = join(directory, 'attributes')
     expect((await runCli(['lock', 'policies'], { cwd: own })).code).toBe(0)
@@ -205,7 +205,7 @@ describe('countersign init', () => {
     expect((await runCli(['check', 'policies'], { cwd: own })).code).toBe(0)
   })
 
-  it('--empty: exits 0 with a bundle that checks, without a tool, an agent or a rule', async () => {
+  it('--empty: exits 0 with a bundle without a tool, an agent or a rule that passes the check', async () => {
     expect((await inDirectory('init', '--empty', 'bare')).code).toBe(0)
     const names = (await readdir(join(directory, 'bare/policies'), { recursive: true })).filter((name) =>
       name.endsWith('.yaml'),
@@ -214,7 +214,7 @@ describe('countersign init', () => {
     expect((await inDirectory('check', 'bare/policies')).code).toBe(0)
   })
 
-  it('exits 2 for a directory that is not empty, and leaves it; .git is no matter', async () => {
+  it('exits 2 for a directory that is not empty, and leaves it unchanged; .git is ignored', async () => {
     await mkdir(join(directory, 'used'))
     await writeFile(join(directory, 'used/notes.txt'), 'mine')
     const { code, err } = await inDirectory('init', 'used')
@@ -227,7 +227,7 @@ describe('countersign init', () => {
 })
 
 describe('countersign lock', () => {
-  it('exits 0 and writes a manifest; after that a change exits 3 until it is locked again', async () => {
+  it('exits 0 and writes a manifest; a later change exits 3 until the bundle is locked again', async () => {
     const own = join(directory, 'locked')
     await cp(STARTER, own, { recursive: true })
     const { code, out } = await inDirectory('lock', own)
@@ -248,11 +248,11 @@ describe('countersign lock', () => {
   })
 })
 
-describe('where no directory can be made', () => {
+describe('a directory that cannot be created', () => {
   it.runIf(existsSync('/proc/self')).each([
     ['init', '/proc/countersign'],
     ['schema', 'policies', '--out', '/proc/countersign'],
-  ])('countersign %s says so, and ends', async (...args) => {
+  ])('countersign %s reports the error and exits', async (...args) => {
     const { code, err } = await inDirectory(...args)
     expect([code, err]).toEqual([
       1,
@@ -261,11 +261,11 @@ describe('where no directory can be made', () => {
   })
 })
 
-describe('what somebody else wrote', () => {
+describe('text from other people', () => {
   const HOSTILE = 'a\u001b[31m\u202e\u200b\u009b'
   const run = (args: readonly string[], input: string) => runCli(args, { cwd: directory, input })
 
-  it('never steers the terminal, nor looks like a line of ours: names of an imported document', async () => {
+  it('names of an imported document never control the terminal or imitate our output', async () => {
     const properties = { [`${HOSTILE}\nwrote everything`]: { type: 'string' } }
     const tools = [{ name: 'odd', inputSchema: { type: 'object', properties } }]
     const mcp = await run(['import', 'mcp', '-', '--dir', 'odd-mcp'], JSON.stringify({ tools }))
@@ -278,14 +278,14 @@ describe('what somebody else wrote', () => {
     expect(mcp.err.trimEnd().split('\n')).toHaveLength(2)
   })
 
-  it('never steers the terminal: values of a payload that is explained', async () => {
+  it('values of an explained payload never control the terminal', async () => {
     const request = { tool_name: 'shell.run', payload: { argv: ['ls', HOSTILE] } }
     const { code, out } = await run(['explain', 'policies', '-'], JSON.stringify(request))
     expect([code, hasHidden(out)]).toEqual([0, false])
     expect(out).toContain('a\\u001b[31m<U+202E><U+200B><U+009B>')
   })
 
-  it('never steers the terminal: names of files and revisions, and options', async () => {
+  it('names of files, revisions and options never control the terminal', async () => {
     for (const args of [
       ['diff', `x:${HOSTILE}`],
       ['import', 'mcp', HOSTILE],
@@ -297,7 +297,7 @@ describe('what somebody else wrote', () => {
     }
   })
 
-  it('never steers the terminal, nor looks like a line of ours: directories that are written to', async () => {
+  it('names of output directories never control the terminal or imitate our output', async () => {
     const odd = `${HOSTILE}\nwrote everything`
     const tools = JSON.stringify([{ name: 'odd', inputSchema: { type: 'object' } }])
     const runs = [
@@ -312,7 +312,7 @@ describe('what somebody else wrote', () => {
     }
   })
 
-  it('never steers the terminal: examples of texts that a pattern asks for', async () => {
+  it('example texts for a pattern never control the terminal', async () => {
     const bundle = join(directory, 'patterned')
     await cp(STARTER, bundle, { recursive: true })
     const test = "{ matches: '\\x{202e}' }"

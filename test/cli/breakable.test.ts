@@ -12,14 +12,14 @@ const reading = (signal: AbortSignal): Promise<never> =>
     signals.emit('SIGTERM', 'SIGTERM')
   })
 
-describe('a command that a signal can break off', () => {
-  it('says by what it was, also where only a stream has heard of it', async () => {
+describe('a command that a signal can interrupt', () => {
+  it('names the signal, even when only a stream noticed it', async () => {
     await expect(breakable('the export', reading, signals)).rejects.toThrow(
       'the export was broken off by SIGTERM: nothing of it is left',
     )
   })
 
-  it('leaves a second signal, of whatever name, to end it at once', async () => {
+  it('lets any second signal end it at once', async () => {
     let deaf: boolean[] = []
     await breakable(
       'the export',
@@ -32,13 +32,13 @@ describe('a command that a signal can break off', () => {
     expect(deaf).toEqual([true, true, true])
   })
 
-  it('says what went wrong by itself, whatever that is called', async () => {
+  it('reports its own failure, whatever the name of the error', async () => {
     await expect(breakable('the export', () => Promise.reject(aborted()), signals)).rejects.toThrow(
       'a stream was closed',
     )
   })
 
-  it('hears nothing any more when it is over, and yields what it made', async () => {
+  it('ignores signals when it has ended, and returns its result', async () => {
     const heard = (): number => signals.listenerCount('SIGTERM')
     expect(await breakable('the export', () => Promise.resolve(heard()), signals)).toBe(1)
     expect(heard()).toBe(0)

@@ -39,8 +39,8 @@ function run(url: string, ...args: string[]): Promise<CliRun> {
   return runCli(args, { cwd: directory, env })
 }
 
-describe('a command line before more than it shows', () => {
-  it('says so of deliveries, also where none was found so far', async () => {
+describe('a command whose answer has more pages', () => {
+  it('refers to the console for older deliveries, even when no delivery matched so far', async () => {
     const url = await answering((_, response) => {
       response.setHeader('content-type', 'application/json').end('{"deliveries":[],"next_cursor":"x"}')
     })
@@ -48,7 +48,7 @@ describe('a command line before more than it shows', () => {
     expect([code, out]).toEqual([0, '(older ones are in the console)\n'])
   })
 
-  it('names the deliveries that the store cannot read, of all pages', async () => {
+  it('names the deliveries that the store cannot read, on all pages', async () => {
     const url = await answering(({ url: asked = '' }, response) => {
       const page = asked.includes('cursor=')
         ? { deliveries: [], unreadable: ['evt_2'] }
@@ -61,7 +61,7 @@ describe('a command line before more than it shows', () => {
   })
 })
 
-describe('a command line that waits in vain', () => {
+describe('a command that gets no answer in time', () => {
   /** Time passes a hundred times as fast for whoever waits for an answer. */
   const HASTE = `--import data:text/javascript,${encodeURIComponent(
     'const real = AbortSignal.timeout; AbortSignal.timeout = (ms) => real.call(AbortSignal, ms / 100)',
@@ -72,7 +72,7 @@ describe('a command line that waits in vain', () => {
     return runCli(args, { cwd: directory, env })
   }
 
-  it('says that what it asked for may be done all the same, not that nobody is there', async () => {
+  it('says that a change may have been made, instead of blaming the connection', async () => {
     const { code, out, err } = await waiting('webhooks', 'pause', 'whk_acme_1')
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 15 s\n/)
@@ -80,7 +80,7 @@ describe('a command line that waits in vain', () => {
     expect(err).not.toContain('countersign serve')
   })
 
-  it('says so of a connection that breaks, but not of a question, nor where nobody is there', async () => {
+  it('says the same for a broken connection, but not for a read or an unreachable gateway', async () => {
     const url = await answering((request) => request.socket.destroy())
     const isSaid = async (...args: string[]): Promise<boolean> => {
       const { code, err } = await run(url, 'webhooks', ...args)
@@ -93,15 +93,15 @@ describe('a command line that waits in vain', () => {
     expect(await isSaid('pause', 'whk_acme_1')).toBe(false)
   })
 
-  it('waits longer for thousands of deliveries that are asked for again', async () => {
+  it('waits longer when it redelivers thousands of deliveries', async () => {
     const { err } = await waiting('webhooks', 'redeliver', 'whk_acme_1', '--since', '2026-01-01T00:00:00Z')
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 60 s\n/)
   })
 })
 
-describe('a command line that has a path in the address of the gateway', () => {
+describe('a gateway address with a path', () => {
   it.each(['/countersign', '/countersign/'])(
-    'asks below it, because a proxy may want it: %s',
+    'keeps the path, because a proxy may need it: %s',
     async (prefix) => {
       const asked: (string | undefined)[] = []
       const url = await answering((request, response) => {
@@ -115,10 +115,10 @@ describe('a command line that has a path in the address of the gateway', () => {
   )
 })
 
-describe('a command line before something that is no gateway', () => {
+describe('a server that is not a gateway', () => {
   const page: RequestListener = (_, response) => response.setHeader('content-type', 'text/html').end('<html>')
 
-  it('says so of a page with 200, and does not say that anything was done', async () => {
+  it('is reported when it answers with a page and 200, and no success is printed', async () => {
     const url = await answering(page)
     for (const args of [
       ['review', 'list'],
@@ -137,7 +137,7 @@ describe('a command line before something that is no gateway', () => {
     }
   })
 
-  it('says so of another program that answers 200 in JSON, and does not say that anything was done', async () => {
+  it('is reported when it answers 200 with other JSON, and no success is printed', async () => {
     const url = await answering((_, response) =>
       response.setHeader('content-type', 'application/json').end('{"ok":true}'),
     )
@@ -175,13 +175,13 @@ describe('a command line before something that is no gateway', () => {
     { code: 'x', detail: 5 },
     { code: 'x', title: {} },
     { code: 404 },
-  ])('says so of a refusal that is none of a gateway: %o', async (problem) => {
+  ])('is reported when its refusal is not one of a gateway: %o', async (problem) => {
     const url = await answering((_, response) => response.writeHead(404).end(JSON.stringify(problem)))
     const { code, err } = await run(url, 'review', 'list')
     expect([code, err]).toEqual([1, expect.stringMatching(/is a proxy before one: status 404\n/)])
   })
 
-  it('names what a proxy says, where a redirect leads, and an answer that breaks off', async () => {
+  it('shows what a proxy says, where a redirect leads, and that an answer was cut off', async () => {
     const url = await answering((request, response) => {
       const path = request.url ?? ''
       if (path.includes('proxy')) return void response.writeHead(502).end('<html>')
@@ -198,7 +198,7 @@ describe('a command line before something that is no gateway', () => {
     expect(await said('half')).toMatch(/^countersign: the answer of the gateway at http:\S+ broke off\n$/)
   })
 
-  it('exits 2 for an address that is none, and shows no password and no key', async () => {
+  it('exits 2 for an invalid address, and shows no password or key', async () => {
     for (const url of ['nonsense', 'ftp://127.0.0.1', 'http://user:canary@127.0.0.1:9']) {
       const { code, out, err } = await run('http://127.0.0.1:9', 'review', 'list', '--url', url)
       expect([code, out]).toEqual([2, ''])
@@ -212,8 +212,8 @@ describe('a command line before something that is no gateway', () => {
   })
 })
 
-describe('a command line that gets no answer', () => {
-  it('says why: nobody listens, or the certificate is not accepted', async () => {
+describe('a command that gets no answer', () => {
+  it('says why: no server listens, or the certificate is not accepted', async () => {
     const { code, err } = await run('http://127.0.0.1:9', 'review', 'list')
     expect(code).toBe(1)
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\/\/127\.0\.0\.1:9 \(\S.*\)\n/)
@@ -234,7 +234,7 @@ describe('a command line that gets no answer', () => {
     expect(refused.err).toContain('its certificate is not accepted here')
   })
 
-  it('says a refusal once that has only its title', async () => {
+  it('prints a refusal once when its detail repeats the title', async () => {
     const problem = { code: 'invalid_request', title: 'The request does not fit', status: 400 }
     const url = await answering((_, response) =>
       response
@@ -245,7 +245,7 @@ describe('a command line that gets no answer', () => {
     expect(err).toBe('countersign: The request does not fit\n')
   })
 
-  it('takes nothing but a whole number for the record to begin after', async () => {
+  it('accepts only a whole number for --after', async () => {
     for (const after of ['abc', '1e3', '0x10', '']) {
       const { code, err } = await run(
         'http://127.0.0.1:1',
@@ -260,7 +260,7 @@ describe('a command line that gets no answer', () => {
     }
   })
 
-  it('says that an export of evidence is empty', async () => {
+  it('reports that an export of evidence is empty', async () => {
     const url = await answering((_, response) =>
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(),
     )
@@ -270,7 +270,7 @@ describe('a command line that gets no answer', () => {
   })
 })
 
-describe('a command that is given too much, or half of it', () => {
+describe('a command with too many or missing arguments', () => {
   const nobody = 'http://127.0.0.1:9'
 
   it.each([
@@ -304,7 +304,7 @@ describe('a command that is given too much, or half of it', () => {
     ['config ./policies', 'unexpected argument `./policies`'],
     ['serve ./policies', 'unexpected argument `./policies`'],
     ['dev ./policies', 'unexpected argument `./policies`'],
-  ])('%s: exits 2 before anything is asked', async (line, message) => {
+  ])('%s: exits 2 before it sends a request', async (line, message) => {
     const { code, out, err } = await run(nobody, ...line.split(' '))
     expect([code, out]).toEqual([2, ''])
     expect(err).toContain(`countersign: ${message}`)
@@ -312,7 +312,7 @@ describe('a command that is given too much, or half of it', () => {
 })
 
 describe('--json', () => {
-  it('is JSON also of what answers nothing', async () => {
+  it('prints JSON even when the answer has no body', async () => {
     const url = await answering((_, response) => response.writeHead(204).end())
     for (const args of [
       ['keys', 'revoke', 'agent', 'acme/a'],
@@ -328,7 +328,7 @@ describe('a first start', () => {
   it.each([
     ['without policies', 'nothing', '`countersign init` writes a starter bundle'],
     ['with policies that do not load', 'wrong', 'run `countersign check wrong` to see why'],
-  ])('%s says what to do, and that nothing is allowed meanwhile', async (_, policies, hint) => {
+  ])('%s says what to do, and that every call is rejected until then', async (_, policies, hint) => {
     mkdirSync(join(directory, 'wrong'), { recursive: true })
     writeFileSync(join(directory, 'wrong', 'routing.yaml'), 'nonsense: [\n')
     const store = `file:${join(directory, `data-${policies}`)}`
@@ -339,9 +339,9 @@ describe('a first start', () => {
   })
 })
 
-describe('a bundle that would not be loaded, asked for JSON', () => {
+describe('--format json with a bundle that would not load', () => {
   it.each(['explain broken r.json', 'diff broken broken', 'backtest --evidence e.ndjson broken broken'])(
-    '%s: the findings stand beside it, and nothing among it',
+    '%s: prints the findings on standard error, and nothing on standard output',
     async (line) => {
       mkdirSync(join(directory, 'broken'), { recursive: true })
       writeFileSync(join(directory, 'broken', 'routing.yaml'), 'nonsense: [\n')
@@ -360,7 +360,7 @@ describe('a file that cannot be written', () => {
     ['schema policies --out file/x', 'cannot write `file/x/rules.schema.json`: ENOTDIR'],
     ['import mcp tools.json --dir file/x', /cannot write `file\/x\/tools\/.*`: ENOTDIR/],
     ['init file', '`file` cannot be read: ENOTDIR'],
-  ])('%s: says why, in one line', async (line, message) => {
+  ])('%s: reports the reason in one line', async (line, message) => {
     cpSync(STARTER, join(directory, 'policies'), { recursive: true })
     writeFileSync(join(directory, 'file'), '')
     const tool = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: {} } }
@@ -372,9 +372,9 @@ describe('a file that cannot be written', () => {
   })
 })
 
-describe('standard output that nobody reads', () => {
+describe('standard output that no process reads', () => {
   it.each([[['check', STARTER]], [['check', '--format', 'json', STARTER]], [['test', STARTER]]])(
-    '%j ends as it would have, without a word',
+    '%j exits with its usual code and prints no error',
     async (args) => {
       const child = spawn(process.execPath, [MAIN, ...args], {
         cwd: directory,

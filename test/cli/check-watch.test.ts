@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-it('`check --watch` says what it finds at once and after each change, and ends with what it found last', async () => {
+it('`check --watch` prints its findings at once and after each change, and exits with the last result', async () => {
   const child = spawn(process.execPath, [MAIN, 'check', directory, '--watch'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -43,7 +43,7 @@ it('`check --watch` says what it finds at once and after each change, and ends w
   expect(await ended).toEqual([3, null])
 })
 
-it('`test --watch` ends, and says why, when its report cannot be written', async () => {
+it('`test --watch` ends with the reason when its report cannot be written', async () => {
   const { code, out, err } = await runCli(['test', STARTER, '--watch', '--junit', 'nowhere/tests.xml'], {
     cwd: tmpdir(),
   })
@@ -51,11 +51,11 @@ it('`test --watch` ends, and says why, when its report cannot be written', async
   expect(err).toMatch(/^countersign: cannot write `nowhere\/tests.xml`: ENOENT: .*\n$/)
 })
 
-it('`check --watch` ends when nobody reads what it says, with what it found', async () => {
+it('`check --watch` ends with its result when no process reads its output', async () => {
   expect(await runUnread(['check', directory, '--watch'], { cwd: tmpdir() })).toEqual({ code: 3, err: '' })
 })
 
-it('`test --watch` whose output waits for a reader ends when it is asked to', async () => {
+it('`test --watch` ends on a signal while its output waits for a reader', async () => {
   const report = join(directory, 'report.xml')
   const args = ['test', STARTER, '--watch', '--junit', report]
   const child = startProcess(MAIN, args, { through: throughFullPipe() })
@@ -65,7 +65,7 @@ it('`test --watch` whose output waits for a reader ends when it is asked to', as
 })
 
 it.skipIf(process.platform !== 'linux')(
-  'a full disk under standard output is said as what it is, and exits 1',
+  'reports a full disk under standard output, and exits 1',
   async () => {
     const full = openSync('/dev/full', 'w')
     const child = spawn(process.execPath, [MAIN, 'schema', '--help'], { stdio: ['ignore', full, 'pipe'] })

@@ -34,20 +34,20 @@ describe('peopleOf', () => {
     expect(peopleOf(own)).toEqual({ tenant: 'main', agent: 'bot', agents: ['bot', 'other'], reviewer: 'bea' })
   })
 
-  it('prefers the reviewer of an earlier start, as long as the directory lists them', () => {
+  it('prefers the reviewer of an earlier start while the directory lists them', () => {
     const own = directory({ main: tenant({ bot: ['ann'] }, ['ann', 'bea', 'cat']) })
     expect(peopleOf(own, { reviewer: 'cat' })?.reviewer).toBe('cat')
     expect(peopleOf(own, { reviewer: 'gone' })?.reviewer).toBe('bea')
   })
 
-  it("prefers the developer's own agent to that of the starter policies", () => {
+  it("prefers the developer's own agent to the starter policies' agent", () => {
     const own = directory({
       acme: tenant({ 'demo-agent': ['dana'], 'my-agent': ['dana'] }, ['dana', 'alice']),
     })
     expect(peopleOf(own)?.agent).toBe('my-agent')
   })
 
-  it('prefers those of the starter policies to others', () => {
+  it('prefers the people of the starter policies to others', () => {
     const starter = tenant({ first: ['dana'], 'demo-agent': ['dana'] }, ['dana', 'alice'])
     expect(peopleOf(directory({ zero: tenant({}, []), acme: starter }))).toMatchObject({
       tenant: 'acme',
@@ -56,7 +56,7 @@ describe('peopleOf', () => {
     })
   })
 
-  it('takes the owner when there is no other reviewer, and leaves out whoever is missing', () => {
+  it('takes the owner when there is no other reviewer, and omits missing people', () => {
     expect(peopleOf(directory({ main: tenant({ bot: ['ann'] }, ['ann']) }))?.reviewer).toBe('ann')
     expect(peopleOf(directory({ main: tenant({}, []) }))).toEqual({
       tenant: 'main',
@@ -76,7 +76,7 @@ describe('an example call', () => {
     payload: { text: "it's\u202e", yes: true, none: null, list: [1.5, { tag: '\u{e0041}' }] },
   }
 
-  it('is one word of the shell for curl, whatever the payload holds', () => {
+  it('is one shell word for curl, whatever the payload contains', () => {
     expect(curlCall(call)).toContain(
       `-d '{"tool_name":"notes.add","payload":{"text":"it'\\''s\\u202e","yes":true,"none":null,"list":[1.5,{"tag":"\\udb40\\udc41"}]}}'`,
     )
@@ -89,7 +89,7 @@ describe('an example call', () => {
     )
   })
 
-  it('is Python, whose escapes are of whole characters', () => {
+  it('is Python, which escapes whole code points', () => {
     expect(pythonCall(call)).toContain(
       `"notes.add", {"text": "it's\\u202e", "yes": True, "none": None, "list": [1.5, {"tag": "\\U000e0041"}]}, lambda`,
     )

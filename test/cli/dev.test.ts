@@ -100,13 +100,13 @@ async function approving<T>({ url, reviewer_key }: Keys, work: Promise<T>): Prom
   return work
 }
 
-describe('countersign dev, from the packed package', () => {
-  it('runs as `npx countersign dev`, in a folder without policies', async () => {
+describe('countersign dev from the packed package', () => {
+  it('runs as `npx countersign dev` in a folder without policies', async () => {
     const npx = promisify(execFile)('npx', ['--no-install', 'countersign', 'dev', '--help'], { cwd: home })
     expect((await npx).stdout).toContain('countersign dev [--policies DIR]')
   })
 
-  it('copies the starter policies, keeps keys for its owner only, and prints calls that work', async () => {
+  it('copies the starter policies, lets only the owner read the keys, and prints calls that work', async () => {
     const { gateway, text, keys } = await startDev(home)
     expect(existsSync(join(home, 'policies/directory.yaml'))).toBe(true)
     expect(statSync(join(home, 'data/demo-credentials.json')).mode & 0o777).toBe(0o600)
@@ -135,7 +135,7 @@ describe('countersign dev, from the packed package', () => {
     expect((await again.gateway.kill('SIGTERM')).code).toBe(0)
   })
 
-  it('leaves policies that exist, and gives an agent that is added while it runs a key', async () => {
+  it('keeps existing policies, and gives a key to an agent that is added at run time', async () => {
     const folder = mkdtempSync(join(home, 'own-'))
     await promisify(execFile)('npx', ['--no-install', 'countersign', 'init', folder, '--empty'], {
       cwd: home,
@@ -156,7 +156,7 @@ describe('countersign dev, from the packed package', () => {
     expect(keys().agent_keys['own']).toMatch(/^csk_main_/)
   })
 
-  it('refuses a store that it cannot keep keys beside', async () => {
+  it('refuses a store that cannot keep keys', async () => {
     const main = join(home, 'node_modules/countersign/dist/bin/main.js')
     const { code, errors } = await startProcess(main, ['dev', '--store', 'redis://127.0.0.1']).ended
     expect(code).toBe(2)

@@ -30,14 +30,14 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 describe('countersign diff', () => {
-  it('exits 0 and shows what is decided otherwise, loosened first, with a summary', async () => {
+  it('exits 0 and shows each changed decision, loosened ones first, with a summary', async () => {
     const { code, out } = await diff('old', 'policies')
     expect(out).toContain(LOOSENED)
     expect(out).toMatch(/\n6 loosened, 0 tightened, 0 changed otherwise; complete: 48 cells\n$/)
     expect(code).toBe(0)
   })
 
-  it('reads a git revision of the same directory, or the one named behind a colon', async () => {
+  it('reads a git revision of the same directory, or of the directory after a colon', async () => {
     const answers = [
       await diff('main', 'policies'),
       await diff('HEAD:policies'),
@@ -54,7 +54,7 @@ describe('countersign diff', () => {
     })
   })
 
-  it('exits 5 with --fail-on loosens only when something is loosened', async () => {
+  it('exits 5 with --fail-on loosens only when a decision is loosened', async () => {
     expect((await diff('old', 'policies', '--fail-on', 'loosens')).code).toBe(5)
     expect((await diff('policies', 'old', '--fail-on', 'loosens')).code).toBe(0)
     expect((await diff('policies', 'old', '--fail-on', 'changes')).code).toBe(5)
@@ -79,7 +79,7 @@ describe('countersign diff', () => {
     expect(out).toContain('### Loosened\n\n- `ledger.transfer` **reject/high → review/high**')
   })
 
-  it('exits 3 when a bundle would not be loaded, and points at the place', async () => {
+  it('exits 3 when a bundle would not load, and points at the place', async () => {
     cpSync(STARTER, join(directory, 'broken'), { recursive: true })
     writeFileSync(join(directory, 'broken/rules/web.fetch.yaml'), 'tool: web.fetch\nrulez: []\n')
     const { code, out } = await diff('old', 'broken')
@@ -87,7 +87,7 @@ describe('countersign diff', () => {
     expect(code).toBe(3)
   })
 
-  it('exits 2 for what is neither a directory nor a revision, and for a revision that looks like an option', async () => {
+  it('exits 2 for a path that is neither directory nor revision, and for a revision that looks like an option', async () => {
     const unknown = await diff('nowhere', 'policies')
     expect(unknown.err).toContain('`nowhere` is neither a directory nor a git revision')
     const nested = await diff('main:nothing/here', 'policies')
@@ -99,7 +99,7 @@ describe('countersign diff', () => {
     expect((await diff('old', 'policies', '--format', 'xml')).code).toBe(2)
   })
 
-  it('refuses a revision that holds links', async () => {
+  it('refuses a revision that contains links', async () => {
     git('checkout', '-q', '-b', 'linked')
     symlinkSync('web.fetch.yaml', join(directory, 'policies/rules/other.yaml'))
     git('add', 'policies/rules/other.yaml')
@@ -109,7 +109,7 @@ describe('countersign diff', () => {
     expect(code).toBe(1)
   })
 
-  it('says so when git is not installed', async () => {
+  it('reports that git is not installed', async () => {
     const { code, err } = await runCli(['diff', 'main', 'policies'], {
       cwd: directory,
       env: { PATH: directory },

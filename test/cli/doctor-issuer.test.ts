@@ -46,8 +46,8 @@ async function found(url: string, ...args: string[]): Promise<string[]> {
   return (await lookAtIssuer(config)).map(({ level, check, what }) => `${level} ${check}: ${what}`)
 }
 
-describe('the doctor asks the issuer', () => {
-  it('and finds metadata that fit, without a word of what the issuer does not list', async () => {
+describe('the doctor and the OpenID Connect issuer', () => {
+  it('accepts metadata that fit the settings, and does not require optional lists', async () => {
     const groups = ['--oidc-groups-claim', 'realm_access.roles']
     const full = await issuer((good) => good)
     expect(await found(full, ...groups)).toEqual([`ok sign-in: the metadata of ${full} fits the settings`])
@@ -57,7 +57,7 @@ describe('the doctor asks the issuer', () => {
     ])
   })
 
-  it('not at all where there is none', async () => {
+  it('does not ask when no issuer is set', async () => {
     const { config } = loadConfig({ args: [], env: {}, parseYaml: () => ({}) })
     expect(await lookAtIssuer(config)).toEqual([])
   })
@@ -121,13 +121,13 @@ describe('the doctor asks the issuer', () => {
     ['an error', 500, '{}'],
     ['no JSON', 200, '<html>'],
     ['a list', 200, '[]'],
-  ])('and finds an answer that is %s', async (_, status, text) => {
+  ])('reports an answer that is %s', async (_, status, text) => {
     expect(await found(await issuer(() => text, status))).toEqual([
       expect.stringMatching(new RegExp(`^error sign-in: .* answers ${status} and no metadata$`)),
     ])
   })
 
-  it('and finds one that is not there', async () => {
+  it('reports an issuer that does not answer', async () => {
     const url = await issuer((good) => good)
     for (const close of closing.splice(0)) await close()
     expect(await found(url)).toEqual([

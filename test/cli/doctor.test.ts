@@ -85,7 +85,7 @@ async function running(args: readonly string[] = []): Promise<{ gateway: Gateway
 }
 
 describe('countersign doctor, without a gateway', () => {
-  it('exits 0 with a line for each thing that it has looked at, and changes nothing', async () => {
+  it('exits 0 with a line for each check, and changes nothing', async () => {
     const { code, out } = await examine([], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
     expect(out).toMatch(new RegExp(`^${NODE} +node +Node\\.js `, 'm'))
     expect(out).toMatch(/^ok +config +settings: 0 by flag, 3 by environment, 0 by file/m)
@@ -98,7 +98,7 @@ describe('countersign doctor, without a gateway', () => {
     expect(out).not.toContain(ADMIN_KEY)
   })
 
-  it('names variables that are no settings; a slip is what a gateway does not start for', async () => {
+  it('warns of variables that are not settings; a likely typo is an error, because no gateway would start', async () => {
     const key = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
     const [code, lines] = await wrong([], { ...key, COUNTERSIGN_VERSION: '7' })
     expect([code, lines]).toEqual([
@@ -115,14 +115,14 @@ describe('countersign doctor, without a gateway', () => {
     ])
   })
 
-  it('names settings that say nothing beside the others', async () => {
+  it('names settings that have no effect with the others', async () => {
     const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY, COUNTERSIGN_STORE_REPLICAS: '2' }
     const ignored =
       /^warning +config +COUNTERSIGN_STORE_REPLICAS has no effect: it counts only with a store on Redis -> /
     expect(await wrong([], env)).toEqual([0, [expect.stringMatching(ignored)]])
   })
 
-  it('opens the store, and says how durable it is', async () => {
+  it('opens the store, and reports how durable it is', async () => {
     const { gateway } = await running()
     gateway.hangUp()
     await gateway.process.kill('SIGTERM')
@@ -133,7 +133,7 @@ describe('countersign doctor, without a gateway', () => {
     await (await startGateway({ directory, policies: at('policies') })).process.kill('SIGTERM')
   })
 
-  it('as JSON, for programs', async () => {
+  it('prints its findings as JSON for programs', async () => {
     writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
     const { code, out } = await examine(['--json'])
     const report = JSON.parse(out) as {
@@ -151,12 +151,12 @@ describe('countersign doctor, without a gateway', () => {
     ])
   })
 
-  it('finds a configuration that does not start', async () => {
+  it('reports a configuration that does not start', async () => {
     const [code, lines] = await wrong(['--port', 'none'])
     expect([code, lines]).toEqual([3, [expect.stringMatching(/^error +config +--port: /)]])
   })
 
-  it('finds secrets and state that others can read, and policies that others can write', async () => {
+  it('reports secrets and state that others can read, and policies that others can write', async () => {
     for (const [name, mode] of [
       ['key', 0o644],
       ['client', 0o600],
@@ -190,7 +190,7 @@ describe('countersign doctor, without a gateway', () => {
     expect((await wrong([], env))[1].filter((line) => line.includes('files '))).toEqual([])
   })
 
-  it('finds no fault with open secrets that nobody gets to, and does not end with 3 for one that is mounted by itself', async () => {
+  it('accepts readable secrets in a closed directory, and only warns of a secret that is mounted by itself', async () => {
     mkdirSync(at('closed'), { mode: 0o700 })
     mkdirSync(at('closed', 'below'))
     writeFileSync(at('closed', 'below', 'key'), `${ADMIN_KEY}\n`, { mode: 0o644 })
@@ -224,7 +224,7 @@ describe('countersign doctor, without a gateway', () => {
     expect(code).toBe(0)
   })
 
-  it('finds ports that somebody else has, and something else that answers', async () => {
+  it('reports a port in use, and a server at that port that is not a gateway', async () => {
     const port = await listening(createServer((_, response) => response.end('hello')))
     expect((await wrong(['--metrics-port', String(port)]))[1]).toEqual([
       expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: another process has it/),
@@ -238,20 +238,20 @@ describe('countersign doctor, without a gateway', () => {
     )
   })
 
-  it('does not say that a port is taken that fetch never asks, as browsers do not', async () => {
+  it('does not report a port as taken only because fetch refuses it, as browsers do', async () => {
     const { out } = await examine(['--port', '6667'])
     expect(out).not.toMatch(/ gateway +no answer/)
     expect(out).toMatch(/^ok +gateway +no gateway runs/m)
   })
 
-  it('finds what holds a port and says nothing, in bounded time', async () => {
+  it('reports within a few seconds a port whose server never answers', async () => {
     const port = await listening(createTcpServer((socket) => socket.resume()) as unknown as Server)
     expect((await wrong(['--port', String(port)]))[1]).toEqual([
       expect.stringMatching(/^error +gateway +no answer at http:\S+ within 3 s -> /),
     ])
   })
 
-  it('finds a configuration that is no YAML, and does not show what stands there', async () => {
+  it('reports a configuration that is not YAML, without showing its content', async () => {
     writeFileSync(at('countersign.yaml'), 'admin_key: [geheim-canary\n', { mode: 0o600 })
     const { code, out, err } = await examine()
     expect(code).toBe(3)
@@ -259,14 +259,14 @@ describe('countersign doctor, without a gateway', () => {
     expect(out + err).not.toContain('canary')
   })
 
-  it('finds an argument that a gateway would not start with', async () => {
+  it('reports an argument with which no gateway would start', async () => {
     expect(await wrong(['./policies'])).toEqual([
       3,
       [expect.stringMatching(/^error +config +unexpected argument `\.\/policies`/)],
     ])
   })
 
-  it('finds authorities that are none', async () => {
+  it('reports files of certificate authorities that hold no certificate', async () => {
     writeFileSync(at('bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
     for (const [path, why] of [
       [at('bad.pem'), 'cannot be read, or is not a certificate'],
@@ -278,7 +278,7 @@ describe('countersign doctor, without a gateway', () => {
       ])
   })
 
-  it('finds a store that cannot be made, and a clock that is behind its files', async () => {
+  it('reports a store that cannot be created, and a clock that is behind its files', async () => {
     writeFileSync(at('file'), '')
     const [code, lines] = await wrong(['--store', `file:${at('file')}/data`])
     expect([code, lines]).toEqual([
@@ -298,7 +298,7 @@ describe('countersign doctor, without a gateway', () => {
     expect((await wrong())[1]).toEqual([newer])
   })
 
-  it('finds an identity provider that cannot be reached from here', async () => {
+  it('reports an identity provider that it cannot reach', async () => {
     const closed = createTcpServer()
     const port = await listening(closed as unknown as Server)
     await new Promise((resolve) => closed.close(resolve))
@@ -310,7 +310,7 @@ describe('countersign doctor, without a gateway', () => {
     ])
   })
 
-  it('finds certificates that nobody accepts, or that have an unknown authority', async () => {
+  it('reports certificates that no client accepts or whose authority is unknown', async () => {
     const authority = makeAuthority()
     closing.push(() => rmSync(authority.directory, { recursive: true }))
     authority.issue('front', { names: ['IP:127.0.0.1'] })
@@ -340,8 +340,8 @@ describe('countersign doctor, without a gateway', () => {
   })
 })
 
-describe('countersign doctor, beside a gateway that runs', () => {
-  it('asks it: ready, its clock, its policies; the store is the gateway’s', async () => {
+describe('countersign doctor, beside a running gateway', () => {
+  it('asks the gateway for readiness, clock and policies, and leaves the store to it', async () => {
     const { port } = await running()
     const { code, out } = await examine(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
     expect(out).toMatch(/^ok +gateway +runs at http:\/\/127\.0\.0\.1:\d+ and is ready$/m)
@@ -351,7 +351,7 @@ describe('countersign doctor, beside a gateway that runs', () => {
     expect(code).toBe(0)
   })
 
-  it('finds that its store stayed ahead of a clock that was wrong before', async () => {
+  it('reports a store that is still ahead because of an earlier wrong clock', async () => {
     const clock = { wall: () => Date.now() + 3_600_000, monotonic: () => performance.now() }
     const store = await openEmbeddedStore({ path: at('data'), minFreeBytes: 0, clock })
     await store.commit(SYSTEM, {
@@ -376,7 +376,7 @@ describe('countersign doctor, beside a gateway that runs', () => {
     ])
   })
 
-  it('finds that it is not ready, that another bundle is in force, and that its admin key is another', async () => {
+  it('reports another bundle in force, a refused admin key, and a missing one', async () => {
     const { port } = await running(['--policy-rescan', '3600000'])
     const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
     const other = { COUNTERSIGN_ADMIN_KEY: `${ADMIN_KEY}-which-is-another` }
@@ -396,7 +396,7 @@ describe('countersign doctor, beside a gateway that runs', () => {
     ])
   })
 
-  it('does not blame the admin key for what is not its fault', async () => {
+  it('does not blame the admin key for another error', async () => {
     const port = await listening(
       createServer((request, response) => {
         response.setHeader('content-type', 'application/json')
@@ -417,7 +417,7 @@ describe('countersign doctor, beside a gateway that runs', () => {
     ])
   })
 
-  it('takes a state of the store that it does not know for an error', async () => {
+  it('reports an unknown state of the store as an error', async () => {
     const store = 'ready, but in a way of a later version'
     const answer = JSON.stringify({ ready: true, store, policies: 'ready' })
     const port = await listening(createServer((_, response) => void response.end(answer)))
@@ -430,7 +430,7 @@ describe('countersign doctor, beside a gateway that runs', () => {
     ])
   })
 
-  it('finds that it is not ready, and why', async () => {
+  it('reports why the gateway is not ready', async () => {
     writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
     const gateway = await startGateway({ directory, policies: at('policies'), ready: false })
     closing.push(() => gateway.process.kill('SIGTERM'))
@@ -450,7 +450,7 @@ describe('countersign doctor, on Redis', () => {
     for (const server of servers) await server.dispose()
   })
 
-  it('says how durable it is, and refuses what the gateway would', async () => {
+  it('reports how durable Redis is, and refuses settings that the gateway would refuse', async () => {
     const sound = await startRedis()
     const loose = await startRedis({ config: { appendonly: 'no' } })
     servers.push(sound, loose)
@@ -464,7 +464,7 @@ describe('countersign doctor, on Redis', () => {
     expect([accepted, accepts]).toEqual([0, [expect.stringMatching(/^warning +store +durability=async/)]])
   })
 
-  it('names everything that is wrong with its settings, not one at each start', async () => {
+  it('names every wrong Redis setting at once, instead of one at each start', async () => {
     const config = { appendonly: 'no', maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' }
     const loose = await startRedis({ config })
     servers.push(loose)
@@ -475,7 +475,7 @@ describe('countersign doctor, on Redis', () => {
     expect(err).toMatch(/cannot start: appendonly is no.*; and maxmemory-policy is allkeys-lru/)
   })
 
-  it('finds that the replicas are not there that shall confirm', async () => {
+  it('reports missing replicas that must confirm writes', async () => {
     const alone = await startRedis()
     servers.push(alone)
     const [code, lines] = await wrong(['--store', alone.url, '--store-replicas', '1'])
@@ -485,7 +485,7 @@ describe('countersign doctor, on Redis', () => {
     ])
   })
 
-  it('finds that its clock was set back behind what it has seen, from far enough on that commits come too late', async () => {
+  it('reports a Redis clock that is so far behind the last write that commits would be too late', async () => {
     const behind = await startRedis()
     servers.push(behind)
     const { head } = keysOf(SYSTEM)
@@ -502,7 +502,7 @@ describe('countersign doctor, on Redis', () => {
     ])
   })
 
-  it('finds that also where only tenants have seen a later time', async () => {
+  it('reports a Redis clock that is behind the last write of a tenant', async () => {
     const behind = await startRedis()
     servers.push(behind)
     const tenants = keysOf(SYSTEM).index(TENANTS_INDEX)
@@ -516,7 +516,7 @@ describe('countersign doctor, on Redis', () => {
     ])
   })
 
-  it('finds one that does not answer, and never prints a password', async () => {
+  it('reports a Redis that does not answer, and never prints a password', async () => {
     const { code, out, err } = await examine([
       '--store',
       'redis://user:pass-word-canary@127.0.0.1:1',
@@ -531,13 +531,13 @@ describe('countersign doctor, on Redis', () => {
   })
 })
 
-describe('what the doctor thinks of', () => {
+describe("the doctor's levels for", () => {
   it('versions of Node.js', () => {
     const levels = ['20.18.3', '18.20.0', '20.19.0', '24.1.0'].map((node) => lookAtNode({ node }).level)
     expect(levels).toEqual(['error', 'error', 'ok', 'ok'])
   })
 
-  it('their parsers of HTTP', () => {
+  it('versions of the HTTP parser', () => {
     const levels = ['8.1.2', '9.2.1', '10.0.0'].map((llhttp) => lookAtNode({ node: '20.19.1', llhttp }).level)
     expect(levels).toEqual(['warning', 'ok', 'ok'])
   })
@@ -565,7 +565,7 @@ describe('what the doctor thinks of', () => {
     ).toEqual(['error', 'warning', 'warning', 'ok'])
   })
 
-  it('authorities of NODE_EXTRA_CA_CERTS, saying where each stands: bundles of systems hold old ones', () => {
+  it('authorities of NODE_EXTRA_CA_CERTS, with their file: system bundles contain expired ones', () => {
     const of = (ms: number): unknown => {
       const authority = { subject: 'C=IE\nCN=Root', validTo: new Date(1e12 + ms).toISOString() }
       return authorityFinding('/etc/ca.pem', authority, 1e12)

@@ -85,7 +85,7 @@ const revise = (thread: string, amount_cents: number): Promise<{ revision?: numb
   })
 
 describe('countersign webhooks', () => {
-  it('registers a destination and looks after it', async () => {
+  it('creates a destination, manages it and deletes it', async () => {
     const created = await run(
       'webhooks',
       'create',
@@ -115,7 +115,7 @@ describe('countersign webhooks', () => {
     expect((await run('webhooks', 'list', 'acme')).out).toContain('no webhooks')
   })
 
-  it('registers a chat, which needs no secret, and shows its URL to nobody again', async () => {
+  it('registers a chat without a secret, and never shows its URL again', async () => {
     const url = 'https://chat.example.com/services/T0/B0/channel-key'
     const created = await run('webhooks', 'create', 'acme', url, '--format', 'chat')
     const id = created.out.trim()
@@ -132,7 +132,7 @@ describe('countersign webhooks', () => {
     expect([full.code, full.err]).toEqual([1, expect.stringContaining('no payload is sent to a chat')])
   })
 
-  it('shows more deliveries than stand on one page of the API', async () => {
+  it('shows more deliveries than fit on one page of the API', async () => {
     const [id = ''] = (await run('webhooks', 'create', 'acme', 'https://hooks.example.com/y')).out.split('\n')
     await run('webhooks', 'pause', id)
     const ping = (): Promise<Response> =>
@@ -147,7 +147,7 @@ describe('countersign webhooks', () => {
     await run('webhooks', 'delete', id)
   })
 
-  it('says why a URL is refused, and how to use it', async () => {
+  it('says why a URL is refused, and exits 2 for missing arguments', async () => {
     const refused = await run('webhooks', 'create', 'acme', 'https://10.0.0.1/')
     expect(refused.code).toBe(1)
     expect(refused.err).toContain('/url its host is not a public address')
@@ -162,7 +162,7 @@ describe('countersign evidence', () => {
     return name
   }
 
-  it('exports, keeps checkpoint and key, and verifies without the gateway', async () => {
+  it('exports records, checkpoint and key, and verifies them without the gateway', async () => {
     await run('freeze', 'acme', '--tool', 'shel.exec', '--reason', 'a text\u2028of two lines')
     await run('unfreeze', 'acme', '--tool', 'shel.exec', '--reason', 'done')
     const size = async (): Promise<number> =>
@@ -283,7 +283,7 @@ This does not prove:
     ])
   })
 
-  it('says what is missing', async () => {
+  it('says which argument or file is missing', async () => {
     expect((await run('evidence')).code).toBe(2)
     expect((await run('evidence', 'checkpoint')).err).toContain('name a tenant')
     expect((await run('evidence', 'checkpoint', '--tenant', 'nobody')).err).toContain(
@@ -315,7 +315,7 @@ This does not prove:
 })
 
 describe('countersign freeze and unfreeze', () => {
-  it('stops an agent, says what is frozen, and lets it go', async () => {
+  it('freezes an agent, lists the freeze, and lifts it', async () => {
     expect((await run('freeze', 'list', 'acme')).out).toBe('nothing is frozen\n')
     const frozen = await run('freeze', 'acme', '--agent', 'billing-bot', '--reason', 'it talks to strangers')
     expect([frozen.code, frozen.err]).toEqual([0, ''])
@@ -334,7 +334,7 @@ describe('countersign freeze and unfreeze', () => {
     expect(again.err).toContain('this is not frozen')
   })
 
-  it('warns of a name that the bundle does not know, and of half a command', async () => {
+  it('warns of a name that the bundle does not know, and refuses incomplete commands', async () => {
     const odd = await run('freeze', 'acme', '--tool', 'shel.exec', '--reason', 'odd')
     expect(odd.code).toBe(0)
     expect(odd.err).toContain('does not know tool shel.exec in acme: check the spelling')
@@ -357,7 +357,7 @@ describe('countersign login-link and sign-out', () => {
     return ((await answer.json()) as { signed_in: boolean }).signed_in
   }
 
-  it('prints a link, alone on standard output, that signs in once; signing out ends what it opened', async () => {
+  it('prints only a link that signs in once on standard output; signing out ends its session', async () => {
     const { code, out, err } = await run('login-link', 'acme/alice')
     expect(out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/#\/sign-in\/csl_acme_\S{49}\n$/)
     expect(err).toContain('signs in acme/alice once, until ')
@@ -373,7 +373,7 @@ describe('countersign login-link and sign-out', () => {
     expect(await isSignedIn(session)).toBe(false)
   })
 
-  it('says who is not in the directory, and how a reviewer is named', async () => {
+  it("names a reviewer who is not in the directory, and the form of a reviewer's name", async () => {
     const unknown = await run('login-link', 'acme/nobody')
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('knows no reviewer `nobody`')])
     const unnamed = await run('sign-out', 'alice')
@@ -385,7 +385,7 @@ describe('countersign login-link and sign-out', () => {
 })
 
 describe('countersign keys', () => {
-  it('issues a key, alone on standard output, and says that it is shown once', async () => {
+  it('prints only the key on standard output, and says that it is shown once', async () => {
     const { code, out, err } = await run('keys', 'issue', 'agent', 'acme/demo-agent')
     expect(out).toMatch(/^csk_acme_\S{49}\n$/)
     expect(err).toContain('shown once')
@@ -394,7 +394,7 @@ describe('countersign keys', () => {
     expect((await submit(100)).status).toBe('allow')
   })
 
-  it('rotates: the old key is dead', async () => {
+  it('rotates a key, and the old key stops working', async () => {
     const old = agentKey
     const { out, err } = await run('keys', 'issue', 'agent', 'acme/demo-agent')
     expect(err).toContain('rotated')
@@ -403,19 +403,19 @@ describe('countersign keys', () => {
     agentKey = out.trim()
   })
 
-  it('says who is not in the directory', async () => {
+  it('names an agent that is not in the directory', async () => {
     const { code, err } = await run('keys', 'issue', 'agent', 'acme/nobody')
     expect(err).toContain('knows no agent `nobody`')
     expect(code).toBe(1)
   })
 
-  it('exits 2 without an admin key and says where one comes from', async () => {
+  it('exits 2 without an admin key and says how to set it', async () => {
     const { code, err } = await runCli(['keys', 'issue', 'agent', 'acme/x'], { cwd: directory })
     expect(err).toContain('COUNTERSIGN_ADMIN_KEY')
     expect(code).toBe(2)
   })
 
-  it('takes the admin key from the file that the gateway takes it from', async () => {
+  it('reads the admin key from the same file as the gateway', async () => {
     const path = join(directory, 'admin-key')
     writeFileSync(path, `${ADMIN_KEY}\n`)
     const asked = ['freeze', 'list', 'acme']
@@ -454,11 +454,11 @@ describe('countersign review', () => {
     reviewer = { COUNTERSIGN_URL: env['COUNTERSIGN_URL'] ?? '', COUNTERSIGN_REVIEWER_KEY: out.trim() }
   })
 
-  it('list says when nothing waits', async () => {
+  it('list says that no call waits', async () => {
     expect((await review('list')).out).toContain('nothing is waiting')
   })
 
-  it('list shows what waits, for whom and until when', async () => {
+  it('list shows each waiting call, its groups and its deadline', async () => {
     thread = (await submit(25_000)).thread_id ?? ''
     const { out } = await review('list')
     expect(out).toContain(thread)
@@ -476,7 +476,7 @@ describe('countersign review', () => {
     expect(out).toMatch(/Look twice\n {2}payload\/\w+: Characters change the direction/)
   })
 
-  it('no text of anybody steers the terminal, or stands where a heading stands', async () => {
+  it('no text from agents or reviewers controls the terminal or imitates a heading', async () => {
     const hostile = 'x\u001b[2J\u009b2J\u202e\nVotes\n  bob approve'
     const { thread_id = '' } = await asAgent<{ thread_id?: string }>('requests', {
       tool_name: 'ledger.transfer',
@@ -508,7 +508,7 @@ describe('countersign review', () => {
     await run('unfreeze', 'acme', '--tool', 'no.tool', '--reason', 'done')
   })
 
-  it('approve votes on the revision that it shows, and says what became of the thread', async () => {
+  it('approve votes on the revision that it shows, and prints the new status', async () => {
     const { code, out } = await review('approve', thread, '-m', 'fine')
     expect(out).toBe(`${thread} is approved\n`)
     expect(code).toBe(0)
@@ -518,7 +518,7 @@ describe('countersign review', () => {
     ])
   })
 
-  it('a vote on what is decided already exits 1 with the reason', async () => {
+  it('a vote on a decided thread exits 1 with the reason', async () => {
     const { code, err } = await review('reject', thread)
     expect(err).toContain('the thread is approved')
     expect(code).toBe(1)
@@ -538,7 +538,7 @@ describe('countersign review', () => {
     expect(code).toBe(1)
   })
 
-  it('what was revised is approved by naming the revision that was looked at', async () => {
+  it('a revised call is approved only when the reviewer names the revision', async () => {
     const other = (await submit(26_000)).thread_id ?? ''
     expect((await revise(other, 27_000)).revision).toBe(2)
     const blind = await review('approve', other)
@@ -571,24 +571,27 @@ describe('countersign evidence export', () => {
     expect(code).toBe(0)
   })
 
-  it.runIf(process.platform === 'linux')('does not steer a terminal, and says the same there', async () => {
-    const bytes = await run('evidence', 'export', '--tenant', 'acme')
-    expect(bytes.out).toMatch(STEERS)
-    const command = `'${process.execPath}' '${MAIN}' evidence export --tenant acme`
-    const options = { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...env } }
-    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], options)
-    // a terminal ends its lines with a carriage return, too
-    const shown = stdout.replaceAll('\r\n', '\n')
-    expect(shown).not.toMatch(STEERS)
-    const recordsIn = (text: string): unknown[] =>
-      text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as unknown)
-    expect(recordsIn(shown)).toEqual(recordsIn(bytes.out))
-  })
+  it.runIf(process.platform === 'linux')(
+    'prints no control characters on a terminal, and the same records',
+    async () => {
+      const bytes = await run('evidence', 'export', '--tenant', 'acme')
+      expect(bytes.out).toMatch(STEERS)
+      const command = `'${process.execPath}' '${MAIN}' evidence export --tenant acme`
+      const options = { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...env } }
+      const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], options)
+      // a terminal ends its lines with a carriage return, too
+      const shown = stdout.replaceAll('\r\n', '\n')
+      expect(shown).not.toMatch(STEERS)
+      const recordsIn = (text: string): unknown[] =>
+        text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown)
+      expect(recordsIn(shown)).toEqual(recordsIn(bytes.out))
+    },
+  )
 
-  it('that breaks off says so, and does not pass for the whole', async () => {
+  it('a broken export is reported, and the output is called incomplete', async () => {
     const server = createServer((_, response) => {
       response.setHeader('content-type', 'application/x-ndjson')
       response.write('{"number":1}\n', () => response.destroy())
@@ -604,7 +607,7 @@ describe('countersign evidence export', () => {
     expect(code).toBe(1)
   })
 
-  it('that nobody reads on says so in one line', async () => {
+  it('an export without a reader ends with one line', async () => {
     const { code, err } = await runUnread(['evidence', 'export', '--tenant', 'acme'], { cwd: directory, env })
     expect([code, err]).toEqual([1, 'countersign: standard output cannot be written: write EPIPE\n'])
   })
@@ -617,7 +620,7 @@ describe('countersign evidence export', () => {
 })
 
 describe('countersign serve', () => {
-  it('refuses a port that is taken, in one line with advice', async () => {
+  it('refuses a port in use, in one line with advice', async () => {
     const port = new URL(env['COUNTERSIGN_URL'] ?? '').port
     const flags = [
       '--port',

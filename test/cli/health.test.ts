@@ -35,7 +35,7 @@ const health = (args: readonly string[] = [], env: Record<string, string> = {}):
   runCli(['health', ...args], { cwd: directory, env })
 
 describe('countersign health', () => {
-  it('asks the address and port of the flags of a process, of the environment, or of the file', async () => {
+  it('reads address and port from a process, flags, the environment, or the file', async () => {
     const { process } = await started('--host', '127.0.0.2')
     const env = { COUNTERSIGN_HOST: '127.0.0.2', COUNTERSIGN_PORT: String(port) }
     expect(await health(['--of', String(process.pid)])).toEqual({ code: 0, out: '', err: '' })
@@ -48,7 +48,7 @@ describe('countersign health', () => {
     expect((await health(['--config', 'other.yaml'])).code).toBe(1)
   })
 
-  it('is no answer of a gateway that is gone, of one whose port nobody knows, and of settings that do not start', async () => {
+  it('fails for a gateway that does not run, an unknown port, and invalid settings', async () => {
     expect(await health(['--port', String(port)])).toMatchObject({
       code: 1,
       err: expect.stringContaining(`http://127.0.0.1:${port}/livez: `) as string,
@@ -69,7 +69,7 @@ describe('countersign health', () => {
   })
 
   it.each(['::', '[::]', '0.0.0.0', ...(hasIpv6 ? ['::1'] : [])])(
-    'reaches one that listens on %s',
+    'reaches a gateway that listens on %s',
     async (host) => {
       const { process } = await started('--host', host)
       expect(await health(['--of', String(process.pid)])).toMatchObject({ code: 0, err: '' })
@@ -78,7 +78,7 @@ describe('countersign health', () => {
 })
 
 describe('a gateway that listens on ::', () => {
-  it.runIf(hasIpv6)('serves both families, on both ports', async () => {
+  it.runIf(hasIpv6)('serves IPv4 and IPv6, on both ports', async () => {
     const metrics = await freePort()
     await started('--host', '::', '--metrics-host', '::', '--metrics-port', String(metrics))
     const places = ['127.0.0.1', '[::1]'].flatMap((host) => [port, metrics].map((at) => `${host}:${at}`))
@@ -88,7 +88,7 @@ describe('a gateway that listens on ::', () => {
     expect(answers).toEqual([200, 200, 200, 200])
   })
 
-  it('listens on all addresses of IPv4 where there is no IPv6', async () => {
+  it('listens on all IPv4 addresses where there is no IPv6', async () => {
     const on = (host: string, code?: string): Promise<string> =>
       listenAddress(host, () => Promise.resolve(code))
     expect(await on('::', 'EAFNOSUPPORT')).toBe('0.0.0.0')
@@ -99,7 +99,7 @@ describe('a gateway that listens on ::', () => {
     expect(await on('127.0.0.1', 'EAFNOSUPPORT')).toBe('127.0.0.1')
   })
 
-  it('is asked at the loopback, which each machine has', () => {
+  it('is asked at the loopback, which every machine has', () => {
     expect(['::', '0.0.0.0', '::1', '127.0.0.2', 'a.example'].map(addressToAsk)).toEqual([
       '127.0.0.1',
       '127.0.0.1',

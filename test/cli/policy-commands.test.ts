@@ -21,13 +21,13 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 const inDirectory = (...args: string[]) => runCli(args, { cwd: directory })
 
 describe('countersign check', () => {
-  it('exits 0 and says what it found to be fine', async () => {
+  it('exits 0 and prints how much it checked', async () => {
     const { code, out } = await inDirectory('check')
     expect(out).toMatch(/^fine: \d+ tools, \d+ rules, \d+ tests passed, 0 warnings, revision [0-9a-f]{12}\n$/)
     expect(code).toBe(0)
   })
 
-  it('exits 3 and points at the place when the bundle would not be loaded', async () => {
+  it('exits 3 and points at the place when the bundle would not load', async () => {
     const broken = join(directory, 'broken')
     await cp(STARTER, broken, { recursive: true })
     await writeFile(join(broken, 'rules/web.fetch.yaml'), 'tool: web.fetch\nrulez: []\n')
@@ -59,7 +59,7 @@ describe('countersign check', () => {
     expect(code).toBe(3)
   })
 
-  it('is plain text when it is not on a terminal', async () => {
+  it('prints plain text when the output is not a terminal', async () => {
     expect((await inDirectory('check', 'broken')).out).not.toContain('\u001B')
   })
 
@@ -69,7 +69,7 @@ describe('countersign check', () => {
     expect(code).toBe(2)
   })
 
-  it('exits 3 for a directory that is not there', async () => {
+  it('exits 3 for a missing directory', async () => {
     expect((await inDirectory('check', 'nowhere')).code).toBe(3)
   })
 })
@@ -99,7 +99,7 @@ describe('countersign backtest', () => {
     },
   })
 
-  it('replays an export on two bundles, the loosened first, and exits 5 when asked to', async () => {
+  it('replays an export on two bundles, lists loosened calls first, and exits 5 on request', async () => {
     const next = join(directory, 'next')
     await cp(STARTER, next, { recursive: true })
     const path = join(next, 'rules/payments.refund.yaml')
@@ -125,7 +125,7 @@ describe('countersign backtest', () => {
     expect(JSON.parse(json.out)).toMatchObject({ calls: 2, unchanged: 1, flips: [{ direction: 'loosens' }] })
   })
 
-  it('says what is wrong with a file that is no export, and with a call of the command', async () => {
+  it('reports a file that is not an export, and missing or invalid arguments', async () => {
     await writeFile(join(directory, 'no.ndjson'), '{"a":1}\n')
     const wrong = await inDirectory('backtest', '--evidence', 'no.ndjson', 'policies', 'policies')
     expect(wrong).toMatchObject({ code: 2, out: '' })
@@ -140,7 +140,7 @@ describe('countersign backtest', () => {
     expect((await inDirectory('backtest', '--evidence', 'empty.ndjson', 'policies', 'nowhere')).code).toBe(2)
   })
 
-  it('says so when there is nothing to replay: the tenant of the export may be another than was meant', async () => {
+  it('says that the export has no decision to replay: the tenant may be the wrong one', async () => {
     const other = { ...refund(1), type: 'key.issued', details: {} }
     for (const text of ['', `${line(1, other)}\n`]) {
       await writeFile(join(directory, 'idle.ndjson'), text)
@@ -153,7 +153,7 @@ describe('countersign backtest', () => {
     }
   })
 
-  it('refuses a line that is longer than any of an export', async () => {
+  it('refuses a line longer than an export can contain', async () => {
     const long = join(directory, 'long.ndjson')
     await writeFile(long, '')
     await truncate(long, 65 * 1024 * 1024)
@@ -164,14 +164,14 @@ describe('countersign backtest', () => {
 })
 
 describe('countersign test', () => {
-  it('exits 0 when every test passes and every rule is fired by one', async () => {
+  it('exits 0 when every test passes and a test fires every rule', async () => {
     const { code, out } = await inDirectory('test')
     expect(out).toMatch(/^\d+ passed, 0 failed, 0 rules untested\n/)
     expect(out).toMatch(/^ +[1-9]\d* {2}transfer-medium +rules\/ledger\.transfer\.yaml:\d+$/m)
     expect(code).toBe(0)
   })
 
-  it('exits 4 for a failing test and says what was expected and what came', async () => {
+  it('exits 4 for a failing test and prints the expected and the actual verdict', async () => {
     const failing = join(directory, 'failing')
     await cp(STARTER, failing, { recursive: true })
     const text =
@@ -182,7 +182,7 @@ describe('countersign test', () => {
     expect(code).toBe(4)
   })
 
-  it('exits 4 for a rule that no test fires, unless that is allowed', async () => {
+  it('exits 4 for a rule that no test fires, except with --allow-untested', async () => {
     const untested = join(directory, 'untested')
     await cp(STARTER, untested, { recursive: true })
     await writeFile(
@@ -200,7 +200,7 @@ describe('countersign test', () => {
     expect(checked.code).toBe(0)
   })
 
-  it('prints the same as JSON, and writes JUnit beside it', async () => {
+  it('prints the same report as JSON, and also writes JUnit', async () => {
     const { code, out } = await inDirectory('test', 'failing', '--format', 'json', '--junit', 'junit.xml')
     const report = JSON.parse(out) as SuiteReport
     expect([code, report.ok, report.failed]).toEqual([4, false, 1])
@@ -221,7 +221,7 @@ describe('countersign test', () => {
     expect(junit).toContain('expected allow, got reject by fetch-none')
   })
 
-  it('exits 3 without a test run when the files do not check, and JUnit says so', async () => {
+  it('exits 3 without running tests when the files do not check, and writes that into JUnit', async () => {
     const { code, out } = await inDirectory('test', 'broken', '--junit', 'broken.xml')
     expect(code).toBe(3)
     expect(out).toContain('`rulez`')
@@ -244,7 +244,7 @@ describe('countersign explain', () => {
     payload: { from: 'acct_ops', to: 'acct_travel', amount_cents: 25_000, currency: 'eur' },
   }
 
-  it('prints the decision and, per rule, what was read and whether it fired', async () => {
+  it('prints the decision and, for each rule, its inputs and whether it fired', async () => {
     await writeFile(join(directory, 'request.json'), JSON.stringify(request))
     const { code, out } = await inDirectory('explain', 'request.json')
     expect(out).toMatch(/review/i)
@@ -254,7 +254,7 @@ describe('countersign explain', () => {
     expect(code).toBe(0)
   })
 
-  it('prints the same as JSON, also from standard input', async () => {
+  it('prints the same decision as JSON, also for a request from standard input', async () => {
     const { out } = await runCli(['explain', 'policies', '-', '--json'], {
       cwd: directory,
       input: JSON.stringify(request),
@@ -268,7 +268,7 @@ describe('countersign explain', () => {
     expect((JSON.parse(other.out) as { outcome: object }).outcome).toEqual(outcome)
   })
 
-  it('exits 2 for a request that is none', async () => {
+  it('exits 2 for an invalid request', async () => {
     expect((await runCli(['explain', 'policies', '-'], { cwd: directory, input: '{' })).code).toBe(2)
     const misfit = JSON.stringify({ ...request, payload: {} })
     const { code, err } = await runCli(['explain', 'policies', '-'], { cwd: directory, input: misfit })
@@ -286,7 +286,7 @@ describe('countersign explain', () => {
     ['__proto__', '{"payload":{"__proto__":{}}}', '`__proto__` is not accepted (at character 12)'],
     ['a byte order mark', '\ufeff{}', 'byte order mark (at character 0)'],
     ['NUL', String.raw`{"payload":{"n":"\u0000"}}`, 'a string contains NUL (at character 17)'],
-  ])('exits 2 for what the gateway would not read, with its place: %s', async (_, input, said) => {
+  ])('exits 2 for JSON that the gateway would refuse, with the place: %s', async (_, input, said) => {
     const { code, out, err } = await runCli(['explain', 'policies', '-'], { cwd: directory, input })
     expect(err).toContain('`-` is not JSON that the gateway accepts: ')
     expect(err).toContain(said)
@@ -326,7 +326,7 @@ describe('countersign explain', () => {
     ['a day that is none', { ...request, time: '2026-02-30T10:00:00Z' }, '`time` must be a date and time'],
     ['a payload that is a list', { ...request, payload: [] }, '`payload` must be object'],
     ['an amount that is text', { ...request, used: { daily: '5' } }, '`used.daily` must be integer'],
-  ])('exits 2 and names the member in one line for %s', async (_, body, said) => {
+  ])('exits 2 and names the wrong member in one line for %s', async (_, body, said) => {
     const { code, out, err } = await explainOf(body)
     expect(err).toContain(said)
     expect(err).toMatch(/^countersign: [^\n]*\n$/)
@@ -337,7 +337,7 @@ describe('countersign explain', () => {
     ['is not in the directory', 'acme/nobody', 'unknown_agent'],
     ['is of a tenant that is not there', 'nowhere/demo-agent', 'unknown_tenant'],
     ['is not permitted the tool', 'acme/support-bot', 'tool_not_permitted'],
-  ])('rejects a call of an agent who %s, whatever the payload, as the gateway does', async (_, agent, by) => {
+  ])('rejects a call of an agent who %s for any payload, as the gateway does', async (_, agent, by) => {
     for (const payload of [request.payload, {}]) {
       const { code, out } = await explainOf({ ...request, payload, agent })
       expect(JSON.parse(out)).toMatchObject({
@@ -349,13 +349,13 @@ describe('countersign explain', () => {
     }
   })
 
-  it('exits 2 and names what `used` says of no limit of the tool', async () => {
+  it('exits 2 and names an unknown limit in `used`', async () => {
     const { code, out, err } = await explainOf({ ...request, used: { 'transfer-dialy-sum': 5 } })
     expect(err).toContain('`used` names an unknown limit of `ledger.transfer`: `transfer-dialy-sum`\n')
     expect([code, out]).toEqual([2, ''])
   })
 
-  it('judges a call of an agent who is permitted the tool by the rules', async () => {
+  it('applies the rules to a call of an agent who is permitted to use the tool', async () => {
     const { out } = await explainOf({
       ...request,
       agent: 'acme/demo-agent',
@@ -397,7 +397,7 @@ describe('the command line', () => {
     ['explain', 'policies', 'request.json', 'broken'],
     ['diff', 'policies', 'policies', 'broken'],
     ['backtest', '--evidence', 'export.ndjson', 'policies', 'policies', 'broken'],
-  ])('exits 2 for an argument too many: %s', async (...args) => {
+  ])('exits 2 for an extra argument: %s', async (...args) => {
     const { code, out, err } = await inDirectory(...args)
     expect(err).toMatch(/^countersign: unexpected argument `broken`\n/)
     expect([code, out]).toEqual([2, ''])

@@ -6,11 +6,11 @@ import type { Me } from '../../src/contract/session.ts'
 const ann = { reviewer: 'ann', name: 'Ann Ash', groups: ['desk'] } as unknown as Me
 
 describe('a list of threads on a terminal', () => {
-  it('says that nothing waits', () => {
+  it('says that no call waits', () => {
     expect(printThreadList({ threads: [] }, ann)).toBe('nothing is waiting for review')
   })
 
-  it('says of each call what it does, in one line that nothing in it can leave', () => {
+  it('describes each call in one line that its text cannot break', () => {
     const heading = { line: 'Pay $5.00 to jo[U+202E]', segments: [] }
     const thread = {
       thread_id: 'thr_1',
@@ -35,7 +35,7 @@ describe('a list of threads on a terminal', () => {
     ])
   })
 
-  it('names a thread that the store cannot read, and who says more', () => {
+  it('names a thread that the store cannot read, and the command that says more', () => {
     expect(printThreadList({ threads: [], unreadable: ['thr_1'] }, ann)).toBe(
       'thr_1  cannot be read; `countersign store check` says more\n\nyou are Ann Ash (desk)',
     )

@@ -23,7 +23,7 @@ const text = (more: Partial<Verdict> = {}, other: Partial<Brought> = {}): string
   verdictText({ ...verdict, ...more }, { ...brought, ...other })
 
 describe('the verdict on evidence', () => {
-  it('says of each property that it holds, and why', () => {
+  it('says for each property that it holds, and why', () => {
     expect(text().split('\n\n')[0]).toBe(`  holds    signature     2 checkpoints, signed by this key.
   holds    integrity     100 records, each RFC 8785 JSON that matches its hash.
   holds    inclusion     The first 90 match the newest checkpoint.
@@ -34,7 +34,7 @@ describe('the verdict on evidence', () => {
   holds    freshness     The newest checkpoint was signed at 2026-11-20T11:58:59.000Z, 1 minute ago.`)
   })
 
-  it('says what fails, all of it, and how much more there is', () => {
+  it('lists every failure, and how many more there are', () => {
     const faults = [
       { property: 'inclusion', text: 'one' },
       { property: 'inclusion', text: 'two' },
@@ -49,14 +49,14 @@ describe('the verdict on evidence', () => {
     )
   })
 
-  it('lets no text of the file stand as a line of its own', () => {
+  it('lets no text of the file look like a line of the report', () => {
     const forged = 'it is of tenant `x\n  holds    completeness  all is well'
     expect(text({ faults: [{ property: 'completeness', text: forged }] })).toContain(
       '  FAILS    completeness  it is of tenant `x<U+000A>  holds    completeness  all is well\n',
     )
   })
 
-  it('does not say that anything holds that was not seen', () => {
+  it('does not claim a property that it could not check', () => {
     const broken = [{ property: 'integrity', text: 'one' }] as const
     expect(text({ faults: broken, whole: false })).toContain(
       '\n  unknown  completeness  Some records could not be read',
@@ -67,7 +67,7 @@ describe('the verdict on evidence', () => {
       )
   })
 
-  it('shows as text what stands in a file that anybody may have made up', () => {
+  it('escapes the text of a file that anyone may have written', () => {
     const faults = [{ property: 'completeness', text: `\u001b[2J\u202e${'x'.repeat(1_000)}` }] as const
     expect(text({ faults })).toMatch(/^ {2}FAILS {4}completeness {2}<U\+001B>\[2J<U\+202E>x{100,400}\.\.\.$/m)
   })
@@ -78,11 +78,11 @@ describe('the verdict on evidence', () => {
     [120 * 60_000, '2 hours ago'],
     [-59_999, 'less than a minute ago'],
     [-61_000, 'which is ahead of the clock of this machine'],
-  ])('says how old it is: %i ms', (ms, age) => {
+  ])('prints the age of the newest checkpoint: %i ms', (ms, age) => {
     expect(text(signed(NOW - ms))).toContain(`Z, ${age}.`)
   })
 
-  it('says what it does not prove', () => {
+  it('names what the evidence does not prove', () => {
     expect(text()).toContain('\n  - the last 10 records, but for receipts: no checkpoint covers them\n')
     expect(text({ unsigned: 0 })).not.toContain('no checkpoint covers')
     const { signed: _, ...unsigned } = verdict
@@ -98,7 +98,7 @@ describe('the verdict on evidence', () => {
     expect(said).toContain('\n  - records without a receipt: no checkpoint covers them\n')
   })
 
-  it('asks for the age that is accepted, unless it was given', () => {
+  it('asks for an accepted age, unless it is given', () => {
     expect(text()).not.toContain('--within')
     expect(text({}, { within: undefined })).toContain(
       '  unknown  freshness     The newest checkpoint was signed at ',

@@ -19,13 +19,13 @@ function terminal(isTTY: boolean) {
 }
 
 describe('withProgress', () => {
-  it('writes nothing when standard error is no terminal', async () => {
+  it('writes nothing when standard error is not a terminal', async () => {
     const { written, options } = terminal(false)
     const answer = await withProgress('Verifying', (tell) => (tell('3 records'), 7), options)
     expect([answer, written]).toEqual([7, []])
   })
 
-  it('says at once what runs, and clears the line at the end', async () => {
+  it('shows at once what is running, and clears the line at the end', async () => {
     const { written, options } = terminal(true)
     await withProgress('Verifying the export', () => undefined, options)
     expect(written).toEqual(['\r\x1b[2KVerifying the export ...', '\r\x1b[2K'])
@@ -74,7 +74,7 @@ it('counts with separators', () => {
   expect(counted(1234567)).toBe('1,234,567')
 })
 
-describe.runIf(process.platform === 'linux')('a command that takes its time', () => {
+describe.runIf(process.platform === 'linux')('a command that takes some time', () => {
   const starter = fileURLToPath(new URL('../../policies', import.meta.url))
   const command = `'${process.execPath}' '${MAIN}' diff '${starter}' '${starter}'`
 
@@ -83,7 +83,7 @@ describe.runIf(process.platform === 'linux')('a command that takes its time', ()
     expect(stdout).toContain('Comparing the bundles ...')
   })
 
-  it('prints the result alone where there is none', async () => {
+  it('prints only the result when the output is not a terminal', async () => {
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command])
     expect(stdout + stderr).not.toContain('Comparing')
   })

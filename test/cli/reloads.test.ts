@@ -26,7 +26,7 @@ const broken = {
   ],
 }
 
-it('each reload is one line that says what changed', () => {
+it('each reload prints one line with the changed files', () => {
   const lineOf = createReloadLines()
   expect(lineOf(loaded, snapshot({ a: '1', b: '1' }))).toBeUndefined()
   expect(lineOf(loaded, snapshot({ a: '2', c: '1' }))).toBe(
@@ -39,7 +39,7 @@ it('each reload is one line that says what changed', () => {
   )
 })
 
-it('a load that fails is one line, said once; so is the one that mends it', () => {
+it('a failed load prints one line once, and so does the load that repairs it', () => {
   const lineOf = createReloadLines()
   lineOf(loaded, snapshot({ a: '1' }))
   const line = 'policies not reloaded: rules/a.yaml:3:5 no; those from before stay in force'

@@ -21,15 +21,18 @@ it.each([
   ['SIGINT', 'SIGTERM'],
   ['SIGTERM', 'SIGHUP'],
   ['SIGHUP', 'SIGHUP'],
-] as const)('%s asks a gateway to stop, and %s after it ends it at once', async (first, second) => {
-  const directory = mkdtempSync(join(tmpdir(), 'cs-signals-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const script = join(directory, 'script.mjs')
-  writeFileSync(script, SCRIPT)
-  const child = startProcess(script)
-  await child.lineWhere((line) => line === 'listens')
-  const ended = child.kill(first)
-  await child.lineWhere((line) => line === 'asked')
-  void child.kill(second)
-  expect((await ended).signal).toBe(second)
-})
+] as const)(
+  '%s stops a gateway gracefully, and %s after it ends the gateway at once',
+  async (first, second) => {
+    const directory = mkdtempSync(join(tmpdir(), 'cs-signals-'))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+    const script = join(directory, 'script.mjs')
+    writeFileSync(script, SCRIPT)
+    const child = startProcess(script)
+    await child.lineWhere((line) => line === 'listens')
+    const ended = child.kill(first)
+    await child.lineWhere((line) => line === 'asked')
+    void child.kill(second)
+    expect((await ended).signal).toBe(second)
+  },
+)

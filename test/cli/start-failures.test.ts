@@ -55,21 +55,21 @@ describe('the admin key of a new store', () => {
     ['serve', '--port'],
     ['serve', '--metrics-port'],
     ['dev', '--port'],
-  ])('%s shows it also when the port of %s is taken: no later start can', async (command, flag) => {
+  ])('%s also shows the key when the port of %s is in use: no later start can', async (command, flag) => {
     const { code, err } = await start(command, at(`${command}${flag}`), flag, takenPort)
     expect(code).toBe(1)
     expect(err).toMatch(KEY_LINE)
     expect(err).toContain('EADDRINUSE')
   })
 
-  it('dev shows it also when the policies do not load', async () => {
+  it('dev also shows the key when the policies do not load', async () => {
     mkdirSync(join(directory, 'wrong'))
     writeFileSync(join(directory, 'wrong', 'routing.yaml'), 'nonsense: [\n')
     const { code, err } = await start('dev', at('unloaded'), '--policies', 'wrong')
     expect([code, KEY_LINE.test(err)]).toEqual([1, true])
   })
 
-  it('is the one that the next start takes, which does not show it', async () => {
+  it('is valid at the next start, which does not show it', async () => {
     const store = at('again')
     const { err } = await start('serve', store, '--port', takenPort)
     const key = KEY_LINE.exec(err)?.[1] ?? ''
@@ -88,7 +88,7 @@ describe('a gateway that does not start', () => {
   /** As somebody else than root, who may write everywhere. */
   const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
 
-  it('names the directory that it may not write or make, and says what to do', async () => {
+  it('names a directory that it cannot write or create, and what to do', async () => {
     chmodSync(directory, 0o755)
     for (const [name, said] of [
       ['read-only', 'cannot be written: EACCES'],
@@ -107,7 +107,7 @@ describe('a gateway that does not start', () => {
   })
 
   it.each(['store.json', 'store.mdb'])(
-    'says whose %s has to be that root has put back by hand, and so does the doctor',
+    'names the user who must own a %s that root restored by hand, and so does the doctor',
     async (name) => {
       chmodSync(directory, 0o755)
       const path = mkdtempSync(join(directory, 'put-back-'))
@@ -125,7 +125,7 @@ describe('a gateway that does not start', () => {
     },
   )
 
-  it('names the directory of the policies that it may not read', async () => {
+  it('names the policy directory that it cannot read', async () => {
     chmodSync(directory, 0o755)
     const policies = mkdtempSync(join(directory, 'policies-'))
     chmodSync(policies, 0o755)
@@ -137,7 +137,7 @@ describe('a gateway that does not start', () => {
     )
   })
 
-  it('says of a file system that is read-only that it is, and so does the doctor', async () => {
+  it('reports a read-only file system, and so does the doctor', async () => {
     mkdirSync(join(directory, 'mounted'))
     const script = `cd ${directory} && mount -t tmpfs -o ro tmpfs mounted && exec "$@"`
     const through = ['unshare', '-m', 'sh', '-c', script, 'sh']
@@ -152,15 +152,12 @@ describe('a gateway that does not start', () => {
     ])
   })
 
-  it.runIf(existsSync('/proc/self'))(
-    'says so where a directory cannot be made for another reason',
-    async () => {
-      const { code, err } = await start('serve', 'file:/proc/countersign')
-      expect([code, err]).toEqual([1, expect.stringContaining('/proc/countersign cannot be made: ENOENT')])
-    },
-  )
+  it.runIf(existsSync('/proc/self'))('reports another reason why a directory cannot be created', async () => {
+    const { code, err } = await start('serve', 'file:/proc/countersign')
+    expect([code, err]).toEqual([1, expect.stringContaining('/proc/countersign cannot be made: ENOENT')])
+  })
 
-  it('says of a link that leads nowhere, as to a disk that is not mounted, what to look at, and so does the doctor', async () => {
+  it('reports a broken link, such as to an unmounted disk, and so does the doctor', async () => {
     symlinkSync(join(directory, 'not-mounted'), join(directory, 'link'))
     const { code, err } = await start('serve', at('link'))
     expect(code).toBe(1)
@@ -172,7 +169,7 @@ describe('a gateway that does not start', () => {
     ])
   })
 
-  it('says of a file that it is no directory', async () => {
+  it('reports a file in place of the data directory', async () => {
     writeFileSync(join(directory, 'file'), '')
     const { code, err } = await start('serve', at('file'))
     expect(code).toBe(1)
@@ -181,7 +178,7 @@ describe('a gateway that does not start', () => {
     )
   })
 
-  it('says which store another gateway has, and which address is none of this machine', async () => {
+  it('names a store that another gateway uses, and an address that is not of this machine', async () => {
     const { err } = await start('serve', at('no-address'), '--host', '192.0.2.1')
     expect(err).toContain('name an address of this machine with --host')
     const store = at('held')
@@ -199,7 +196,7 @@ describe('a gateway that does not start', () => {
     ['redis://127.0.0.1:1', 'ECONNREFUSED', 'start Redis, or fix the connection to it'],
     ['redis+sentinel://127.0.0.1:1/main', 'no sentinel that answers', 'sentinel masters'],
     ['redis+cluster://127.0.0.1:1', 'no node of the cluster answers', 'redis-cli cluster info'],
-  ])('says what to look at when Redis is away: %s', async (store, said, hint) => {
+  ])('says what to check when Redis is unavailable: %s', async (store, said, hint) => {
     const { code, err } = await start('serve', store)
     const [what, , todo, ...more] = err.split('\n')
     expect([code, more]).toEqual([1, ['']])
@@ -209,7 +206,7 @@ describe('a gateway that does not start', () => {
     expect(check.err).toContain(hint)
   })
 
-  it('says what Redis wants of a password, and of a port where TLS is spoken to what speaks none', async () => {
+  it('reports a missing password of Redis, and TLS to a port without TLS', async () => {
     const locked = await startRedis({ config: { requirepass: 'canary' } })
     const [none, wrong, tls] = await Promise.all([
       start('serve', locked.url),
@@ -221,7 +218,7 @@ describe('a gateway that does not start', () => {
     expect(tls.err).toContain('does it speak TLS (rediss://) or not (redis://)?')
   })
 
-  it('says of a store that a newer version wrote which version to take', async () => {
+  it('names the version to use for a store that a newer version wrote', async () => {
     mkdirSync(join(directory, 'newer'))
     writeFileSync(join(directory, 'newer', 'store.json'), '{"format":99,"store":"x"}\n')
     const { code, err } = await start('serve', at('newer'))
@@ -229,7 +226,7 @@ describe('a gateway that does not start', () => {
     expect(err).toContain('has format 99, this version reads format 1: start the version that wrote it')
   })
 
-  it('says of a data file that was cut off where LMDB looks first that a backup is needed', async () => {
+  it('says that a data file needs a backup when its first pages are cut off', async () => {
     const store = at('cut')
     await start('serve', store, '--port', takenPort)
     truncateSync(join(directory, 'cut', 'store.mdb'), 2 * 4096)
@@ -238,14 +235,14 @@ describe('a gateway that does not start', () => {
     expect(err).toMatch(/cannot start: .*: restore it from a backup$/m)
   })
 
-  it('says of an option that there is not only that, without advice about files with a dash', async () => {
+  it('reports an unknown option without advice about files that begin with a dash', async () => {
     for (const command of ['serve', 'review']) {
       const { code, err } = await runCli([command, '--nonsense'], { cwd: directory })
       expect([code, err]).toEqual([2, "countersign: Unknown option '--nonsense'\n"])
     }
   })
 
-  it('names the policy directory that is not there, in the log too', async () => {
+  it('names a missing policy directory, in the log too', async () => {
     const check = await runCli(['check', 'nowhere'], { cwd: directory })
     expect(check.out).toContain(
       'bundle-unreadable: the bundle cannot be read: there is no directory `nowhere`',
@@ -260,16 +257,22 @@ describe('a gateway that does not start', () => {
   })
 })
 
-describe('a gateway that is asked to stop while it starts', () => {
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it as it ends one that runs', async (signal) => {
-    const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
-    const gateway = startProcess(MAIN, ['serve', '--store', at(signal), ...flags])
-    await until(() => Promise.resolve(existsSync(join(directory, signal))))
-    const { code, lines } = await gateway.kill(signal)
-    expect([code, JSON.parse(lines.at(-1) ?? '{}')]).toEqual([0, expect.objectContaining({ msg: 'stopped' })])
-  })
+describe('a gateway that gets a signal while it starts', () => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '%s ends it as it ends a running gateway',
+    async (signal) => {
+      const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
+      const gateway = startProcess(MAIN, ['serve', '--store', at(signal), ...flags])
+      await until(() => Promise.resolve(existsSync(join(directory, signal))))
+      const { code, lines } = await gateway.kill(signal)
+      expect([code, JSON.parse(lines.at(-1) ?? '{}')]).toEqual([
+        0,
+        expect.objectContaining({ msg: 'stopped' }),
+      ])
+    },
+  )
 
-  it('so does the one of `npm start`', async () => {
+  it('`npm start` also ends on a signal while it starts', async () => {
     const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
     const gateway = startProcess(MAIN, ['dev', '--store', at('stopped-early'), ...flags])
     await until(() => Promise.resolve(existsSync(join(directory, 'stopped-early'))))

@@ -12,7 +12,7 @@ afterEach(() => vi.unstubAllEnvs())
 
 describe('a proxy for outgoing connections', () => {
   it.each(['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY'])(
-    'that %s names has no effect, and one line of the log says so',
+    'is ignored when %s names it, and one line of the log says so',
     (name) => {
       for (const other of [
         'HTTPS_PROXY',
@@ -33,7 +33,7 @@ describe('a proxy for outgoing connections', () => {
     },
   )
 
-  it('is not mentioned when no variable names one', () => {
+  it('is not mentioned when no variable sets one', () => {
     expect(warned([])).toEqual([])
   })
 })

@@ -48,8 +48,8 @@ const owners = (path: string): number[] => [
   ...new Set(readdirSync(path).map((name) => statSync(join(path, name)).uid)),
 ]
 
-describe('the store of a service with a user of its own', () => {
-  it('starts again after root has checked it and made a backup of it', async () => {
+describe('the store of a service with its own user', () => {
+  it('opens again after root has checked it and made a backup', async () => {
     const path = ofTheService('kept')
     await serveOnce(path)
     for (const args of [['check'], ['export', join(directory, 'backup')]]) {
@@ -59,14 +59,14 @@ describe('the store of a service with a user of its own', () => {
     }
   })
 
-  it('starts after root has restored it into the directory of the service', async () => {
+  it('opens after root has restored it into the directory of the service', async () => {
     const path = ofTheService('restored')
     expect(await asRoot('restore', join(directory, 'backup'), '--store', `file:${path}`)).toBe(0)
     expect(owners(path)).toEqual([SERVICE])
     await serveOnce(path)
   })
 
-  it("gets back what LMDB makes anew where root opens a copy without LMDB's table of readers", async () => {
+  it("gets LMDB's table of readers back when root opens a copy without it", async () => {
     const path = ofTheService('copied')
     await serveOnce(path)
     rmSync(join(path, 'store.mdb-lock'))
@@ -75,7 +75,7 @@ describe('the store of a service with a user of its own', () => {
     await serveOnce(path)
   })
 
-  it('is not said to be in use when its lock is of somebody whom the service may not ask', async () => {
+  it('is not reported as in use when the service may not signal the owner of its lock', async () => {
     const path = ofTheService('foreign')
     const root = createServer().listen(join(path, 'lock.7.sock'))
     await new Promise((resolve) => root.once('listening', resolve))

@@ -36,7 +36,7 @@ const store = (args: readonly string[], input?: string, env: Record<string, stri
 const at = (name: string): string => join(directory, name)
 
 describe('countersign store check', () => {
-  it('exits 0 and counts what it has read', async () => {
+  it('exits 0 and prints how much it has read', async () => {
     const { code, out } = await store(['check', '--store', from.address])
     expect(out).toMatch(
       /^fine: nothing found in file:.*: 2 partitions, \d+ evidence records, \d+ records, \d+ index entries, \d+ limits\n$/,
@@ -44,7 +44,7 @@ describe('countersign store check', () => {
     expect(code).toBe(0)
   })
 
-  it('exits 3 and names law, partition and what, as text and as JSON', async () => {
+  it('exits 3 and names the law, the partition and the fault, as text and as JSON', async () => {
     const broken = places.embedded()
     expect((await store(['export', at('sound'), '--store', from.address])).code).toBe(0)
     expect((await store(['restore', at('sound'), '--store', broken.address])).code).toBe(0)
@@ -71,7 +71,7 @@ describe('countersign store check', () => {
     expect([refused.code, existsSync(at('unsound'))]).toEqual([3, false])
   })
 
-  it('shows what stands in the store without obeying it, each finding on one line', async () => {
+  it('prints each finding on one line, without obeying text of the store', async () => {
     const broken = places.embedded()
     expect((await store(['restore', at('sound'), '--store', broken.address])).code).toBe(0)
     const opened = await broken.open()
@@ -89,7 +89,7 @@ describe('countersign store check', () => {
     expect([code, json.code]).toEqual([3, 3])
   })
 
-  it('says in one sentence that there is no store', async () => {
+  it('says in one sentence that the store does not exist', async () => {
     const { code, err } = await store(['check', '--store', `file:${at('nowhere')}`])
     expect(err).toMatch(/^countersign: cannot check the store: there is no store in/)
     expect([code, existsSync(at('nowhere'))]).toEqual([1, false])
@@ -97,7 +97,7 @@ describe('countersign store check', () => {
 })
 
 describe('countersign store export and restore', () => {
-  it('moves a gateway from embedded to Redis and back, and the backup is the same file', async () => {
+  it('moves a gateway from embedded to Redis and back, and all backups are equal', async () => {
     const [redis, back] = [await places.redis(), places.embedded()]
     const exported = await store(['export', at('one'), '--store', from.address])
     expect(exported.out).toMatch(
@@ -125,7 +125,7 @@ describe('countersign store export and restore', () => {
     expect([cut.code, cut.err]).toEqual([3, expect.stringContaining('cut off')])
   })
 
-  it('says which version restores a backup of another format', async () => {
+  it('names the version that restores a backup of another format', async () => {
     const { out } = await store(['export', '-', '--store', from.address])
     const { code, err } = await store(
       ['restore', '-', '--store', places.embedded().address],
@@ -137,7 +137,7 @@ describe('countersign store export and restore', () => {
     ])
   })
 
-  it('says in one line that nobody reads the backup', async () => {
+  it('reports in one line that no process reads the backup', async () => {
     const { code, err } = await runUnread(['store', 'export', '-', '--store', from.address], {
       cwd: directory,
     })
@@ -168,7 +168,7 @@ describe('countersign store export and restore', () => {
     expect(readFileSync(at('mine'), 'utf8')).toBe('mine')
   })
 
-  it('refuses what cannot be read twice, and does not wait for it', async () => {
+  it('refuses an input that cannot be read twice, and does not wait for it', async () => {
     const to = places.embedded()
     execFileSync('mkfifo', [at('pipe')])
     for (const name of ['pipe', '.']) {
@@ -239,7 +239,7 @@ describe('a large store', () => {
     await store(['export', at('small'), '--store', from.address])
   })
 
-  it('is exported, restored and checked in a heap much smaller than it is', async () => {
+  it('is exported, restored and checked in a heap much smaller than the store', async () => {
     const small = { NODE_OPTIONS: '--max-old-space-size=100' }
     const redis = await places.redis()
     expect((await store(['export', at('large'), '--store', large.address], '', small)).err).toBe('')
@@ -248,7 +248,7 @@ describe('a large store', () => {
     expect(await store(['check', '--store', redis.address], '', small)).toMatchObject({ code: 0, err: '' })
   })
 
-  it('that the disk has no room for says so last, and leaves nothing', async () => {
+  it('a restore that fills the disk reports it last, and leaves nothing', async () => {
     const to = places.embedded()
     const limited = ['sh', '-c', 'ulimit -f 4000; exec "$@"', 'sh']
     const child = startProcess(MAIN, ['store', 'restore', at('large'), '--store', to.address], {
@@ -263,7 +263,7 @@ describe('a large store', () => {
     expect(readdirSync(to.path).filter((name) => !name.startsWith('lock.'))).toEqual([])
   })
 
-  it('that has no room on its way to standard output says where', async () => {
+  it('an export to standard output that fills the disk names the temporary file', async () => {
     const limited = ['sh', '-c', 'ulimit -f 4000; exec "$@"', 'sh']
     const child = startProcess(MAIN, ['store', 'export', '-', '--store', large.address], { through: limited })
     const { code, errors } = await child.ended
@@ -273,7 +273,7 @@ describe('a large store', () => {
     expect(code).toBe(1)
   })
 
-  it('that goes to standard output says where it is kept meanwhile when it cannot be kept there', async () => {
+  it('an export to standard output names the temporary place that it cannot use', async () => {
     const { code, err } = await store(['export', '-', '--store', from.address], '', { TMPDIR: at('missing') })
     expect(err).toMatch(
       /^countersign: cannot export the store: it is kept in \S+\/missing until it is whole \(TMPDIR names another place\): ENOENT/,
@@ -281,7 +281,7 @@ describe('a large store', () => {
     expect(code).toBe(1)
   })
 
-  it('that is broken off by a signal leaves nothing, neither of a backup nor of a store', async () => {
+  it('an interrupted export or restore leaves no backup and no store', async () => {
     const [embedded, redis] = [places.embedded(), await places.redis()]
     const brokenOff = async (args: readonly string[], begun: () => boolean | Promise<boolean>) => {
       const child = startProcess(MAIN, ['store', ...args])
@@ -310,7 +310,7 @@ describe('a large store', () => {
     expect(await redis.ask('DBSIZE')).toBe('0')
   })
 
-  it('that is being restored when the process is killed is as good as none', async () => {
+  it('a killed restore leaves no store in use, and can be repeated', async () => {
     const [embedded, redis] = [places.embedded(), await places.redis()]
     const killed = async (address: string, begun: () => boolean | Promise<boolean>): Promise<void> => {
       const child = startProcess(MAIN, ['store', 'restore', at('large'), '--store', address])

@@ -23,7 +23,7 @@ const answers = (port: string): Promise<void> =>
   until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
 
 it.each(['serve', 'dev'])(
-  '%s whose output nobody reads any more ends when it is asked to, after everything is closed, and the next one has its store',
+  '%s without a reader of its output closes everything on a signal, and the next gateway opens its store',
   async (command) => {
     const { port, flags } = await settings()
     const gateway = startProcess(MAIN, [command, ...flags], { through: throughFullPipe() })
@@ -38,7 +38,7 @@ it.each(['serve', 'dev'])(
   },
 )
 
-it('a gateway whose log cannot be written says so once, answers all the same, and ends as it should', async () => {
+it('a gateway that cannot write its log reports it once, still answers, and ends normally', async () => {
   const { port, flags } = await settings()
   const through = ['sh', '-c', 'exec "$@" >/dev/full', 'sh']
   const gateway = startProcess(MAIN, ['serve', ...flags], { through })

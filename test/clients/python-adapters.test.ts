@@ -98,14 +98,14 @@ describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }
     await isClean(name, environment)
   })
 
-  it.runIf(SOAK).concurrent.for(names)('%s, the oldest that is supported', async (name) => {
+  it.runIf(SOAK).concurrent.for(names)('%s, the oldest supported version', async (name) => {
     const environment = await environmentOf(workshop, name, 'oldest')
     if (environment !== undefined) await suite(name, environment)
   })
 })
 
 describe('the table of the adapters', () => {
-  it('is that of the results', async () => {
+  it('the table of adapters matches the results', async () => {
     await expect(page()).toMatchFileSnapshot(TABLE)
   })
 })

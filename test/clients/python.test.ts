@@ -46,7 +46,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
       env: { ...GATEWAY, ...env },
     })
 
-  it('has the version of the gateway, one dependency and its types', () => {
+  it("has the gateway's version, one dependency and its types", () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
     const project = readFileSync(join(PACKAGE, 'pyproject.toml'), 'utf8')
     expect(project).toContain(`\nversion = "${version}"\n`)
@@ -58,7 +58,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     ).toEqual([`countersign-${version}-py3-none-any.whl`, `countersign-${version}.tar.gz`])
   })
 
-  it(`holds on Python 3.${newest.minor}`, async () => {
+  it(`works on Python 3.${newest.minor}`, async () => {
     const ran = await pytest([
       'tests',
       ...['adapters', 'examples', 'test_testing.py'].map((name) => `--ignore=tests/${name}`),
@@ -66,24 +66,21 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
-  it(`holds on Python 3.${oldest.minor}, with nothing installed but what it needs`, async () => {
+  it(`works on Python 3.${oldest.minor} with only its dependency installed`, async () => {
     const clean = await workshop.environment('clean', oldest, [wheel, 'pytest'])
     const ran = await pytest(CORE, {}, clean)
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
-  it.runIf(newest.minor < NEWEST_MINOR)(
-    `holds on Python 3.${NEWEST_MINOR}, where it can be had`,
-    async () => {
-      const interpreter = await workshop.interpreter(NEWEST_MINOR)
-      if (typeof interpreter === 'string') return console.warn(`skipped: ${interpreter}`)
-      const clean = await workshop.environment('clean', interpreter, [wheel, 'pytest'])
-      const ran = await pytest(CORE, {}, clean)
-      expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
-    },
-  )
+  it.runIf(newest.minor < NEWEST_MINOR)(`works on Python 3.${NEWEST_MINOR} if it is installed`, async () => {
+    const interpreter = await workshop.interpreter(NEWEST_MINOR)
+    if (typeof interpreter === 'string') return console.warn(`skipped: ${interpreter}`)
+    const clean = await workshop.environment('clean', interpreter, [wheel, 'pytest'])
+    const ran = await pytest(CORE, {}, clean)
+    expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
 
-  it('runs the examples as they are printed', async () => {
+  it('runs the examples exactly as the docs print them', async () => {
     const beside = ['pytest', 'langchain', 'langgraph-checkpoint-sqlite', 'fastapi', 'uvicorn']
     const ran = await pytest(
       ['tests/examples'],
@@ -93,7 +90,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
-  it('starts the gateway of the packed npm package, and uses one that runs already', async () => {
+  it('starts the gateway of the packed npm package, and uses a gateway that already runs', async () => {
     const packed = await run(
       'npm',
       ['pack', '--ignore-scripts', '--json', '--pack-destination', dirname(wheel)],
@@ -109,7 +106,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     expect(lastOf(ran)).not.toContain('skipped')
   })
 
-  it('holds before a gateway on Redis', async () => {
+  it('works with a gateway on Redis', async () => {
     const redis = await startRedis({ config: { databases: '100' } })
     try {
       const ran = await pytest(['tests/test_guard.py'], { COUNTERSIGN_TEST_STORE: redis.url })
@@ -124,7 +121,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     ['ruff', ['format', '--no-cache', '--check', '.']],
     ['mypy', ['--cache-dir', mypyCache('package'), '--exclude', 'tests/adapters', 'src', 'tests']],
     ['pyright', ['src']],
-  ])('is clean by %s %s', async (program, args) => {
+  ])('passes %s %s', async (program, args) => {
     const known = await run(environment.bin(program), ['--version'])
     // the pyright of PyPI fetches the program itself from the npm registry
     if (known.code !== 0) return console.warn(`${program} cannot be had: ${lastOf(known)}`)
@@ -133,7 +130,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     expect([ran.code, lastOf(ran)]).toEqual([0, expect.anything()])
   })
 
-  it('computes the same action hash as the SDK and the gateway, of 50,000 random payloads', async () => {
+  it('computes the same action hash as the SDK and the gateway for 50,000 random payloads', async () => {
     const seed = SOAK ? Date.now() % 2 ** 31 : 8785
     const child = spawn(environment.python, ['hashes.py', '50000', String(seed)], {
       cwd: join(PACKAGE, 'tests'),
