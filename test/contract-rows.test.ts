@@ -292,8 +292,8 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 3',
     'problem+json with code and pointers',
-    'becomes a problem document with its public words only',
-    'have the same codes with the same statuses, in the same order',
+    'turns into a problem document with its public words only',
+    'list the same codes with the same statuses, in the same order',
   ],
   [
     'design 3',
@@ -311,7 +311,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 3',
     'strict JSON',
-    'accepts only what JSON.parse accepts with an equal value, over mutated documents',
+    'accepts a mutated document only when JSON.parse returns an equal value',
     "'%s (%s) is answered %s'",
   ],
   [
@@ -520,7 +520,7 @@ describe('the rows of the contract', () => {
     expect(titles.length).toBeGreaterThan(0)
   })
 
-  it('no test of the contract is skipped or left for later', () => {
+  it('no test of the contract is skipped or postponed', () => {
     const skipped = texts.filter((text) => /\b(it|describe|test)\.(skip|todo|only|fails)\b/.test(text))
     expect(skipped).toEqual([])
   })

@@ -111,7 +111,7 @@ describe('the documents', () => {
     expect(unknown).toEqual([])
   })
 
-  it('show JSON and YAML that can be read', () => {
+  it('show valid JSON and YAML', () => {
     // a record with what it holds left out
     const cut = (text: string): boolean => text.includes('...}')
     const json = blocksIn('json').filter(({ text }) => !cut(text))
@@ -121,7 +121,7 @@ describe('the documents', () => {
     for (const { path, text } of yaml) expect(parseDocument(text).errors, path).toEqual([])
   })
 
-  it('say of each dependency what it is for', () => {
+  it('explain the purpose of each dependency', () => {
     const { dependencies, devDependencies, overrides } = JSON.parse(read('package.json')) as Record<
       string,
       Record<string, string>
@@ -154,24 +154,24 @@ describe('the documents', () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 
-  it('are what CI runs: the test command of the README is the one of .ci/run', () => {
+  it('match CI: the test command of the README is the one of .ci/run', () => {
     expect(read('README.md')).toContain('npm ci && npm run check')
     expect(read('.ci/run')).toMatch(/^npm ci$\n^npm run check$/m)
   })
 })
 
 describe('the reference', () => {
-  it('has every endpoint: docs/reference/api.md', async () => {
+  it('lists every endpoint: docs/reference/api.md', async () => {
     await expect(apiPage()).toMatchFileSnapshot('../docs/reference/api.md')
   })
 
-  it('has every command: docs/reference/cli.md', async () => {
+  it('lists every command: docs/reference/cli.md', async () => {
     await expect(await cliPage(root)).toMatchFileSnapshot('../docs/reference/cli.md')
   })
 })
 
 describe('CONTRIBUTING.md', () => {
-  it('has every folder of src on its map, and no other', () => {
+  it('shows every folder of src on its map, and no other', () => {
     const map = /^```\n(contract .*?)^```/ms.exec(read('CONTRIBUTING.md'))?.[1] ?? ''
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((one) => one.isDirectory())
     const named = [...map.matchAll(/^([a-z-]+) /gm)].map((match) => match[1] ?? '')

@@ -138,7 +138,7 @@ const ACTS = (thread: string): [string, string, object?][] => [
 ]
 
 describe('a server on another port of the same host', () => {
-  it('replays every cookie it gets: reads nothing, votes nothing, signs nobody out, and the reviewer goes on', async () => {
+  it('cannot read, vote or sign out with replayed cookies, and the reviewer can continue', async () => {
     const { page, cookie, thread } = await robbed('ann')
     const records = await console_.world.evidenceOf(async () => {
       for (const [method, path, body] of ACTS(thread))
@@ -150,7 +150,7 @@ describe('a server on another port of the same host', () => {
     await page.getByText('You approved revision 1.').waitFor()
   })
 
-  it('has a page whose scripts get nothing of the console: no answer, no window, no channel, no storage', async () => {
+  it('serves a page whose scripts get no answer, window, channel or storage of the console', async () => {
     const { preview, thread } = await robbed('ann')
     const got = await preview.evaluate(
       async ([gateway = '', path = '']) => {
@@ -196,7 +196,7 @@ describe('a server on another port of the same host', () => {
     expect([view.body.status, view.body.votes]).toEqual(['pending_review', []])
   })
 
-  it('puts a cookie of its own in the place of ours: nobody acts as somebody else', async () => {
+  it('cannot make a reviewer act as another by replacing the session cookie', async () => {
     const { page, preview, thread } = await robbed('ann')
     const { key } = await console_.world.signIn('eve')
     thief.sets = [`__Host-countersign=${key}; Path=/; Secure; HttpOnly; SameSite=Strict`]
@@ -210,7 +210,7 @@ describe('a server on another port of the same host', () => {
   })
 })
 
-describe('single sign-on beside such a server', () => {
+describe('single sign-on beside a hostile server on another port', () => {
   async function signedInByProvider(): Promise<Page> {
     const page = await console_.open()
     await page.goto(`${console_.world.url}/console/`)
@@ -220,7 +220,7 @@ describe('single sign-on beside such a server', () => {
     return page
   }
 
-  it('brings the tab back signed in, leaves no link in its address or history, and keeps the secret in this tab', async () => {
+  it('returns to the tab signed in, leaves no link in address or history, and keeps the secret in the tab', async () => {
     const page = await signedInByProvider()
     expect(page.url()).toBe(`${console_.world.url}/console/#/queue`)
     const kept = await page.evaluate(() => JSON.stringify([sessionStorage, localStorage]))
@@ -231,7 +231,7 @@ describe('single sign-on beside such a server', () => {
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
-  it('another tab of the console asks this one for the secret; with none left, one signs in again', async () => {
+  it('gets the secret for a new tab from an open one, and asks for sign-in when no tab is left', async () => {
     const page = await signedInByProvider()
     const context = page.context()
     const other = await context.newPage()
@@ -244,7 +244,7 @@ describe('single sign-on beside such a server', () => {
     await later.getByRole('button', { name: /^Sign in with / }).waitFor()
   })
 
-  it('a sign-in that it began, and planted, opens no session: it knows the verifier, and never sees the link', async () => {
+  it('opens no session for a sign-in that the server planted: it knows the verifier, but never sees the link', async () => {
     const { url } = console_.world
     const mine = new Browser()
     const begun = await mine.ask(`${url}${mine.start}`)

@@ -89,7 +89,7 @@ function mutated(random: () => number, before: unknown): unknown {
 }
 
 describe('changesBetween', () => {
-  it('hides nothing in 40,000 random pairs: the changes make the new value of the old one', () => {
+  it('hides nothing in 40,000 random pairs: the changes turn the old value into the new one', () => {
     const random = seeded(2026)
     for (let i = 0; i < 40_000; i++) {
       const before = value(random, 4)
@@ -100,7 +100,7 @@ describe('changesBetween', () => {
     }
   })
 
-  it('sees members whose names every object inherits', () => {
+  it('finds members whose names every object inherits', () => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       const after = JSON.parse(`{"${key}": 1}`) as object
       expect(changesBetween({}, after)).toEqual([{ kind: 'added', path: [key], after: 1 }])
@@ -108,14 +108,14 @@ describe('changesBetween', () => {
     }
   })
 
-  it('calls a renamed member one move, and short values two changes', () => {
+  it('shows a renamed member as one move, and short values as two changes', () => {
     expect(changesBetween({ from: 'acct_reserve_1' }, { source: 'acct_reserve_1' })).toEqual([
       { kind: 'moved', path: ['source'], from: ['from'], after: 'acct_reserve_1' },
     ])
     expect(changesBetween({ a: 1 }, { b: 1 }).map(({ kind }) => kind)).toEqual(['removed', 'added'])
   })
 
-  it('tells 0 from -0, a list from an object, null from nothing, and compares whole what JSON does not have', () => {
+  it('distinguishes 0 from -0, a list from an object, and null from a missing value', () => {
     expect(changesBetween({ a: 0 }, { a: -0 })).toHaveLength(1)
     expect(changesBetween({ a: [] }, { a: {} })).toHaveLength(1)
     expect(changesBetween({ a: null }, {})).toHaveLength(1)
@@ -140,7 +140,7 @@ function alike(a: unknown, b: unknown): boolean {
 }
 
 describe('splitText', () => {
-  it('keeps what both share, in whole characters', () => {
+  it('keeps the common parts in whole characters', () => {
     expect(splitText('9,200 EUR', '7,200 EUR')).toEqual({
       start: '',
       before: '9',
@@ -151,7 +151,7 @@ describe('splitText', () => {
     expect(splitText('👍🏽', '👍🏿')).toEqual({ start: '👍', before: '🏽', after: '🏿', end: '' })
   })
 
-  it('put together again, gives both texts', () => {
+  it('contains both texts when it is put together', () => {
     const random = seeded(7)
     for (let i = 0; i < 2_000; i++) {
       const text = (): string =>

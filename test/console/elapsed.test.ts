@@ -20,7 +20,7 @@ describe('countdown', () => {
     expect(countdown(1e12 + left, 1e12)).toEqual({ text, urgency })
   })
 
-  it('never says more than is left', () => {
+  it('never shows more time than is left', () => {
     for (let ms = 0; ms < 2 * HOUR; ms += 777) {
       const [a = 0, unit, b = 0] = /^(\d+) (s|min|h|d)(?: (\d+))?/.exec(span(ms))?.slice(1) ?? []
       const size = { s: 1_000, min: MINUTE, h: HOUR, d: 24 * HOUR }[String(unit)] ?? 0
@@ -31,7 +31,7 @@ describe('countdown', () => {
 })
 
 describe('ago and duration', () => {
-  it('say the past in words, and the near future as now', () => {
+  it('prints past times in words, and the near future as now', () => {
     expect([-60_000, 0, 9_000, 90_000, 3 * HOUR, 50 * HOUR].map((ms) => ago(1e12 - ms, 1e12))).toEqual([
       'just now',
       'just now',
@@ -42,7 +42,7 @@ describe('ago and duration', () => {
     ])
   })
 
-  it('prints durations as policy files write them', () => {
+  it('prints durations in the form of policy files', () => {
     expect([90_000, 15 * MINUTE, 4 * HOUR, 48 * HOUR, 90 * MINUTE, 1_500].map(duration)).toEqual([
       '90s',
       '15m',

@@ -55,7 +55,7 @@ describe('the agents page', () => {
     expect(await axe(ann)).toEqual([])
   })
 
-  it('lets it go again, and says what stays over', async () => {
+  it('unfreezes the agent, and says which calls stay cancelled', async () => {
     await button(ann, 'Unfreeze bot').click()
     const dialog = ann.getByRole('dialog', { name: 'Unfreeze bot' })
     await dialog.getByText('stays over').waitFor()
@@ -67,7 +67,7 @@ describe('the agents page', () => {
     expect(await status()).toBe('allow')
   })
 
-  it('freezes a tool, and everything; without a reason nothing happens, and Escape changes nothing', async () => {
+  it('freezes a tool and everything, but not without a reason or after Escape', async () => {
     await button(ann, 'Freeze a tool').click()
     await button(ann, 'Freeze').click()
     expect(await ann.getByRole('dialog').count()).toBe(1)
@@ -91,7 +91,7 @@ describe('the agents page', () => {
     expect(await axe(phone)).toEqual([])
   })
 
-  it('says when policy knows no such tool, and sends one freeze however often it is pressed', async () => {
+  it('says that policy knows no such tool, and sends one freeze for a double click', async () => {
     let sent = 0
     await ann.route('**/freeze', async (route) => {
       sent += 1
@@ -110,7 +110,7 @@ describe('the agents page', () => {
     expect(await axe(ann)).toEqual([])
   })
 
-  it('shows it to everybody, and lets only administrators act', async () => {
+  it('shows freezes to every reviewer, and lets only administrators change them', async () => {
     const ben = await console_.signedIn({ reviewer: 'ben' })
     await visit(ben, console_.world, 'agents')
     await ben.getByText('Everything is frozen').waitFor()

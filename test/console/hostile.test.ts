@@ -51,7 +51,7 @@ async function expectNothingHidden(): Promise<void> {
 }
 
 describe('hostile text', () => {
-  it('as subjects in the queue: inert, boxed, and in its own row', async () => {
+  it('shows hostile subjects in the queue as boxed text in their own rows', async () => {
     const taken = []
     for (const { text } of texts) if ((await propose({ subject: text })) !== undefined) taken.push(text)
     expect(taken.length).toBeGreaterThan(90)
@@ -77,7 +77,7 @@ describe('hostile text', () => {
     expect(leaving, 'rows whose text leaves them').toBe(0)
   })
 
-  it('as a subject: in quotation marks of ours wherever it stands alone, and what policy says in none', async () => {
+  it('puts a lone subject into quotation marks, but never a text of policy', async () => {
     const task = newTask()
     const thread = async (more: object): Promise<string> =>
       (await bot.submit(task, { tool_name: 'hold', payload: {}, ...more })).body.thread_id ?? ''
@@ -98,7 +98,7 @@ describe('hostile text', () => {
     expect((await said.boundingBox())?.height).toBeLessThan(30)
   })
 
-  it('as every claim, as names and values of the payload: inert, boxed, and approved only after a look', async () => {
+  it('shows hostile claims, names and values as boxed text, and approves only after a look', async () => {
     const usable = []
     for (const { text } of texts) if ((await propose({ preview: text })) !== undefined) usable.push(text)
     const all = usable.filter((text) => text.length < 5_000)
@@ -136,7 +136,7 @@ describe('hostile text', () => {
     await page.waitForFunction(() => document.activeElement?.id === 'acknowledge')
   })
 
-  it('as comments and votes of other people', async () => {
+  it('shows hostile comments and votes of other reviewers as text', async () => {
     const thread = (await propose({ subject: 'talk' })) ?? ''
     const ben = await console_.world.reviewer('ben')
     for (const { text } of texts.filter((one) => one.class === 'markup')) {
@@ -149,7 +149,7 @@ describe('hostile text', () => {
 })
 
 describe('hostile pictures', () => {
-  it('are text, and are never fetched', async () => {
+  it('are shown as text, and are never fetched', async () => {
     for (let at = 0; at < images.length; at += 16) {
       const thread = await propose({ subject: 'pictures', images: images.slice(at, at + 16) })
       if (thread === undefined) continue
@@ -160,7 +160,7 @@ describe('hostile pictures', () => {
     }
   })
 
-  it('a good picture is shown, from our own origin, with a name', async () => {
+  it("shows a valid picture from the console's own origin, with a name", async () => {
     const pixel =
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
     const thread = await propose({ images: [`data:image/png;base64,${pixel}`] })
@@ -173,8 +173,8 @@ describe('hostile pictures', () => {
   })
 })
 
-describe('all of it together', () => {
-  it('ran no script, asked nobody else for anything, and broke no policy', () => {
+describe('all hostile content together', () => {
+  it('ran no script, sent no request elsewhere, and violated no security policy', () => {
     expect(console_.misdeeds).toEqual([])
   })
 })

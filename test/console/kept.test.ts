@@ -25,7 +25,7 @@ afterAll(async () => {
 const comment = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('textbox', { name: 'Comment' })
 
 describe('a comment', () => {
-  it('that is half written when the thread ends stays, takes the keys that follow, and can be sent', async () => {
+  it('keeps a half-written comment when the thread ends, and can still send it', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await comment(ann).pressSequentially('It was fine a')
@@ -40,7 +40,7 @@ describe('a comment', () => {
     expect((await ben.show(one.thread)).body.comments).toMatchObject([{ comment: 'It was fine again' }])
   })
 
-  it('that nobody has begun yet takes the keys all the same, when its field has the focus', async () => {
+  it('keeps the focus in an empty comment field when the thread ends', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await comment(ann).focus()
@@ -51,7 +51,7 @@ describe('a comment', () => {
     expect(ann.url()).toContain(one.thread)
   })
 
-  it('outlasts loading the page again, as single sign-on does, and is shown to nobody else', async () => {
+  it('survives a reload of the page, as single sign-on causes, and is not shown to another reviewer', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await comment(ann).fill('Half a sentence')
@@ -73,7 +73,7 @@ describe('a comment', () => {
     expect(await comment(ann).inputValue()).toBe('')
   })
 
-  it('is left to nobody when its writer signs out', async () => {
+  it('is deleted when its writer signs out', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat' })
     await console_.show(page, one)
@@ -85,7 +85,7 @@ describe('a comment', () => {
     await page.close()
   })
 
-  it('that is too long is refused in words, and kept whole', async () => {
+  it('is refused with a message when it is too long, and kept whole', async () => {
     await console_.show(ann, await held(bot))
     const long = 'x'.repeat(4_001)
     await comment(ann).focus()
@@ -98,14 +98,14 @@ describe('a comment', () => {
 })
 
 describe('who listens', () => {
-  it('hears that a thread has ended', async () => {
+  it('announces to screen readers that a thread has ended', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
     await ann.getByRole('status').filter({ hasText: 'pay: Rejected.' }).waitFor({ state: 'attached' })
   })
 
-  it('finds a heading where there is no thread, and reading starts there', async () => {
+  it('focuses a heading where the thread does not exist', async () => {
     await visit(ann, console_.world, 'queue')
     await ann.getByRole('heading', { name: 'Queue' }).waitFor()
     await visit(ann, console_.world, 'thread/thr_nothing')
@@ -117,7 +117,7 @@ describe('who listens', () => {
 
 describe('a filter', () => {
   it.each(['queue', 'history'])(
-    'of the %s that is taken away keeps its field, and the focus',
+    'keeps the field and the focus when a filter of the %s is removed',
     async (page) => {
       await visit(ann, console_.world, page)
       await ann.getByText('More', { exact: true }).click()
@@ -135,8 +135,8 @@ describe('a filter', () => {
   )
 })
 
-describe('a call that is tried', () => {
-  it('sends what stands there, to the letter: what an agent could not send is refused as it would be', async () => {
+describe('a request in the policy playground of the console', () => {
+  it('sends the text exactly as written, and refuses what an agent could not send', async () => {
     await visit(ann, console_.world, 'policies')
     const text = ann.getByLabel('A request as an agent')
     await text.fill('{ "tool_name": "pay", "payload": { "amount": 20000, "amount": 1 } }')
@@ -163,7 +163,7 @@ describe('many tabs', () => {
     return page
   }
 
-  it('leave a connection for the one that is looked at, which is live; one of the others listens for all', async () => {
+  it('leave a connection for the visible tab, which is live; one hidden tab listens for all others', async () => {
     const first = await console_.signedIn({ reviewer: 'eve' })
     await look(first, true)
     const others: Page[] = []
@@ -189,7 +189,7 @@ describe('many tabs', () => {
     await next.getByText('Seen by the first').waitFor({ state: 'detached' })
   })
 
-  it('no stream is asked for when nobody is signed in', async () => {
+  it('requests no stream when no reviewer is signed in', async () => {
     const page = await console_.signedIn({ reviewer: 'eve' })
     await page.getByRole('button', { name: 'Eve Elm' }).click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -205,7 +205,7 @@ describe('many tabs', () => {
 })
 
 describe('loading more', () => {
-  it('that fails says so in sight, however far down the button stands, and can be tried again', async () => {
+  it('shows a failure in view, however far down the button is, and can be tried again', async () => {
     const other = await console_.world.agent('other')
     for (let i = 0; i < 30; i++) await held(other, { subject: `Number ${i}.` })
     await visit(ann, console_.world, 'queue?agent=other')

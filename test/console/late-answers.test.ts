@@ -100,7 +100,7 @@ async function refusedElsewhere(page: Page): Promise<void> {
 }
 
 describe('a stream that never opens', () => {
-  it('is a lost one: the page says so and reads again', async () => {
+  it('counts as a lost connection: the page says so and reads again', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.route('**/review/stream', () => undefined)
     await page.clock.install()
@@ -113,8 +113,8 @@ describe('a stream that never opens', () => {
   })
 })
 
-describe('what the page asks after news', () => {
-  it('keeps no session when nobody has touched it for a minute, and does when somebody has', async () => {
+describe('background requests of the page', () => {
+  it('do not extend the session after a minute without input, and do after a key press', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.clock.install()
     await page.reload()
@@ -133,8 +133,8 @@ describe('what the page asks after news', () => {
   })
 })
 
-describe('keys that somebody types into a comment stay there', () => {
-  it('when the answer to the comment before comes: they would be shortcuts, and one of them approves', async () => {
+describe('a comment field keeps the focus', () => {
+  it('when the previous comment is answered: later keys would be shortcuts, and one of them approves', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await comment(ann).fill('First')
@@ -152,7 +152,7 @@ describe('keys that somebody types into a comment stay there', () => {
     await comment(ann).fill('')
   })
 
-  it('when the page before has heard that something is frozen', async () => {
+  it('when the previous page hears of a freeze', async () => {
     const one = await held(bot)
     await visit(ann, console_.world, 'agents')
     await button(ann, 'Freeze a tool').click()
@@ -176,7 +176,7 @@ describe('keys that somebody types into a comment stay there', () => {
 })
 
 describe('a picture of another revision', () => {
-  it('is never shown as one of this', async () => {
+  it('is never shown with this revision', async () => {
     const square =
       'iVBORw0KGgoAAAANSUhEUgAAACgAAAAoAQMAAAC2MCouAAAABlBMVEXIAAAAAABY3CUWAAAADElEQVR42mNgGFkAAADwAAE4aVpRAAAAAElFTkSuQmCC'
     const images = [`data:image/png;base64,${square}`]
@@ -197,7 +197,7 @@ describe('a picture of another revision', () => {
 })
 
 describe('the queue', () => {
-  it('keeps what came and what went while more was loaded', async () => {
+  it('keeps arrivals and removals while more rows load', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const other = await console_.world.agent('other')
     const first = await held(other, { subject: 'Number 0.' })
@@ -220,7 +220,7 @@ describe('the queue', () => {
     expect(await page.getByText('Came meanwhile').count()).toBe(1)
   })
 
-  it('says of no call that it has just arrived when it was decided while another page was open', async () => {
+  it('does not call a thread new when the reviewer decided it on another page', async () => {
     const page = await console_.signedIn({ reviewer: 'cat' })
     const one = await held(bot)
     await page.getByText('Just arrived').click()
@@ -233,7 +233,7 @@ describe('the queue', () => {
     expect(await page.locator(`a[href$="${one.thread}"]`).count()).toBe(0)
   })
 
-  it('counts by the answer that was asked for last', async () => {
+  it('shows the count of the request that was sent last', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const counted = (): Promise<string | null> => page.locator('nav .count').textContent()
     await page.locator('nav .count').waitFor()
@@ -255,7 +255,7 @@ describe('the queue', () => {
 })
 
 describe('an answer that never comes', () => {
-  it('leaves nothing busy for ever', async () => {
+  it('leaves no control busy forever', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat' })
     await page.addInitScript(() => {
@@ -278,8 +278,8 @@ describe('an answer that never comes', () => {
   })
 })
 
-describe('an answer that fails late', () => {
-  it('says nothing of what has been read since', async () => {
+describe('a request that fails late', () => {
+  it('shows no error when a newer answer has arrived', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     const answer = await lost(ann, `**/threads/${one.thread}`)
@@ -294,8 +294,8 @@ describe('an answer that fails late', () => {
   })
 })
 
-describe('a comment that is on its way', () => {
-  it('is still one when somebody leaves the thread and comes back: what is added then is kept', async () => {
+describe('a comment that is being sent', () => {
+  it('keeps later additions when the reviewer leaves the thread and returns', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await comment(ann).fill('First')
@@ -313,7 +313,7 @@ describe('a comment that is on its way', () => {
 })
 
 describe('freezing', () => {
-  it('is shown by the answer that was asked for last', async () => {
+  it('shows the answer to the request that was sent last', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const answer = await late(page, '**/review/agents')
     await visit(page, console_.world, 'agents')
@@ -327,7 +327,7 @@ describe('freezing', () => {
     expect(await page.getByText('The tool t is frozen').count()).toBe(1)
   })
 
-  it('that is answered late closes no other dialog', async () => {
+  it('does not close another dialog when its answer is late', async () => {
     await visit(ann, console_.world, 'agents')
     await button(ann, 'Freeze a tool').click()
     await ann.getByLabel('Tool', { exact: true }).fill('search')
@@ -344,7 +344,7 @@ describe('freezing', () => {
     await ann.keyboard.press('Escape')
   })
 
-  it('whose outcome is unknown is looked at again', async () => {
+  it('reads again when the outcome is unknown', async () => {
     await visit(ann, console_.world, 'queue')
     await visit(ann, console_.world, 'agents')
     await ann.route(
@@ -364,8 +364,8 @@ describe('freezing', () => {
   })
 })
 
-describe('who is signed in', () => {
-  it('is not told that nothing can be reached by an answer that was asked for before', async () => {
+describe('the signed-in reviewer', () => {
+  it('sees no connection error of a request that was sent before signing in', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'cat' })
     await page.goto('about:blank')
@@ -379,7 +379,7 @@ describe('who is signed in', () => {
     expect(await page.getByText('cannot be reached').count()).toBe(0)
   })
 
-  it('is named by every tab also when the one that signed in cannot load again', async () => {
+  it('is named by every tab, even when the tab that signed in cannot load again', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'cat' })
     const other = await page.context().newPage()
@@ -399,8 +399,8 @@ async function reject(page: Page): Promise<void> {
   await page.keyboard.press('x')
 }
 
-describe('what is refused when somebody looks at something else already', () => {
-  it('a freeze is said on the page, until it is put away', async () => {
+describe('an action that is refused after the reviewer has left its page', () => {
+  it('shows a refused freeze on the page until the reviewer closes it', async () => {
     await visit(ann, console_.world, 'queue')
     await visit(ann, console_.world, 'agents')
     const answer = await refused(ann, '**/admin/freeze')
@@ -416,13 +416,13 @@ describe('what is refused when somebody looks at something else already', () => 
     expect(await ann.getByText('Freeze dig').count()).toBe(0)
   })
 
-  it('a vote is said on whatever page that is', async () => {
+  it('shows a refused vote on every page', async () => {
     await refusedElsewhere(ann)
     await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
     await button(ann, 'OK').click()
   })
 
-  it('each of several votes is said', async () => {
+  it('shows each of several refused votes', async () => {
     await refusedElsewhere(ann)
     await refusedElsewhere(ann)
     const said = ann.getByRole('alert').getByText('pay, revision 1: Busy.')
@@ -433,7 +433,7 @@ describe('what is refused when somebody looks at something else already', () => 
     }
   })
 
-  it('a vote is said also when its page is left while it reads what is true', async () => {
+  it('shows a refused vote even when the page is left while it reads again', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     const answer = await refused(ann, '**/votes')
@@ -448,7 +448,7 @@ describe('what is refused when somebody looks at something else already', () => 
     await button(ann, 'OK').click()
   })
 
-  it('is not told whoever signs in there next', async () => {
+  it('is not shown to the next reviewer who signs in there', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await refusedElsewhere(page)
     await page.getByText('pay, revision 1: Busy.').waitFor()

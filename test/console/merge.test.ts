@@ -24,18 +24,18 @@ const ids = (threads: readonly ThreadSummary[]): string[] => threads.map((one) =
 const loaded = { items: [thread(10), thread(20)], cursor: undefined, unreadable: [] }
 
 describe('merge', () => {
-  it('puts a new thread where its age belongs', () => {
+  it('inserts a new thread where its age belongs', () => {
     const { items, arrived } = merge(loaded, thread(15), {}, 'ann')
     expect([ids(items), arrived]).toEqual([['thr_10', 'thr_15', 'thr_20'], true])
     expect(ids(merge(loaded, thread(30), {}, 'ann').items)).toEqual(['thr_10', 'thr_20', 'thr_30'])
   })
 
-  it('adds nothing behind a page that ends before it, but says that it came', () => {
+  it('adds nothing after an incomplete page, but reports the new thread', () => {
     const { items, arrived } = merge({ ...loaded, cursor: 'c' }, thread(30), {}, 'ann')
     expect([ids(items), arrived]).toEqual([['thr_10', 'thr_20'], true])
   })
 
-  it('replaces what is there, and takes away what no longer waits or fits', () => {
+  it('replaces known rows, and removes rows that no longer wait or match', () => {
     const voted = thread(10, { approvals: { given: 1, required: 2 } })
     expect(merge(loaded, voted, {}, 'ann')).toMatchObject({ items: [voted, thread(20)], arrived: false })
     expect(ids(merge(loaded, thread(10, { status: 'approved' }), {}, 'ann').items)).toEqual(['thr_20'])

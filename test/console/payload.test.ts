@@ -7,7 +7,7 @@ import { canonicalJson } from '../../src/domain/canonical-json.ts'
 import { runs } from '../runs.ts'
 
 describe('treeOf', () => {
-  it('has members in canonical order, JSON Pointers, and marks what is masked', () => {
+  it('keeps members in canonical order with JSON Pointers, and marks masked values', () => {
     const tree = treeOf({ b: [1, { 'x/y': '[hidden 1a2b3c4d]' }], a: null }, ['/b/1/x~1y'])
     expect(tree.items?.map(({ name }) => name)).toEqual(['a', 'b'])
     expect(tree.items?.[1]?.items?.[1]?.items?.[0]).toEqual({
@@ -19,7 +19,7 @@ describe('treeOf', () => {
     })
   })
 
-  it('prints as RFC 8785 does, to the byte', () => {
+  it('prints the exact bytes of RFC 8785', () => {
     const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 5 })
     fc.assert(
       fc.property(json, (value) => {
@@ -32,7 +32,7 @@ describe('treeOf', () => {
 })
 
 describe('fold', () => {
-  it('says how much it folds away, and loses nothing', () => {
+  it('says how much it folds, and loses nothing', () => {
     const lines = Array.from({ length: 426 }, (_, i) => `line ${i}`).join('\n')
     expect(fold(lines).rest).toBe('412 more lines')
     expect(fold('a'.repeat(20_000))).toEqual({ shown: 'a'.repeat(1_200), rest: '18,800 more characters' })

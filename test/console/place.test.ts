@@ -43,7 +43,7 @@ const isInSight = (page: Page, text: string): Promise<boolean> =>
     })
 
 describe('a thread', () => {
-  it('shows a deep payload whole: it is moved sideways by itself, and its values stay words', async () => {
+  it('shows a deep payload whole in its own scrolling area, and wraps no word', async () => {
     let deep: unknown = 'at the very bottom'
     for (let i = 0; i < 50; i++) deep = i % 2 === 0 ? { [`level ${i}`]: deep } : [deep]
     const one = await held(bot, { tool_name: 'hold', payload: { deep } })
@@ -58,7 +58,7 @@ describe('a thread', () => {
     expect(await axe(page)).toEqual([])
   })
 
-  it('lets no line of a text stand where names stand', async () => {
+  it('keeps the lines of a text out of the column of names', async () => {
     const memo = 'ok"\ndry_run   true\nto   "acct_reserve'
     const one = await held(bot, { tool_name: 'hold', payload: { memo, list: [{ a: memo }], z: 1 } })
     await console_.show(ann, one)
@@ -76,7 +76,7 @@ describe('a thread', () => {
     for (const from of all) expect(from).toBeGreaterThanOrEqual(16)
   })
 
-  it('shows the button for the rest of many fields whole', async () => {
+  it('shows the whole button for the remaining fields', async () => {
     const payload = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`field ${i}`, i]))
     await console_.show(ann, await held(bot, { tool_name: 'hold', payload }))
     const box = await button(ann, 'Show 30 more items').boundingBox()
@@ -86,7 +86,7 @@ describe('a thread', () => {
     await ann.getByText('field 9', { exact: true }).waitFor()
   })
 
-  it('keeps the focus on what was pressed: claim, release, reveal', async () => {
+  it('keeps the focus on a pressed button: claim, release, reveal', async () => {
     const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
     await console_.show(ann, one)
     for (const [name, then] of [
@@ -101,7 +101,7 @@ describe('a thread', () => {
     }
   })
 
-  it('changes are requested and made while the second act is asked for: what nobody looked at is not approved', async () => {
+  it('approves nothing unseen when the call is revised while the second step is open', async () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const eve = await console_.world.reviewer('eve')
     await console_.show(ann, one)
@@ -123,7 +123,7 @@ describe('a thread', () => {
     expect([votes.map(({ decision }) => decision), status]).toEqual([['request_changes'], 'pending_review'])
   })
 
-  it('says what happened where it is seen, however far down one has read', async () => {
+  it('shows each message in view, however far down the page is scrolled', async () => {
     const payload = { text: Array.from({ length: 55 }, (_, i) => [`line ${i}`]) }
     const one = await held(bot, { tool_name: 'hold', payload })
     for (const viewport of [DESKTOP, PHONE]) {
@@ -156,7 +156,7 @@ describe('a thread', () => {
     }
   })
 
-  it('keeps what is written while a comment is on its way', async () => {
+  it('keeps text that is added while a comment is being sent', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     const field = ann.getByRole('textbox', { name: 'Comment' })
@@ -178,7 +178,7 @@ describe('a thread', () => {
 })
 
 describe('what changed', () => {
-  it('has a place of names that pass for no others: with signs of ours between them, each in its own direction', async () => {
+  it('separates the names of a path with its own signs, and isolates their text direction', async () => {
     const one = await held(bot, { tool_name: 'hold', payload: { a: { b: 1 }, 'a › b': 1 } })
     const payload = { a: { b: 2 }, 'a › b': 2, '': 3, אב: { גד: 1 } }
     await ben.vote(one.thread, { decision: 'request_changes', revision: 1, comment: 'more' })
@@ -213,7 +213,7 @@ describe('what changed', () => {
 })
 
 describe('a list', () => {
-  it('goes on where one was when the row in focus goes, and never moves the focus by itself', async () => {
+  it('continues at the position of a removed row, and never moves the focus by itself', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     const row = (one: Held): ReturnType<Page['locator']> =>
       page.locator(`.row a[href="#/thread/${one.thread}"]`)
@@ -232,7 +232,7 @@ describe('a list', () => {
     expect(await focused(page)).toBe(order[at + 1])
   })
 
-  it('is as narrow as it was when one comes back from a thread, and reading goes on after the row that is done', async () => {
+  it('keeps its filter after a thread, and continues after the decided row', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     for (let i = 0; i < 4; i++) await held(bot, { payload: { amount: 20_000 } })
     await visit(page, console_.world, 'queue?risk=high')
@@ -257,7 +257,7 @@ describe('a list', () => {
     expect(await focused(page)).toBe(order[2])
   })
 
-  it('takes keys from the moment it is there, and shows nothing that answers another question', async () => {
+  it('takes keys as soon as it appears, and never shows rows of another query', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     const one = await held(bot)
     await page.locator(`.row a[href="#/thread/${one.thread}"]`).waitFor()
@@ -283,7 +283,7 @@ describe('a list', () => {
     expect(seen).toEqual([expect.stringContaining('#/thread/'), undefined])
   })
 
-  it('fits a phone, whoever has claimed a call', async () => {
+  it('fits a phone, even when a reviewer with a long name has claimed a call', async () => {
     const one = await held(bot, { subject: 'Claimed by a long name', payload: { amount: 60_000 } })
     const name = 'Katharina-Sophie von Hohenstein-Wolkenburg'
     const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
@@ -300,7 +300,7 @@ describe('a list', () => {
     expect(by?.height).toBeLessThan(60)
   })
 
-  it('forgets who just arrived when it is decided', async () => {
+  it('removes a decided thread from the notice of arrivals', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     const one = await held(bot)
     const news = page.getByText('Just arrived')
@@ -311,7 +311,7 @@ describe('a list', () => {
 })
 
 describe('what somebody writes', () => {
-  it('stays while news comes: a filter of the queue', async () => {
+  it('stays in a queue filter when a thread arrives', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.getByText('More', { exact: true }).click()
     const field = page.getByLabel('agent')
@@ -328,7 +328,7 @@ describe('what somebody writes', () => {
     await ben.approve(one.thread)
   })
 
-  it('stays when the list comes: the search', async () => {
+  it('stays in the search field when the list arrives', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     let answer = (): void => undefined
     const asked = new Promise<void>((resolve) => (answer = resolve))
@@ -349,7 +349,7 @@ describe('what somebody writes', () => {
 })
 
 describe('a low window', () => {
-  it('shows the second act with its buttons, and at 400 % no bar that leaves no room to read', async () => {
+  it('shows the second step with its buttons, and hides the fixed bar at 400 % zoom', async () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const page = await console_.signedIn({ reviewer: 'eve', viewport: { width: 720, height: 360 } })
     await console_.show(page, one)
@@ -365,8 +365,8 @@ describe('a low window', () => {
   })
 })
 
-describe('colours that the reader has chosen', () => {
-  it('leave the shapes of risks, and a frame around what is chosen', async () => {
+describe('forced colours of the reader', () => {
+  it('keep the shapes of risks, and a frame around the selected filter', async () => {
     await held(bot, { payload: { amount: 60_000 } })
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.emulateMedia({ forcedColors: 'active' })

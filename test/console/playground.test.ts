@@ -44,7 +44,7 @@ async function takeRefusals(count: number): Promise<void> {
 }
 
 describe('the playground', () => {
-  it('is a step from the policies, and Escape leads back', async () => {
+  it('opens from the policies page, and Escape leads back', async () => {
     await visit(ann, console_.world, 'policies')
     await ann.getByRole('link', { name: 'Edit a bundle in the playground' }).click()
     await ann.getByRole('heading', { name: 'Playground' }).waitFor()
@@ -54,7 +54,7 @@ describe('the playground', () => {
     await ann.getByRole('heading', { name: 'Policies' }).waitFor()
   })
 
-  it('opens a recipe by link, and decides anew with each change of the call', async () => {
+  it('opens a recipe by link, and decides again at each change of the call', async () => {
     await open(ann, '?recipe=two-groups')
     expect(await ann.getByLabel('Recipe').inputValue()).toBe('two-groups')
     await ann.getByLabel('Recipe').selectOption('spending-limit')
@@ -66,7 +66,7 @@ describe('the playground', () => {
     await ann.getByText('No decision:').waitFor()
   })
 
-  it('says which test fails, where a rule does not check, and goes there', async () => {
+  it('says which test fails and where a rule does not check, and jumps there', async () => {
     await open(ann, '?recipe=spending-limit')
     const text = await editor(ann).inputValue()
     await editor(ann).fill(text.replace('{ over: 5000 }', '{ over: 6000 }'))
@@ -83,7 +83,7 @@ describe('the playground', () => {
     expect(await ann.getByLabel('File', { exact: true }).inputValue()).toBe('rules/refund.yaml')
   })
 
-  it('keeps its work while the reviewer looks at the queue', async () => {
+  it('keeps its work while the reviewer visits the queue', async () => {
     await open(ann, '?recipe=who-may-what')
     await callOf(ann).fill('{"tool_name":"no.such"}')
     await decided(ann, 'reject')
@@ -94,7 +94,7 @@ describe('the playground', () => {
     await decided(ann, 'reject')
   })
 
-  it('shares bundle and call in the fragment, and sends neither anywhere', async () => {
+  it('shares bundle and call in the fragment, and sends neither to a server', async () => {
     const sent: string[] = []
     ann.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
     await open(ann, '?recipe=spending-limit')
@@ -117,7 +117,7 @@ describe('the playground', () => {
   it.each([
     ['on a phone', { viewport: NARROW }],
     ['in the dark', { viewport: DESKTOP, dark: true }],
-  ])('is whole and accessible %s', async (_, look) => {
+  ])('works completely and accessibly %s', async (_, look) => {
     const page = await console_.signedIn({ reviewer: 'ann', ...look })
     await open(page, '?recipe=spending-limit')
     await callOf(page).fill('{"tool_name":"payments.refund","payload":{"charge":"ch_1","amount":5001}}')
@@ -130,7 +130,7 @@ describe('the playground', () => {
   it.each([
     ['its script', /playground-page-/, 'The playground did not load.'],
     ['the evaluator', /evaluator-/, 'The evaluator did not load.'],
-  ])('says so when %s is gone, as after an upgrade of the gateway', async (_, file, words) => {
+  ])('reports that %s is missing, as after an upgrade of the gateway', async (_, file, words) => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.context().route(file, (route) => route.fulfill({ status: 404 }))
     await visit(page, console_.world, 'playground')
@@ -140,7 +140,7 @@ describe('the playground', () => {
 })
 
 describe('the evaluator', () => {
-  it('compiles code, and reaches no network, no cookie and no other script', async () => {
+  it('compiles code, but reaches no network, no cookie and no other script', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await open(page, '?recipe=spending-limit')
     const [worker] = page.workers()
@@ -185,7 +185,7 @@ describe('the evaluator', () => {
     await page.close()
   })
 
-  it('is all that its page may start: text becomes no code, no markup and no other worker', async () => {
+  it('is the only code that its page can start: no text becomes code, markup or another worker', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await open(page, '?recipe=spending-limit')
     const tried = await page.evaluate(async () => {

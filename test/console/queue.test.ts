@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 describe('signing in', () => {
-  it('takes a link by a press of the button, and keeps its token nowhere', async () => {
+  it('uses a link only when the button is pressed, and stores its token nowhere', async () => {
     const { world } = console_
     const page = await console_.open()
     const token = await world.link('ann')
@@ -32,7 +32,7 @@ describe('signing in', () => {
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('csl_')
   })
 
-  it('says so when a link is spent, and what to do', async () => {
+  it('says that a link was already used, and what to do', async () => {
     const { world } = console_
     const token = await world.link('ann')
     await world.openSession(token)
@@ -47,7 +47,7 @@ describe('signing in', () => {
     expect(await axe(page)).toEqual([])
   })
 
-  it('leaves who is signed in where they are when a link is spent', async () => {
+  it('keeps the current session when a link was already used', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'cat' })
     const token = await world.link('cat')
@@ -61,7 +61,7 @@ describe('signing in', () => {
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
-  it('as somebody else begins with nothing of the one before', async () => {
+  it('shows nothing of the previous reviewer to another one', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'dan' })
     const { thread } = await held(bot, { subject: 'For acme only' })
@@ -79,7 +79,7 @@ describe('signing in', () => {
     await (await world.reviewer('ben')).approve(thread)
   })
 
-  it('offers single sign-on where there is one, and says why it brought somebody back', async () => {
+  it('offers single sign-on if it is set up, and explains a failed attempt', async () => {
     const { world } = console_
     const page = await console_.open()
     await page.route('**/api/review/session', (route) =>
@@ -96,7 +96,7 @@ describe('signing in', () => {
     expect(new URL((await asked).url()).searchParams.get('challenge')).toMatch(/^[\w-]{43}$/)
   })
 
-  it('comes back to the page one wanted, and signs out', async () => {
+  it('closes the profile with Escape, signs out, and stays signed out after a reload', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.getByRole('button', { name: 'Ann Ash' }).click()
@@ -112,7 +112,7 @@ describe('signing in', () => {
     await page.getByText('Ask whoever runs this gateway').waitFor()
   })
 
-  it('somebody else signs in on another tab: no tab names another person than the one who acts', async () => {
+  it("shows the new reviewer's name on all tabs when another reviewer signs in", async () => {
     const page = await console_.signedIn({ reviewer: 'cat' })
     const other = await page.context().newPage()
     await visit(other, console_.world, `sign-in/${await console_.world.link('ben')}`)
@@ -122,7 +122,7 @@ describe('signing in', () => {
     expect(await page.getByRole('button', { name: 'Cat Cox' }).count()).toBe(0)
   })
 
-  it('everywhere ends the other sessions, and their pages say so', async () => {
+  it('signing out everywhere ends the other sessions, and their pages say so', async () => {
     const [one, other] = [
       await console_.signedIn({ reviewer: 'eve' }),
       await console_.signedIn({ reviewer: 'eve' }),
@@ -139,7 +139,7 @@ describe('signing in', () => {
 })
 
 describe('the queue', () => {
-  it('shows a new thread by itself, counts it, says it, and leaves the focus alone', async () => {
+  it('shows, counts and announces a new thread by itself, and does not move the focus', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     const first = await held(bot, { subject: 'The first of all' })
     await page.getByText('The first of all').waitFor()
@@ -156,7 +156,7 @@ describe('the queue', () => {
     await page.getByText('The first of all').waitFor({ state: 'detached' })
   })
 
-  it('keeps what came, and what went, while the list was on its way', async () => {
+  it('keeps arrivals and removals while the list loads', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     const cat = await console_.world.reviewer('cat')
     const old = await held(bot, { subject: 'Decided meanwhile' })
@@ -182,7 +182,7 @@ describe('the queue', () => {
     await cat.approve(young.thread)
   })
 
-  it('has no fault that axe finds, light and dark, wide and narrow, and never scrolls sideways', async () => {
+  it('has no fault that axe finds in light or dark, wide or narrow, and never scrolls sideways', async () => {
     await held(bot, { subject: 'Something of a size', payload: { amount: 60_000 } })
     for (const look of [
       { dark: false, viewport: DESKTOP },
@@ -199,7 +199,7 @@ describe('the queue', () => {
     }
   })
 
-  it('is filtered by risk, by whose turn it is, and by name; the address says how', async () => {
+  it('filters by risk, turn and name, and keeps the filter in the address', async () => {
     const page = await console_.signedIn({ reviewer: 'cat' })
     await held(bot, { subject: 'Only pocket money' })
     await held(bot, { subject: 'A fortune it is', payload: { amount: 70_000 } })
@@ -237,7 +237,7 @@ describe('the queue', () => {
     expect(await page.locator('.row').count()).toBe(31)
   })
 
-  it('shows all others where the store cannot read a thread, and says which', async () => {
+  it('shows all other threads when the store cannot read one, and names it', async () => {
     const [one, two] = [await held(bot, { subject: 'A sound one' }), await held(bot)]
     const mend = await breakRecord(console_.world, 'thread', two.thread)
     const page = await console_.signedIn({ reviewer: 'ann' })
@@ -255,7 +255,7 @@ describe('the queue', () => {
     for (const { thread } of [one, two]) await (await console_.world.reviewer('cat')).approve(thread)
   })
 
-  it('says when the connection is lost, and mends it', async () => {
+  it('says when the connection is lost, and reconnects', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'dan' })
     await page.context().setOffline(true)
@@ -281,7 +281,7 @@ describe('the queue', () => {
 })
 
 describe('the keyboard', () => {
-  it('goes everywhere: list, thread and back to the same row, search, pages, help', async () => {
+  it('leads to the list, a thread, the same row again, search, pages and help', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.locator('.row').nth(1).waitFor()
     await page.keyboard.press('j')
@@ -342,7 +342,7 @@ describe('history, agents, policies, themes', () => {
     await page.getByText('Nothing matches.').waitFor()
   })
 
-  it('shows equal calls as one row that unfolds, with what the call does and its exact words', async () => {
+  it('shows equal calls as one row that unfolds, with their effect and exact words', async () => {
     const { world } = console_
     const task = 'equal-calls'
     const many = await Promise.all(
@@ -373,7 +373,7 @@ describe('history, agents, policies, themes', () => {
     await page.getByRole('heading', { name: 'pay: amount 4321' }).waitFor()
   })
 
-  it('shows agents to everybody, and policies, by which everybody may try a call', async () => {
+  it('shows agents and policies to every reviewer, who may also try a call', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     await page.getByRole('link', { name: 'Agents' }).click()
     await page.getByRole('heading', { name: 'selfie' }).waitFor()
@@ -391,7 +391,7 @@ describe('history, agents, policies, themes', () => {
     await page.getByText('not acceptable JSON').waitFor()
   })
 
-  it('keeps the theme that one chose', async () => {
+  it('keeps the chosen theme', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await paper()

@@ -26,7 +26,7 @@ describe('routeOf', () => {
     expect(routeOf(hash)).toEqual(route)
   })
 
-  it('goes there and back again', () => {
+  it('builds each address and reads it back', () => {
     const text = fc.string({ minLength: 1, maxLength: 20 })
     const filters = fc.dictionary(fc.constantFrom('risk', 'tool', 'q', 'claimed', 'since'), text, {
       maxKeys: 4,
@@ -48,7 +48,7 @@ describe('routeOf', () => {
     )
   })
 
-  it('Escape leads from a thread to the list one came from, from a destination to all of them, from the playground to the policies, and from everywhere else to the queue', () => {
+  it('Escape leads from a thread to its list, and from every other page to its parent page', () => {
     const list = { page: 'history', filters: { q: 'zeta' } } as const
     expect(above({ page: 'thread', thread: 'thr_1' }, list)).toEqual(list)
     expect(above({ page: 'webhooks', webhook: 'whk_1', state: 'dead' }, list)).toEqual({ page: 'webhooks' })
@@ -63,13 +63,13 @@ describe('routeOf', () => {
 })
 
 describe('filters', () => {
-  it('leave out what is empty, twice, or not theirs, and keep one order', () => {
+  it('omit empty, repeated and unknown values, and keep one order', () => {
     expect(filtersOf('tool=t&risk=&x=1&agent=a&agent=b')).toEqual({ tool: 't' })
     expect(searchOf({ tool: 't', risk: 'low' })).toBe('?risk=low&tool=t')
     expect(withFilter({ risk: 'low', tool: 't' }, 'risk', undefined)).toEqual({ tool: 't' })
   })
 
-  it('ask for whole days of this place', () => {
+  it('ask for whole days in local time', () => {
     const query = new URLSearchParams(queryOf({ since: '2026-03-02', until: '2026-03-02' }))
     const [since, until] = [query.get('since'), query.get('until')].map((one) => Date.parse(one ?? ''))
     expect((until ?? 0) - (since ?? 0)).toBe(24 * 3_600_000)

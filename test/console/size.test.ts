@@ -20,14 +20,14 @@ describe('the built console', () => {
     expect(page).not.toMatch(/playground|evaluator/)
   })
 
-  it('loads two more for the playground, its page and the evaluator, of less than 26 kB and 240 kB', () => {
+  it('loads two more files for the playground: its page under 26 kB and the evaluator under 240 kB', () => {
     const sizeOf = (name: string): number => gzipped(scripts.find((one) => one.startsWith(name)) ?? '')
     expect(scripts).toHaveLength(3)
     expect(sizeOf('playground-page-')).toBeLessThan(26_000)
     expect(sizeOf('evaluator-')).toBeLessThan(240_000)
   })
 
-  it('has one style sheet and one icon, each file compressed beside itself, with the hash in the name', () => {
+  it('has one style sheet and one icon, with a hash in each name and a compressed copy of each file', () => {
     const kinds = names
       .filter((name) => !/\.(gz|br)$/.test(name))
       .map((name) => name.replace(/-[\w-]+\./, '-#.'))
@@ -45,7 +45,7 @@ describe('the built console', () => {
     }
   })
 
-  it('has no script and no style in the page itself, and nothing from elsewhere', () => {
+  it('has no script or style in the page itself, and loads nothing from elsewhere', () => {
     expect(page).not.toMatch(/<style|style=|\son\w+=|https?:/)
     expect([...page.matchAll(/<script[^>]*>([^]*?)<\/script>/g)].map((match) => match[1])).toEqual([''])
     // the evaluator compiles contracts, under a policy of its own: test/http/console.test.ts
@@ -55,7 +55,7 @@ describe('the built console', () => {
     }
   })
 
-  it('comes with the licences of what is compiled into it', () => {
+  it('contains the licences of all compiled packages', () => {
     const licences = readFileSync(new URL('LICENSES.txt', BUILT), 'utf8')
     const [heads, texts] = [
       /^(?:@[\w-]+\/)?[\w-]+$/gm,

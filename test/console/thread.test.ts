@@ -33,7 +33,7 @@ const revise = (one: Held, amount: number, id = 'r2'): Promise<unknown> =>
   bot.revise(one.task, one.thread, { revision_id: id, request_payload: { amount }, subject: `Now ${amount}` })
 
 describe('reading a thread', () => {
-  it('keeps what the agent says apart from what policy says, and shows the payload whole, as tree and as exact text', async () => {
+  it("separates the agent's text from policy's, and shows the payload whole, as tree and as exact text", async () => {
     const one = await held(bot, {
       subject: 'Pay the invoice',
       preview: 'A preview',
@@ -68,7 +68,7 @@ describe('reading a thread', () => {
     await ann.getByText('line 299.').waitFor()
   })
 
-  it('masks sensitive values until somebody asks, which is recorded', async () => {
+  it('masks sensitive values until a reviewer reveals them, and records that', async () => {
     const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
     await console_.show(ann, one)
     expect(await ann.getByText('the cellar door').count()).toBe(0)
@@ -79,7 +79,7 @@ describe('reading a thread', () => {
     )
   })
 
-  it('shows no change of a value that is hidden in one revision and shown in the other', async () => {
+  it('shows no change when a value is hidden in one revision and shown in the other', async () => {
     const secret = 'the cellar door'
     const one = await held(bot, { payload: { amount: 500, secret } })
     const again = { amount: 600, secret }
@@ -93,7 +93,7 @@ describe('reading a thread', () => {
     expect(await changes.getByText('secret', { exact: true }).count()).toBe(0)
   })
 
-  it('has no fault that axe finds, light and dark, wide and narrow', async () => {
+  it('has no fault that axe finds in light or dark, wide or narrow', async () => {
     const one = await held(bot, {
       subject: 'hid\u200bden',
       payload: { ...CRITICAL, secret: 's' },
@@ -116,7 +116,7 @@ describe('reading a thread', () => {
     }
   })
 
-  it('says why I cannot vote and who can, and hides the votes', async () => {
+  it('says why the reviewer cannot vote and who can, and hides the vote buttons', async () => {
     const one = await held(bot)
     const olga = await console_.signedIn({ reviewer: 'olga' })
     await console_.show(olga, one)
@@ -130,7 +130,7 @@ describe('reading a thread', () => {
 })
 
 describe('deciding', () => {
-  it('approves a low risk by one press, and tells what became of the proof', async () => {
+  it('approves a low risk with one key press, and shows what became of the proof', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await button(ann, 'Approve').click()
@@ -143,7 +143,7 @@ describe('deciding', () => {
   })
 
   it.each([HIGH, CRITICAL])(
-    'approves %j only by a second, deliberate act: Enter, Space and the same key do nothing',
+    'approves %j only in a deliberate second step: Enter, Space and the same key do nothing',
     async (payload) => {
       const one = await held(bot, { payload })
       await console_.show(ann, one)
@@ -196,7 +196,7 @@ describe('deciding', () => {
     await ann.getByText('void: the agent revised since').waitFor()
   })
 
-  it('works at phone size, with the bar in reach', async () => {
+  it('fits a phone, with the decision bar in reach', async () => {
     const one = await held(bot, { payload: HIGH })
     const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
     await page.getByText(/pay/).first().waitFor()
@@ -208,7 +208,7 @@ describe('deciding', () => {
     await page.getByText('You approved revision 1.').waitFor()
   })
 
-  it('reads on a phone as the call, what policy says, what the agent says, with hashes folded', async () => {
+  it('shows call, policy and agent in this order on a phone, with hashes folded', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
     await console_.show(page, one)
@@ -228,7 +228,7 @@ describe('deciding', () => {
     expect(await axe(page)).toEqual([])
   })
 
-  it('says what a vote led to in one notice, with a link to the call that waits next', async () => {
+  it('reports the result of a vote in one notice, with a link to the next waiting call', async () => {
     const desk = await console_.signedIn({ reviewer: 'ben' })
     const [one, other] = [await held(bot, { payload: { amount: 500 } }), await held(bot)]
     await console_.show(desk, one)
@@ -245,7 +245,7 @@ describe('deciding', () => {
     await desk.context().close()
   })
 
-  it('sends one vote, however often and fast the button is pressed', async () => {
+  it('sends one vote, however often and fast the reviewer presses the button', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     let sent = 0
@@ -263,7 +263,7 @@ describe('deciding', () => {
     expect(sent).toBe(1)
   })
 
-  it('will not approve what could deceive before somebody says to have seen it', async () => {
+  it('requires a confirmation before it approves text that could deceive', async () => {
     const one = await held(bot, { subject: 'file\u202etxt.exe' })
     await console_.show(ann, one)
     await ann.getByText('U+202E').first().waitFor()
@@ -277,7 +277,7 @@ describe('deciding', () => {
 })
 
 describe('meanwhile', () => {
-  it('a revision comes: the page says so, and nothing can be approved until it is looked at', async () => {
+  it('blocks approval after a new revision until the reviewer looks at it', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await revise(one, 900)
@@ -295,7 +295,7 @@ describe('meanwhile', () => {
     expect((await stateOf(one)).votes).toMatchObject([{ revision: 2 }])
   })
 
-  it('a revision came and the page did not hear of it: nothing is approved, and who presses again has to look at it first', async () => {
+  it('approves nothing when the page missed a revision, and shows the revision first', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.route('**/api/review/stream', (route) => route.abort())
@@ -316,7 +316,7 @@ describe('meanwhile', () => {
     expect([votes, status]).toEqual([[], 'pending_review'])
   })
 
-  it('the connection ends during a vote: the outcome is unknown, and the page shows what is true', async () => {
+  it('reads the thread again when the connection breaks during a vote', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await ann.route('**/votes', async (route) => {
@@ -330,7 +330,7 @@ describe('meanwhile', () => {
     expect((await stateOf(one)).votes).toHaveLength(1)
   })
 
-  it('the gateway does not know: 503 outcome_unknown reads the same', async () => {
+  it('reads the thread again after 503 outcome_unknown', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     const problem = {
@@ -347,7 +347,7 @@ describe('meanwhile', () => {
     await ann.getByText('You approved revision 1.').waitFor()
   })
 
-  it('somebody else decides: the page follows, and offers nothing any more', async () => {
+  it("follows another reviewer's decision, and offers no more votes", async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
@@ -355,7 +355,7 @@ describe('meanwhile', () => {
     expect(await button(ann, 'Approve').count()).toBe(0)
   })
 
-  it('the session ends: what was written is still there after signing in again', async () => {
+  it('keeps a written comment when the session ends and the reviewer signs in again', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat' })
     await console_.show(page, one)
@@ -375,7 +375,7 @@ describe('meanwhile', () => {
     expect(await text.inputValue()).toBe('')
   })
 
-  it('the session that ended says so late: who has signed in again stays signed in', async () => {
+  it('ignores the late refusal of an ended session when the reviewer has signed in again', async () => {
     const page = await console_.signedIn({ reviewer: 'cat' })
     let answerLate = (): Promise<void> => Promise.resolve()
     const asked = new Promise<void>((resolve) => {
@@ -401,7 +401,7 @@ describe('meanwhile', () => {
     expect(await page.getByText('Your session has ended').count()).toBe(0)
   })
 
-  it('claims, takes over, releases, and talks', async () => {
+  it('claims, takes over and releases a thread, and posts comments', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await button(ann, 'Claim').click()
@@ -419,7 +419,7 @@ describe('meanwhile', () => {
     expect((await stateOf(one)).comments).toHaveLength(1)
   })
 
-  it('404 for a thread that is not there, in words', async () => {
+  it('explains in words that a thread does not exist', async () => {
     await visit(ann, console_.world, 'thread/thr_nothing')
     await ann.getByRole('alert').getByText('Not found').waitFor()
   })

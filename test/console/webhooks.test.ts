@@ -58,14 +58,14 @@ const read = (page: Page): Promise<unknown> =>
   page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
 
 describe('the page of destinations', () => {
-  it('says that there is none, and how one is made', async () => {
+  it('says that there is no destination, and how to create one', async () => {
     await ann.getByRole('link', { name: 'Webhooks' }).click()
     await ann.getByText('Nothing is told of decisions yet.').waitFor()
     await ann.getByText('countersign webhooks create acme').waitFor()
     expect(await axe(ann)).toEqual([])
   })
 
-  it('is named to administrators only, and says so politely to everybody else', async () => {
+  it('is listed for administrators only, and explains this to other reviewers', async () => {
     const ben = await console_.signedIn({ reviewer: 'ben' })
     expect(await ben.getByRole('link', { name: 'Webhooks' }).count()).toBe(0)
     await ben.keyboard.press('g')
@@ -75,7 +75,7 @@ describe('the page of destinations', () => {
     expect(await axe(ben)).toEqual([])
   })
 
-  it('shows each with its URL as text, state, events and what waits; the keyboard opens one', async () => {
+  it('shows each destination with its URL, state, events and waiting deliveries; the keyboard opens one', async () => {
     const one = await destination({ events: ['review.approved', 'review.rejected'], payload: 'full' })
     await ann.reload()
     const row = rows(ann).filter({ hasText: one.receiver.url })
@@ -93,7 +93,7 @@ describe('the page of destinations', () => {
     await ann.getByRole('heading', { name: 'Queue' }).waitFor()
   })
 
-  it('says what went wrong, and tries again', async () => {
+  it('shows an error, and tries again', async () => {
     await ann.route('**/api/admin/webhooks?*', (route) => route.abort())
     await visit(ann, console_.world, 'webhooks')
     await ann.getByRole('alert').getByText('The gateway cannot be reached').waitFor()
@@ -106,7 +106,7 @@ describe('the page of destinations', () => {
 })
 
 describe('one destination', () => {
-  it('shows deliveries as they are made, with a way to their threads', async () => {
+  it('shows each new delivery, with a link to its thread', async () => {
     const { id } = await destination()
     await visit(ann, console_.world, `webhooks/${id}`)
     await ann.getByText('None is remembered.').waitFor()
@@ -118,7 +118,7 @@ describe('one destination', () => {
     await ann.getByRole('heading', { name: 'What would run' }).waitFor()
   })
 
-  it('pings, pauses, says what waits, and resumes', async () => {
+  it('sends a ping, pauses, shows waiting deliveries, and resumes', async () => {
     const { id, receiver } = await destination()
     await visit(ann, console_.world, `webhooks/${id}`)
     await button(ann, 'Ping').click()
@@ -135,7 +135,7 @@ describe('one destination', () => {
     await ann.getByText('Somebody has paused it.').waitFor({ state: 'detached' })
   })
 
-  it('says goodbye as the receiver did, and what an act was refused for', async () => {
+  it('shows a destination that ended itself, and why an action was refused', async () => {
     const { id, receiver } = await destination()
     receiver.answers(410)
     await visit(ann, console_.world, `webhooks/${id}`)
@@ -147,7 +147,7 @@ describe('one destination', () => {
     await ann.unroute('**/ping')
   })
 
-  it('loads a page at a time', async () => {
+  it('loads a page at a time, and more on demand', async () => {
     const { id } = await destination({ events: ['webhook.ping'] })
     for (let i = 0; i < 27; i++) await console_.world.admin('POST', `webhooks/${id}/ping`)
     await visit(ann, console_.world, `webhooks/${id}`)
@@ -157,7 +157,7 @@ describe('one destination', () => {
     expect(await rows(ann).count()).toBe(27)
   })
 
-  it('has no fault that axe finds, light and dark, wide and narrow, and never scrolls sideways', async () => {
+  it('has no fault that axe finds in light or dark, wide or narrow, and never scrolls sideways', async () => {
     const { id, receiver } = await destination()
     receiver.answers(500)
     await held(bot)
@@ -178,7 +178,7 @@ describe('one destination', () => {
       }
     }
   })
-  it('shows what failed and why, delivers it again, one or all, and filters by state', async () => {
+  it('shows failures with reasons, redelivers one or all, and filters by state', async () => {
     const { id, receiver } = await destination()
     receiver.answers(503)
     const done = await held(bot)
@@ -206,7 +206,7 @@ describe('one destination', () => {
     await expect.poll(() => rows(page).count()).toBe(1)
   })
 
-  it('delivers again all that was given up since a time', async () => {
+  it('redelivers everything that was given up since a time', async () => {
     const { id, receiver } = await destination()
     receiver.answers(500)
     for (let i = 0; i < 3; i++) await held(bot)

@@ -44,7 +44,7 @@ const view = (revision: number, record: number, more: Partial<ThreadView> = {}):
 
 describe('an answer of the gateway', () => {
   it.each(['', '<html>sign in to the proxy</html>', '{"thread_id": "thr_'])(
-    'is no success when it is none of ours or was cut off: %s',
+    'is not a success when it is foreign or cut off: %s',
     async (text) => {
       for (const ask of [() => call('GET', 'review/me'), () => call('POST', 'review/session')]) {
         const [held, asked] = [answers(), ask()]
@@ -54,7 +54,7 @@ describe('an answer of the gateway', () => {
     },
   )
 
-  it('is asked for as what the page wants by itself, where nobody has touched it for a minute', async () => {
+  it('is marked as a background request after a minute without input', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const asked: (string | undefined)[] = []
     vi.stubGlobal('fetch', (_: string, { headers }: { headers: Record<string, string> }) => {
@@ -79,13 +79,13 @@ describe('an answer of the gateway', () => {
     expect(asked).toEqual([undefined, '1', undefined, undefined, '1'])
   })
 
-  it('is a success without a body where it says that it has none', async () => {
+  it('is a success without a body for the statuses that have none', async () => {
     const [held, asked] = [answers(), call('POST', 'admin/unfreeze')]
     held[0]?.('', 204)
     expect(await asked).toEqual({ ok: true, body: undefined })
   })
 
-  it('to a vote that was cut off leaves the outcome unknown, and the page usable', async () => {
+  it('leaves the outcome of a vote unknown when it is cut off, and the page usable', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     thread.take(view(1, 1))
@@ -102,8 +102,8 @@ describe('an answer of the gateway', () => {
   })
 })
 
-describe('answers that overtake each other', () => {
-  it('show what is newest, and never an older revision as a new one', async () => {
+describe('answers that arrive out of order', () => {
+  it('show the newest state, and never an older revision as new', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     const [first, second] = [thread.load(), thread.load()]
@@ -114,7 +114,7 @@ describe('answers that overtake each other', () => {
     expect([thread.view.value?.revision, thread.next.value]).toEqual([2, undefined])
   })
 
-  it('do not take back what a comment, a vote or its end has changed', async () => {
+  it('do not undo a comment, a vote or the end of a thread', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     thread.take(view(1, 1))
@@ -128,7 +128,7 @@ describe('answers that overtake each other', () => {
     expect(thread.view.value?.status).toBe('rejected')
   })
 
-  it('keep the newest of those that wait to be looked at', async () => {
+  it('keep the newest of several unread revisions', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     thread.take(view(1, 1))
@@ -141,8 +141,8 @@ describe('answers that overtake each other', () => {
   })
 })
 
-describe('a second act', () => {
-  it('approves nothing when a warning came while it was asked', () => {
+describe('a second step', () => {
+  it('sends no vote when a warning arrived after the first step', () => {
     const held = answers()
     vi.stubGlobal('document', { getElementById: () => null })
     const thread = createThread('thr_1')

@@ -9,17 +9,17 @@ const docs = readFileSync(join(root, 'docs/errors.md'), 'utf8')
 const sections = docs.split(/^## /m).slice(1)
 
 describe('the error table and docs/errors.md', () => {
-  it('have the same codes with the same statuses, in the same order', () => {
+  it('list the same codes with the same statuses, in the same order', () => {
     const table = Object.entries(ERRORS).map(([code, { status }]) => `${status} ${code}`)
     expect(sections.map((section) => section.split('\n')[0])).toEqual(table)
   })
 
-  it('every section says something', () => {
+  it('have text in every section', () => {
     for (const section of sections)
       expect(section.split('\n').slice(1).join(' ').trim().length).toBeGreaterThan(40)
   })
 
-  it('statuses rise, and every title stands once', () => {
+  it('list statuses in rising order, and every title once', () => {
     const statuses = Object.values(ERRORS).map(({ status }) => status)
     expect(statuses).toEqual(statuses.toSorted((a, b) => a - b))
     expect(new Set(Object.values(ERRORS).map(({ title }) => title)).size).toBe(statuses.length)
@@ -27,7 +27,7 @@ describe('the error table and docs/errors.md', () => {
 })
 
 describe('a refusal', () => {
-  it('becomes a problem document with its public words only', () => {
+  it('turns into a problem document with its public words only', () => {
     const error = new GatewayError('not_pending', 'words', { cause: new Error('private'), retryAfter: 3 })
     expect(problemOf(error)).toEqual({
       type: 'urn:countersign:error:not_pending',
@@ -39,14 +39,14 @@ describe('a refusal', () => {
     expect(JSON.stringify(problemOf(error))).not.toContain('private')
   })
 
-  it('carries the places in a body', () => {
+  it('lists the places in a body', () => {
     const errors = [{ pointer: '/a', message: 'is required' }]
     expect(problemOf(new GatewayError('invalid_request', 'x', { errors })).errors).toEqual(errors)
   })
 })
 
 describe('codes in use', () => {
-  it('every code is raised somewhere', () => {
+  it('is raised somewhere in src, for every code', () => {
     const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
       .filter(
         (path) =>

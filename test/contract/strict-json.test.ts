@@ -63,7 +63,7 @@ function mutate(text: string, changes: readonly { at: number; length: number; pi
 }
 
 describe('the strict JSON scan', () => {
-  it('accepts only what JSON.parse accepts with an equal value, over mutated documents', () => {
+  it('accepts a mutated document only when JSON.parse returns an equal value', () => {
     let taken = 0
     fc.assert(
       fc.property(
@@ -87,7 +87,7 @@ describe('the strict JSON scan', () => {
     expect(taken, 'the generator also makes what is accepted').toBeGreaterThan(runs(10_000))
   })
 
-  it('accepts what JSON.stringify writes, but for what the rules name', () => {
+  it('accepts the output of JSON.stringify, except for the named rules', () => {
     const safe = fc.oneof(
       fc.maxSafeInteger(),
       fc
@@ -116,7 +116,7 @@ describe('the strict JSON scan', () => {
     )
   })
 
-  it('accepts numbers of 15 digits, never more than 17, and none whose fraction or digits are lost', () => {
+  it('accepts numbers of 15 digits, never more than 17, and no number that would lose digits', () => {
     const literals = fc.tuple(
       fc
         .integer({ min: 1, max: 19 })
@@ -147,7 +147,7 @@ describe('the strict JSON scan', () => {
     )
   })
 
-  it('refuses a duplicate key however it is written, at any depth', () => {
+  it('refuses a duplicate key in any spelling and at any depth', () => {
     const key = fc.string({ minLength: 1, maxLength: 4 }).filter((k) => k !== '__proto__')
     const escaped = (text: string): string =>
       `"${Array.from(text)
@@ -170,12 +170,12 @@ describe('the strict JSON scan', () => {
     ],
     ['values', (n: number) => `[${Array.from({ length: n - 1 }, () => '0').join(',')}]`, LIMITS.JSON_VALUES],
     ['bytes of a string', (n: number) => `"${'x'.repeat(n)}"`, LIMITS.STRING_BYTES],
-  ])('accepts as much %s as the cap and no more', (_, make, cap) => {
+  ])('accepts %s up to the cap and no more', (_, make, cap) => {
     expect(strict(make(cap))).toBeDefined()
     expect(strict(make(cap + 1))).toBeUndefined()
   })
 
-  it.each(['x', 'é', '€', '😀', '\\u20ac'])('counts the bytes of %s, not the characters', (letter) => {
+  it.each(['x', 'é', '€', '😀', '\\u20ac'])('counts the bytes of %s instead of the characters', (letter) => {
     const width = Buffer.byteLength(JSON.parse(`"${letter}"`) as string)
     const most = Math.floor(LIMITS.STRING_BYTES / width)
     expect(strict(`"${letter.repeat(most)}"`)).toBeDefined()
@@ -208,13 +208,13 @@ describe('the strict JSON scan', () => {
     ['1.1125369292536008e-308', 'a number has more digits than a double can hold', 0],
     [`0.${'0'.repeat(62)}1`, 'a number is too long', 0],
     ['{"a":{"__proto__":1}}', 'the key `__proto__` is not accepted', 6],
-  ])('says of %j what is wrong, and where', (text, why, place) => {
+  ])('reports what is wrong in %j, and where', (text, why, place) => {
     expect(() => parseStrictJson(bytes(text))).toThrow(
       new GatewayError('invalid_json', `${why} (at character ${place})`),
     )
   })
 
-  it('accepts what is next to that', () => {
+  it('accepts similar input that is valid', () => {
     const texts = ['-0', '-0.0e-999', '"\u0020"', '"\\ud83d\\ude00"', '9007199254740991', '-9007199254740991']
     /** Beyond 15 digits the last may be rounded, down to the smallest normal double. */
     const rounded = ['0.12345678901234567', '2.2250738585072015e-308']
@@ -233,13 +233,13 @@ describe('the strict JSON scan', () => {
     ['more bytes than needed', [0xc0, 0x80]],
     ['half of a pair', [0xed, 0xa0, 0x80]],
     ['the first two bytes of three', [0xe2, 0x82]],
-  ])('refuses %s: it would be read as something else', (_, odd) => {
+  ])('refuses %s: JSON.parse would read another value', (_, odd) => {
     expect(() => parseStrictJson(Uint8Array.of(0x22, ...odd, 0x22))).toThrow(
       'the body is not UTF-8 (at character 0)',
     )
   })
 
-  it('reads the part of a buffer that it was given, and so many keys and values more as are spared', () => {
+  it('reads only its part of a buffer, and no more keys and values than its budget', () => {
     expect(parseStrictJson(bytes('[[1]]').subarray(1, 4))).toEqual([1])
     const keys = `{${Array.from({ length: LIMITS.JSON_KEYS + 2 }, (_, i) => `"${i}":0`).join(',')}}`
     const values = `[${Array.from({ length: LIMITS.JSON_VALUES + 1 }, () => '0').join(',')}]`
@@ -249,7 +249,7 @@ describe('the strict JSON scan', () => {
     }
   })
 
-  it('takes texts of any length in the member that it was given, and names of no more than the cap', () => {
+  it('accepts texts of any length in the named member, and names only up to the cap', () => {
     const long = 'x'.repeat(LIMITS.STRING_BYTES + 1)
     const read = (text: string) => () => parseStrictJson(bytes(text), { longTextsIn: 'free' })
     for (const text of [`{"free":["${long}"]}`, `{"a":1,"fre\\u0065":{"b":{"c":"${long}"}}}`])
@@ -265,7 +265,7 @@ describe('the strict JSON scan', () => {
       expect(read(text)).toThrow('a string is longer than 65536 bytes')
   })
 
-  it('names the place, and never more of a key than is good to read', () => {
+  it('names the place, and shortens a long key', () => {
     const message = (text: string): string => {
       try {
         parseStrictJson(bytes(text))
@@ -281,7 +281,7 @@ describe('the strict JSON scan', () => {
 })
 
 /** Vectors of RFC 8785: appendix B for numbers, section 3.2.2 and 3.2.3 for the rest. */
-describe('RFC 8785 digests of what the scan accepts', () => {
+describe('RFC 8785 form of accepted documents', () => {
   it.each([
     ['-0', '0'],
     ['5e-324', '5e-324'],
@@ -300,13 +300,13 @@ describe('RFC 8785 digests of what the scan accepts', () => {
     ['9.999999999999997e22', '9.999999999999997e+22'],
     ['1e23', '1e+23'],
     ['295147905179352830000.0', '295147905179352830000'],
-  ])('%s is written %s', (literal, canonical) => {
+  ])('writes %s as %s', (literal, canonical) => {
     const result = strict(literal)
     expect(result).toBeDefined()
     expect(canonicalJson(result?.value ?? null)).toBe(canonical)
   })
 
-  it('sorts keys by UTF-16 code units, and escapes as little as can be', () => {
+  it('sorts keys by UTF-16 code units, and escapes as little as possible', () => {
     const text =
       '{"\\u20ac":"Euro Sign","\\r":"Carriage Return","\\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\\ud83d\\ude00":"Emoji: Grinning Face","\\u0080":"Control","\\u00f6":"Latin Small Letter O With Diaeresis"}'
     expect(canonicalJson(strict(text)?.value ?? null)).toBe(
@@ -314,7 +314,7 @@ describe('RFC 8785 digests of what the scan accepts', () => {
     )
   })
 
-  it('writes the example of section 3.2.2', () => {
+  it('writes the example of RFC 8785, section 3.2.2', () => {
     const text =
       '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}'
     expect(canonicalJson(strict(text)?.value ?? null)).toBe(
@@ -333,13 +333,13 @@ describe('NUL in a request', () => {
     }
   }
 
-  it('is refused where it stands, in keys too', () => {
+  it('is refused everywhere, in keys too', () => {
     expect(refusal(String.raw`{"a":"\\\u0000"}`)).toBe('a string contains NUL (at character 8)')
     expect(refusal(String.raw`{"a\u0000":1}`)).toBe('a string contains NUL (at character 3)')
   })
 
   it.each([String.raw`"\\u0000"`, String.raw`"\\\\u0000"`, '"u0000"', '"\\u0001"'])(
-    'is not what only looks like it: %s',
+    'is not confused with similar text: %s',
     (text) => {
       expect(refusal(text)).toBeUndefined()
     },

@@ -26,12 +26,12 @@ const check = (env: Record<string, string>) =>
   run('docker-compose', ['--file', at('deploy/compose/compose.yaml'), 'config'], { cwd: secrets, env })
 
 describe('compose.yaml', () => {
-  it('is accepted by compose itself', () => {
+  it('passes the check of docker compose', () => {
     const { status, err } = check({ ...example, SECRETS_DIR: secrets })
     expect({ status, err }).toEqual({ status: 0, err: '' })
   })
 
-  it('does not start without being told where secrets and policies are', () => {
+  it('does not start until the paths of secrets and policies are set', () => {
     const { SECRETS_DIR = '', POLICIES_DIR = '' } = example
     for (const env of [
       { SECRETS_DIR, POLICIES_DIR: '' },
@@ -42,7 +42,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('asks for no variable but those of .env.example', () => {
+  it('needs no variables except those of .env.example', () => {
     const asked = [...read('deploy/compose/compose.yaml').matchAll(/(?<!\$)\$\{(\w+)/g)].map(
       (match) => match[1] ?? '',
     )
@@ -65,7 +65,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('keeps so much of what a service logs and no more: a flood must not fill the disk of Redis', () => {
+  it('bounds the log of each service, so that a flood cannot fill the disk of Redis', () => {
     for (const [name, { logging }] of services)
       expect(logging, name).toEqual({
         driver: 'json-file',
@@ -73,7 +73,7 @@ describe('compose.yaml', () => {
       })
   })
 
-  it('looks after the health of every service', () => {
+  it('checks the health of every service', () => {
     for (const [name, { healthcheck }] of services.filter((one) => !gateways.includes(one))) {
       expect(healthcheck?.test?.length, name).toBeGreaterThan(1)
     }
@@ -81,7 +81,7 @@ describe('compose.yaml', () => {
     expect(stages()[1].instructions.map(({ keyword }) => keyword)).toContain('HEALTHCHECK')
   })
 
-  it('publishes the front alone, on the loopback', () => {
+  it('publishes only the front, on the loopback', () => {
     const published = services.flatMap(([name, { ports = [] }]) =>
       (ports as string[]).map((port) => [name, port] as const),
     )
@@ -90,7 +90,7 @@ describe('compose.yaml', () => {
       expect([name, port]).toEqual(['front', expect.stringMatching(/^127\.0\.0\.1:/)])
   })
 
-  it('lets nothing but the front reach beyond its own networks', () => {
+  it('lets only the front reach beyond its own networks', () => {
     const networks = compose.networks as Record<string, { internal?: boolean } | null>
     const open = Object.keys(networks).filter((name) => networks[name]?.internal !== true)
     expect(open).toEqual(['edge'])
@@ -103,7 +103,7 @@ describe('compose.yaml', () => {
     expect(withStore.toSorted()).toEqual([...gateways.map(([name]) => name), 'redis'].toSorted())
   })
 
-  it('mounts only what is there', () => {
+  it('mounts only files that exist', () => {
     for (const [name, { volumes = [] }] of services) {
       for (const volume of volumes as string[]) {
         const [source = ''] = volume.split(':')
@@ -115,7 +115,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('hands secrets over as files that secrets.sh makes, and as nothing else', () => {
+  it('passes secrets only as files that secrets.sh creates', () => {
     const made = Object.entries(compose.secrets as Record<string, { file: string }>)
     for (const [name, { file }] of made) {
       expect(file.endsWith(`/${name}`), file).toBe(true)
@@ -130,13 +130,13 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('has two gateways that differ in nothing, and time enough for them to end', () => {
+  it('has two equal gateways, with enough time to end', () => {
     expect(gateways.map(([name]) => name)).toEqual(['gateway-1', 'gateway-2'])
     expect(gateways[0]?.[1]).toEqual(gateways[1]?.[1])
     expect(Number.parseInt(gateways[0]?.[1].stop_grace_period as string, 10)).toBeGreaterThan(10)
   })
 
-  it('is what the front and Prometheus are set up for', () => {
+  it('matches the addresses that the front and Prometheus use', () => {
     const servers = [...read('deploy/compose/haproxy.cfg').matchAll(/^ {2}server (\S+) (\S+)/gm)].map(
       ([, , to]) => to,
     )
@@ -149,7 +149,7 @@ describe('compose.yaml', () => {
 })
 
 describe('secrets.sh', () => {
-  it('and the scripts of Redis say what to give them', () => {
+  it('names the missing argument, and so do the scripts of Redis', () => {
     for (const script of ['deploy/secrets.sh', 'deploy/redis/acl.sh', 'deploy/redis/cluster/create.sh']) {
       const { status, err } = run('sh', [at(script)])
       expect([script, status]).toEqual([script, 1])
@@ -160,13 +160,13 @@ describe('secrets.sh', () => {
   const names = ['admin-key', 'redis-password', 'redis-admin-password', 'grafana-admin-password']
   const contents = (): string[] => names.map((name) => readFileSync(join(secrets, name), 'utf8'))
 
-  it('makes long secrets, all different, in a directory for one', () => {
+  it('creates long secrets, all different, in a directory that only its owner can read', () => {
     expect(statSync(secrets).mode & 0o777).toBe(0o700)
     for (const content of contents()) expect(content).toMatch(/^[0-9a-f]{64}$/)
     expect(new Set(contents()).size).toBe(names.length)
   })
 
-  it('keeps what is there already', () => {
+  it('keeps secrets that already exist', () => {
     const before = contents()
     const acl = readFileSync(join(secrets, 'users.acl'), 'utf8')
     expect(run('sh', [at('deploy/secrets.sh'), secrets]).status).toBe(0)
@@ -174,7 +174,7 @@ describe('secrets.sh', () => {
     expect(readFileSync(join(secrets, 'users.acl'), 'utf8')).toBe(acl)
   })
 
-  it('writes no password into the list of users, only its hash', () => {
+  it('writes only hashes of passwords into the list of users', () => {
     const acl = readFileSync(join(secrets, 'users.acl'), 'utf8')
     for (const content of contents()) expect(acl).not.toContain(content)
     expect(acl).toMatch(/^user countersign on resetpass #[0-9a-f]{64} /m)

@@ -216,14 +216,14 @@ const problemsOf = async (queries: readonly string[]): Promise<[string, string][
   return found.flatMap(([query, problem]) => (problem === undefined ? [] : [[query, problem]]))
 }
 
-describe('with everything that can happen, in a real Prometheus', () => {
-  it.each(DASHBOARDS)('every panel of %s shows something', async (board) => {
+describe('dashboards over all possible data in a real Prometheus', () => {
+  it.each(DASHBOARDS)('shows data in every panel of %s', async (board) => {
     const panels = panelsOf(board)
     expect(panels.length).toBeGreaterThan(10)
     for (const { title, queries } of panels) expect([title, await problemsOf(queries)]).toEqual([title, []])
   })
 
-  it.each(DASHBOARDS)('every variable of %s has something to choose', async (board) => {
+  it.each(DASHBOARDS)('offers a choice for every variable of %s', async (board) => {
     const variables = (dashboardOf(board).templating.list as Loose[]).filter(({ type }) => type === 'query')
     expect(variables).toHaveLength(2)
     for (const { name, definition } of variables)
@@ -233,7 +233,7 @@ describe('with everything that can happen, in a real Prometheus', () => {
       ])
   })
 
-  it('a metric or a variable that does not exist, and a brace that is not closed, are found out (the check itself can fail)', async () => {
+  it('reports an unknown metric or variable, and an unclosed brace (the check itself can fail)', async () => {
     const [query = ''] = panelsOf('overview').find(({ title }) => title === 'Decisions')?.queries ?? []
     expect(await problemsOf([query])).toEqual([])
     const misspelt = query.replace('countersign_evaluations_total', 'countersign_evaluatoins_total')
@@ -245,7 +245,7 @@ describe('with everything that can happen, in a real Prometheus', () => {
     expect(await prometheus.valuesOf('label_values(countersign_build_inof, job)')).toEqual([])
   })
 
-  it('every metric of the table is there', async () => {
+  it('contains every metric of the table', async () => {
     const missing = []
     for (const { name, kind } of SPECS) {
       const problem = await prometheus.problemOf(kind === 'histogram' ? `${name}_count` : name)
@@ -254,7 +254,7 @@ describe('with everything that can happen, in a real Prometheus', () => {
     expect(missing).toEqual([])
   })
 
-  it('the exemplars lead to the trace of a call, and to the thread of a review', async () => {
+  it('links exemplars to the trace of a call, and to the thread of a review', async () => {
     for (const series of [
       'countersign_evaluations_total',
       'countersign_http_request_duration_seconds_bucket',
@@ -265,7 +265,7 @@ describe('with everything that can happen, in a real Prometheus', () => {
     for (const labels of threads) expect(Object.keys(labels)).toEqual(['thread_id'])
   })
 
-  it('every rule was evaluated without an error', async () => {
+  it('evaluated every rule without an error', async () => {
     const rules = await prometheus.rules()
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([])
     expect(rules.map(({ name }) => name).toSorted()).toEqual(

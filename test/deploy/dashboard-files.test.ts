@@ -5,7 +5,7 @@ import { at } from './files.ts'
 import { DASHBOARDS } from './promql.ts'
 
 describe('grafana/dashboards', () => {
-  it.each(Object.entries(DASHBOARD_FILES))('%s is what grafana/src makes', async (name, text) => {
+  it.each(Object.entries(DASHBOARD_FILES))('%s matches the output of grafana/src', async (name, text) => {
     await expect(text).toMatchFileSnapshot(`../../grafana/dashboards/${name}`)
   })
 

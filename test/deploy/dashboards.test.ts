@@ -23,7 +23,7 @@ const variables = DASHBOARDS.flatMap((board) => dashboardOf(board).templating.li
 beforeAll(() => ensureProgram('promtool', 'prometheus'), INSTALL_MS)
 
 describe('grafana/dashboards', () => {
-  it('is provisioned: the source and the directory that compose mounts', () => {
+  it('is provisioned: the data source and the directory that compose mounts', () => {
     const [source] = yaml('grafana/provisioning/datasources/prometheus.yaml').datasources
     expect([source.type, source.url]).toEqual(['prometheus', 'http://prometheus:9090'])
     const [provider] = yaml('grafana/provisioning/dashboards/countersign.yaml').providers
@@ -39,13 +39,13 @@ describe('grafana/dashboards', () => {
 })
 
 describe('the queries', () => {
-  it('ask only for metrics and labels that exist', () => {
+  it('query only metrics and labels that exist', () => {
     expect(queries.length).toBeGreaterThan(60)
     for (const query of queries)
       expect([query, unknownNames(query), unknownLabels(query)]).toEqual([query, [], []])
   })
 
-  it('finds what is wrong (the check itself can fail)', () => {
+  it('reports errors (the check itself can fail)', () => {
     expect(unknownLabels('sum by (tool) (rate(countersign_votes_total{colour="red"}[5m]))')).toEqual([
       'tool',
       'colour',
@@ -67,7 +67,7 @@ describe('the queries', () => {
     expect(queries.filter((query) => asked(query).includes('$'))).toEqual([])
   })
 
-  it('add up nothing that every gateway counts alike', () => {
+  it('do not add up a metric that every gateway counts alike', () => {
     const alike = SPECS.filter(({ help }) => /same on every instance|instance counts all/.test(help)).map(
       ({ name }) => name,
     )
@@ -83,7 +83,7 @@ describe('the queries', () => {
 /** The rules of Grafana's dashboard linter that its documentation names, as far as they speak of what is here. */
 describe('each dashboard', () => {
   it.each(DASHBOARDS)(
-    '%s cannot be edited, has an id that stays, and a source, jobs and instances to choose',
+    '%s is read-only and has a stable id, and lets users choose source, job and instance',
     (name) => {
       const board = dashboardOf(name)
       expect([board.editable, board.uid]).toEqual([false, `countersign-${name}`])
@@ -113,7 +113,7 @@ describe('each dashboard', () => {
     },
   )
 
-  it.each(DASHBOARDS)('%s has panels with a place, an id and words of their own', (name) => {
+  it.each(DASHBOARDS)('%s has panels with their own place, id and text', (name) => {
     const cells = new Map<string, string>()
     const all = dashboardOf(name).panels as Loose[]
     for (const { title, gridPos } of all) {
@@ -131,7 +131,7 @@ describe('each dashboard', () => {
     expect(new Set(titles).size).toBe(titles.length)
   })
 
-  it('has panels with a description, a unit, and the source that is chosen', () => {
+  it('gives each panel a description, a unit, and the chosen data source', () => {
     for (const { title, description, raw } of panels) {
       expect(description, title).toMatch(/^.{15,}\.$/)
       expect(raw.fieldConfig.defaults.unit, title).toMatch(/./)
@@ -143,7 +143,7 @@ describe('each dashboard', () => {
     }
   })
 
-  it('has queries that obey the choice of job and instance, look at counters by their rate, and over a window that fits', () => {
+  it('filters by job and instance, and reads counters as rates over a suitable window', () => {
     for (const query of queries) {
       const selectors = query.match(/\b\w+\{/g) ?? []
       expect(selectors.length, query).toBeGreaterThan(0)

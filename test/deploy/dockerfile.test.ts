@@ -15,21 +15,21 @@ describe('the Dockerfile', () => {
     expect(build.image).toBe(runtime.image)
   })
 
-  it('fetches nothing by address', () => {
+  it('downloads nothing by URL', () => {
     const all = [...build.instructions, ...runtime.instructions]
     expect(all.filter(({ keyword }) => keyword === 'ADD')).toEqual([])
     const running = all.filter(({ keyword }) => keyword === 'RUN' || keyword === 'COPY')
     expect(running.filter(({ args }) => /https?:|curl|wget/.test(args.join(' ')))).toEqual([])
   })
 
-  it('installs what the lock file says, and ships it without what is for development', () => {
+  it("installs the lock file's packages, and ships none that only development needs", () => {
     const commands = build.instructions
       .filter(({ keyword }) => keyword === 'RUN')
       .map(({ args }) => args.join(' '))
     expect(commands).toEqual(['npm ci', 'npm run build', 'npm prune --omit=dev --workspaces=false'])
   })
 
-  it('copies only what exists and what is sent to the builder', () => {
+  it('copies only files that exist and that the build context contains', () => {
     const sources = [...build.instructions, ...runtime.instructions]
       .filter(({ keyword, from }) => keyword === 'COPY' && from === undefined)
       .flatMap(({ args }) => args.slice(0, -1))
@@ -40,7 +40,7 @@ describe('the Dockerfile', () => {
     }
   })
 
-  it('sends nothing else to the builder', () => {
+  it('sends no other files to the builder', () => {
     const allowed = lines(read('.dockerignore')).filter((line) => !line.startsWith('#'))
     expect(allowed[0]).toBe('*')
     const copied = [...build.instructions, ...runtime.instructions].flatMap(({ args }) => args)
@@ -48,7 +48,7 @@ describe('the Dockerfile', () => {
       expect(copied, line).toContain(line.replace(/^!/, ''))
   })
 
-  it('ships what the npm package ships', () => {
+  it('ships the files of the npm package', () => {
     const shipped = runtime.instructions
       .filter(({ keyword }) => keyword === 'COPY')
       .flatMap(({ args }) => args.slice(0, -1).map((source) => source.replace(/^\/src\//, '')))
@@ -61,7 +61,7 @@ describe('the Dockerfile', () => {
     expect(ignored).toEqual(outside.map((one) => one.slice(1)))
   })
 
-  it('runs as a user who is not root and has no name to be looked up', () => {
+  it('runs as a numeric user that is not root', () => {
     const users = runtime.instructions.filter(({ keyword }) => keyword === 'USER')
     expect(users.at(-1)?.args).toEqual(['10001:10001'])
     const [data] = runtime.instructions.filter(({ keyword }) => keyword === 'RUN')
@@ -69,26 +69,26 @@ describe('the Dockerfile', () => {
     expect(runtime.env['COUNTERSIGN_STORE']).toBe('file:/var/lib/countersign')
   })
 
-  it('starts the program itself, so that it gets the signals', () => {
+  it('starts the program directly, so that it gets the signals', () => {
     const flags = ['--v8-pool-size=0', '--min-semi-space-size=16']
     expect(runtime.json('ENTRYPOINT')).toEqual(['node', ...flags, '/opt/countersign/dist/bin/main.js'])
     expect(runtime.json('CMD')).toEqual(['serve'])
     expect(runtime.instructions.find(({ keyword }) => keyword === 'STOPSIGNAL')?.args).toEqual(['SIGTERM'])
   })
 
-  it('listens for both families, and asks for its health where the gateway listens, however that was said', () => {
+  it('listens on IPv4 and IPv6, and checks health at the configured address', () => {
     expect([runtime.env['COUNTERSIGN_HOST'], runtime.env['COUNTERSIGN_METRICS_HOST']]).toEqual(['::', '::'])
     // test/cli/health.test.ts has what the command does
     const program = runtime.json('ENTRYPOINT').at(-1)
     expect(healthCommand()).toEqual(['node', program, 'health', '--of', '1'])
   })
 
-  it('exposes the ports that are the defaults', () => {
+  it('exposes the default ports', () => {
     const exposed = runtime.instructions.find(({ keyword }) => keyword === 'EXPOSE')?.args
     expect(exposed).toEqual([String(defaultOf('port')), String(defaultOf('metricsPort'))])
   })
 
-  it('says what it is', () => {
+  it('has labels that describe the image', () => {
     const label = runtime.labels
     expect(label['org.opencontainers.image.version']).toBe(packaged.version)
     expect(label['org.opencontainers.image.licenses']).toBe(packaged.license)

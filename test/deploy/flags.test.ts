@@ -8,8 +8,8 @@ const flagsIn = (text = ''): string[] => text.match(/--[a-z0-9-]+-size=\d+/g) ??
 const operations = read('docs/operations.md')
 const documented = flagsIn(/^node .* serve$/m.exec(operations)?.[0])
 
-describe('what Node is told', () => {
-  it('is the same wherever a gateway is started, and where it is measured', () => {
+describe('the flags of Node.js', () => {
+  it('are the same wherever a gateway starts, and in the benchmarks', () => {
     expect(documented).not.toEqual([])
     const [, runtime] = stages()
     expect(flagsIn(runtime?.json('ENTRYPOINT').join(' '))).toEqual(documented)
@@ -20,7 +20,7 @@ describe('what Node is told', () => {
     expect(flagsIn(/^const AS_DEPLOYED = .*$/m.exec(read('bench/gateway.mjs'))?.[0])).toEqual(documented)
   })
 
-  it('is what Node takes, on its command line and from NODE_OPTIONS', () => {
+  it('are accepted by Node.js, on its command line and in NODE_OPTIONS', () => {
     const says = (flags: readonly string[], env: Record<string, string>): string =>
       execFileSync(process.execPath, [...flags, '-p', '"started"'], { env }).trim()
     expect(says(documented, {})).toBe('started')

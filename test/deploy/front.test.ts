@@ -91,12 +91,12 @@ const post = (front: Front, path = '/api/agent/validate'): Promise<Response> =>
   fetch(front.url + path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
 
 describe('haproxy.cfg', () => {
-  it('listens on both families of addresses wherever it is reached from elsewhere', () => {
+  it('listens on IPv4 and IPv6 wherever other hosts reach it', () => {
     const binds = lines(text).filter((line) => /^\s*bind /.test(line) && !line.includes('127.0.0.1'))
     expect(binds.map((line) => line.trim())).toEqual(['bind :::8787 v4v6', 'bind :::3000 v4v6'])
   })
 
-  it('is accepted by HAProxy', () => {
+  it('passes the check of HAProxy', () => {
     const { status, out, err } = run('haproxy', ['-c', '-f', at('deploy/compose/haproxy.cfg')])
     expect({ status, errors: lines(out + err).filter((line) => /ALERT/.test(line)) }).toEqual({
       status: 0,
@@ -110,7 +110,7 @@ describe('haproxy.cfg', () => {
     for (const seconds of timeouts) expect(seconds).toBeGreaterThan(LIMITS.WAIT_SECONDS + 5)
   })
 
-  it('never sends a request twice: one that dies unanswered is a 502, and no gateway sees it again', async () => {
+  it('never sends a request twice: a request that dies unanswered is a 502, and no gateway sees it again', async () => {
     const [first, second] = [await fakeGateway(die), await fakeGateway(die)]
     const front = await startFront(first.address, second.address)
     for (let count = 1; count <= 10; count++) {
@@ -121,7 +121,7 @@ describe('haproxy.cfg', () => {
     expect(second.seen.length).toBeGreaterThan(0)
   })
 
-  it('says so when a request dies, also to a client that asked before: silence is what clients answer with a retry', async () => {
+  it('answers when a request dies, also on a reused connection: after silence, clients retry', async () => {
     let deadly = false
     const behave: Behave = (request, response) => (deadly ? die : answer)(request, response)
     const [first, second] = [await fakeGateway(behave), await fakeGateway(behave)]
@@ -133,7 +133,7 @@ describe('haproxy.cfg', () => {
     expect([...first.seen, ...second.seen]).toHaveLength(2)
   })
 
-  it('asks the other gateway when one cannot be reached at all: nothing of the request had been sent', async () => {
+  it('asks the other gateway when one is unreachable: no part of the request was sent', async () => {
     const [first, second] = [await fakeGateway(), await fakeGateway()]
     const front = await startFront(first.address, second.address)
     first.server.close()
@@ -143,7 +143,7 @@ describe('haproxy.cfg', () => {
     expect(second.seen).toHaveLength(20)
   })
 
-  it('sends nothing to a gateway that is not ready, and again when it is', async () => {
+  it('sends nothing to a gateway that is not ready, and resumes when it is', async () => {
     const [first, second] = [await fakeGateway(), await fakeGateway()]
     const front = await startFront(first.address, second.address)
     const sendsTo = async (gateway: Fake, of: Fake): Promise<boolean> => {
@@ -166,7 +166,7 @@ describe('haproxy.cfg', () => {
     await until(async () => (await post(front)).status === 503)
   })
 
-  it('holds a poll longer than it would wait for a connection, and passes on that the client hung up', async () => {
+  it('holds a poll beyond its connection timeout, and passes on that the client disconnected', async () => {
     const [first, second] = [
       await fakeGateway((_, response) => void setTimeout(() => response.end('{}'), 2_500)),
       await fakeGateway((_, response) => void setTimeout(() => response.end('{}'), 2_500)),
@@ -181,7 +181,7 @@ describe('haproxy.cfg', () => {
     await until(() => Promise.resolve(first.hangUps + second.hangUps === 1), 2_000)
   })
 
-  it('says that it is healthy to the command in compose.yaml, and not when it is gone', async () => {
+  it('reports its health to the command in compose.yaml, and fails when it is stopped', async () => {
     const gateway = await fakeGateway()
     const front = await startFront(gateway.address, gateway.address)
     const [kind, command, ...args] = yaml('deploy/compose/compose.yaml').services.front.healthcheck
@@ -194,7 +194,7 @@ describe('haproxy.cfg', () => {
     expect(healthy()).toBe(false)
   })
 
-  it('stands before a real gateway', async () => {
+  it('works in front of a real gateway', async () => {
     await inDirectory(async (place) => {
       const gateway = await startGateway({ directory: place })
       const key = await gateway.key('agent', 'demo-agent')

@@ -120,7 +120,7 @@ describe('the tree of the image', () => {
     expect(version).toBe((JSON.parse(read('package.json')) as { version: string }).version)
   })
 
-  it('holds no sources, no tests and nothing that only development needs', () => {
+  it('contains no sources, no tests and no file that only development needs', () => {
     const top = readdirSync(join(place, 'runtime/opt/countersign'))
     expect(top.filter((name) => ['src', 'test', 'bench', 'deploy', '.git'].includes(name))).toEqual([])
     const { devDependencies } = JSON.parse(read('package.json')) as {
@@ -130,7 +130,7 @@ describe('the tree of the image', () => {
     expect(Object.keys(devDependencies).filter((name) => existsSync(join(modules, name)))).toEqual([])
   })
 
-  it('holds exactly the production packages of the lock file for this platform', () => {
+  it("contains exactly the lock file's production packages for this platform", () => {
     const { packages } = JSON.parse(read('package-lock.json')) as {
       packages: Record<string, { version: string; dev?: boolean; optional?: boolean; link?: boolean }>
     }
@@ -150,7 +150,7 @@ describe('the tree of the image', () => {
     }
   })
 
-  it('serves as a user who may write to the data directory only, is healthy, and ends at SIGTERM', async () => {
+  it('serves as a user that may write only to the data directory, is healthy, and ends at SIGTERM', async () => {
     const [port, metricsPort] = [await freePort(), await freePort()]
     const env = {
       ...runtime.env,
@@ -180,7 +180,7 @@ describe('the tree of the image', () => {
     expect(healthy()).toBe(false)
   })
 
-  it('rejects everything until policies are mounted: the image brings none into force', async () => {
+  it('rejects everything until policies are mounted, because the image loads none', async () => {
     const port = await freePort()
     const child = start(runtime.json('CMD'), {
       ...runtime.env,

@@ -64,12 +64,12 @@ function typeErrors(list: readonly Loose[], name: string): string {
 }
 
 describe('the manifests', () => {
-  it('have no field that the API does not know, and none of another type', () => {
+  it('have only fields that the API knows, with the right types', () => {
     expect(objects.length).toBeGreaterThan(10)
     expect(typeErrors(objects, 'sound')).toBe('')
   })
 
-  it('serve both families of addresses where the cluster has both', () => {
+  it('serve IPv4 and IPv6 where the cluster has both', () => {
     expect(ofKind('Service').map((one) => one.spec.ipFamilyPolicy as unknown)).toEqual(
       ofKind('Service').map(() => 'PreferDualStack'),
     )
@@ -88,13 +88,13 @@ describe('the manifests', () => {
       expect(typeErrors([object], 'odd')).toMatch(/error TS\d+/)
   })
 
-  it('say what they are: no two alike', () => {
+  it('have labels that are all different', () => {
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
     expect(new Set(names).size).toBe(names.length)
     expect(kustomization.namespace).toBe(ofKind('Namespace')[0].metadata.name)
   })
 
-  it('select what they mean to', () => {
+  it('select the intended pods', () => {
     for (const { metadata, spec } of workloads) {
       expect(spec.template.metadata.labels, metadata.name).toMatchObject(spec.selector.matchLabels as object)
     }
@@ -142,7 +142,7 @@ describe('the manifests', () => {
     expect(made.get('Secret redis')).toEqual(['users.acl'])
   })
 
-  it('come without secrets: those of the kustomization are made by secrets.sh and are not in the repository', () => {
+  it('contain no secrets: secrets.sh makes those of the kustomization outside the repository', () => {
     expect(ofKind('Secret')).toEqual([])
     const secrets = join(directory, 'secrets')
     expect(run('sh', [at('deploy/secrets.sh'), secrets]).status).toBe(0)
@@ -186,12 +186,12 @@ describe('every pod', () => {
     }
   })
 
-  it('gets no token of the cluster', () => {
+  it('gets no token for the cluster', () => {
     for (const workload of workloads) expect(podOf(workload).automountServiceAccountToken).toBe(false)
     expect(named('ServiceAccount', 'countersign').automountServiceAccountToken).toBe(false)
   })
 
-  it('has a limit of memory and asks for what it needs', () => {
+  it('has a memory limit and requests the resources that it needs', () => {
     for (const { resources } of containers) {
       expect(resources.requests.memory).toMatch(/Mi$/)
       expect(resources.limits.memory).toMatch(/Gi$/)
@@ -202,7 +202,7 @@ describe('every pod', () => {
 describe('the gateways', () => {
   const deployment = named('Deployment', 'countersign')
 
-  it('are two, apart, and stay one through a rollout or a drain', () => {
+  it('are two on different nodes, and one stays up during a rollout or a drain', () => {
     expect(deployment.spec.replicas).toBe(2)
     expect(deployment.spec.strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
     expect(named('PodDisruptionBudget', 'countersign').spec.minAvailable).toBe(1)
@@ -210,7 +210,7 @@ describe('the gateways', () => {
     expect(term.podAffinityTerm.labelSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels)
   })
 
-  it('are probed where they answer', () => {
+  it('have probes at the ports where they answer', () => {
     const routes: readonly string[] = Object.values(PUBLIC).map(({ path }) => path)
     const { startupProbe, livenessProbe, readinessProbe, ports } = gateway
     const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe.httpGet.path as string)
@@ -225,7 +225,7 @@ describe('the gateways', () => {
     ])
   })
 
-  it('are given time to leave the Service and to end', () => {
+  it('have time to leave the Service and to end', () => {
     const [, , program] = gateway.lifecycle.preStop.exec.command as string[]
     const leavingMs = Number(/(\d+)\)$/.exec(program ?? '')?.[1])
     const { periodSeconds, failureThreshold } = gateway.readinessProbe
@@ -234,7 +234,7 @@ describe('the gateways', () => {
     expect(graceMs).toBeGreaterThan(leavingMs + DRAINING.DRAIN_MS + 2_000)
   })
 
-  it('are told of secrets by file, in a volume that has them', () => {
+  it('read secrets from files, in a volume that contains them', () => {
     const secret = gateway.volumeMounts.find(({ name }: { name: string }) => name === 'secrets')
       .mountPath as string
     const variables = gateway.env as { name: string; value: string }[]
@@ -245,14 +245,14 @@ describe('the gateways', () => {
 })
 
 describe('the network policies', () => {
-  it('forbid what is not listed, for every pod', () => {
+  it('forbid for every pod all traffic that is not listed', () => {
     expect(named('NetworkPolicy', 'nothing').spec).toEqual({
       podSelector: {},
       policyTypes: ['Ingress', 'Egress'],
     })
   })
 
-  it('let gateways reach Redis and names, and nothing else', () => {
+  it('let gateways reach Redis and DNS, and nothing else', () => {
     const { egress } = named('NetworkPolicy', 'countersign').spec
     expect((egress as { ports: object[] }[]).map(({ ports }) => ports)).toEqual([
       [{ protocol: 'TCP', port: 6379 }],
@@ -263,7 +263,7 @@ describe('the network policies', () => {
     ])
   })
 
-  it('let callers reach the API and scrapers the metrics, and only gateways Redis', () => {
+  it('let callers reach the API, scrapers the metrics, and only gateways Redis', () => {
     const { ingress } = named('NetworkPolicy', 'countersign').spec
     const let_in = (ingress as Loose[]).map(({ from, ports }) => [
       Object.keys(from[0].namespaceSelector.matchLabels as object),
@@ -291,11 +291,11 @@ describe('the network policies', () => {
 })
 
 describe('the copies', () => {
-  it('of redis.conf are one', () => {
+  it('of redis.conf are the same file', () => {
     expect(read(`${HERE}/redis.conf`)).toBe(read('deploy/redis/redis.conf'))
   })
 
-  it('of the starter policies are what policies.mjs writes', () => {
+  it('of the starter policies match the output of policies.mjs', () => {
     const made = run(process.execPath, [at(`${HERE}/policies.mjs`), at('policies'), directory])
     expect(made).toEqual({ status: 0, out: '', err: '' })
     for (const file of ['policies.yaml', 'policies-volume.yaml']) {
@@ -305,7 +305,7 @@ describe('the copies', () => {
     }
   })
 
-  it('of policies are a sound bundle as the kubelet mounts them', async () => {
+  it("of policies are a valid bundle in the kubelet's mount", async () => {
     const [patch] = patches
     const [{ name, configMap }] = podOf(patch).volumes
     expect(patch).toMatchObject({ kind: 'Deployment', metadata: { name: 'countersign' } })
@@ -327,7 +327,7 @@ describe('the copies', () => {
     expect(checked.out.replaceAll(mounted, '')).toBe(original.out.replaceAll(at('policies'), ''))
   })
 
-  it('are applied on the server: else kubectl would keep them in an annotation, too, which holds a quarter of a ConfigMap', () => {
+  it('are applied on the server: kubectl would otherwise keep an annotation that holds a quarter of a ConfigMap', () => {
     for (const file of ['deploy/README.md', 'deploy/kubernetes/kustomization.yaml']) {
       const commands = read(file).match(/kubectl apply .*/g) ?? []
       expect(commands.length, file).toBeGreaterThan(0)
@@ -335,7 +335,7 @@ describe('the copies', () => {
     }
   })
 
-  it('are refused where a ConfigMap could not hold them', () => {
+  it('are refused when a ConfigMap could not hold them', () => {
     const refuse = (files: Record<string, string>, name: string): string => {
       for (const [path, text] of Object.entries(files)) {
         mkdirSync(join(directory, name, dirname(path)), { recursive: true })

@@ -15,7 +15,7 @@ const tests = testFiles.flatMap((file) =>
 beforeAll(() => ensureProgram('promtool', 'prometheus'), INSTALL_MS)
 
 describe('prometheus.yaml', () => {
-  it('is accepted by promtool, with all of its rules', () => {
+  it('passes promtool with all of its rules', () => {
     const { status, out } = run('promtool', ['check', 'config', at(`${FOLDER}/prometheus.yaml`)])
     expect(status).toBe(0)
     const found = [...out.matchAll(/(\d+) rules found/g)].reduce((sum, [, count]) => sum + Number(count), 0)
@@ -29,14 +29,14 @@ const seconds = (text: string): number =>
   Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.slice(-1)] ?? Number.NaN)
 
 describe('the alerts', () => {
-  it('fire when they should and only then', () => {
+  it('fire when they should, and only then', () => {
     const { status, out, err } = run('promtool', ['test', 'rules', ...testFiles], {
       cwd: at(`${FOLDER}/tests`),
     })
     expect({ status, failed: status === 0 ? '' : out + err }).toEqual({ status: 0, failed: '' })
   })
 
-  it('are found out when they fire too late, or too early (the check itself can fail)', async () => {
+  it('are reported when they fire too late or too early (the check itself can fail)', async () => {
     const copy = await temporaryDirectory()
     cpSync(at(FOLDER), copy, { recursive: true })
     const rules = readFileSync(join(copy, 'alerts.yaml'), 'utf8')
@@ -54,7 +54,7 @@ describe('the alerts', () => {
     }
   })
 
-  it('are each tried twice: one that fires, with all of its words, and one that stays silent', () => {
+  it('have one test that fires, with all of their text, and one that does not', () => {
     const names = ALERTS.map(({ alert }) => alert).toSorted()
     const tried = (fires: boolean): string[] => {
       const fitting = tests.filter((test) => test.exp_alerts.length > 0 === fires)
@@ -66,7 +66,7 @@ describe('the alerts', () => {
     for (const one of fired) expect(one.exp_annotations.summary, JSON.stringify(one)).toMatch(/\.$/)
   })
 
-  it('say how urgent they are, and in one sentence what is the matter', () => {
+  it('have a severity, and describe the problem in one sentence', () => {
     for (const { alert, labels, annotations } of ALERTS) {
       expect(alert).toMatch(/^Countersign[A-Z]/)
       expect(['page', 'ticket'], alert).toContain(labels?.['severity'])
@@ -77,7 +77,7 @@ describe('the alerts', () => {
 })
 
 describe('all rules', () => {
-  it('ask only for metrics and labels that exist', () => {
+  it('query only metrics and labels that exist', () => {
     for (const { expr } of RULES) {
       const ours = expr.replaceAll(/\bcountersign:[\w:]+/g, '1')
       expect([expr, unknownNames(ours), unknownLabels(ours)]).toEqual([expr, [], []])
@@ -85,7 +85,7 @@ describe('all rules', () => {
     }
   })
 
-  it('ask only for buckets that a histogram has, written so that every Prometheus finds them', () => {
+  it('query only existing histogram buckets, in a form that every Prometheus matches', () => {
     const asking = RULES.flatMap(({ expr }) => [
       ...expr.matchAll(/(countersign_\w+)_bucket\{[^}]*\ble="([^"]+)"/g),
     ])
@@ -97,7 +97,7 @@ describe('all rules', () => {
     }
   })
 
-  it('compare a quantile with a bound of its histogram only: between two bounds it is a guess', () => {
+  it('compare a quantile only with a bucket bound, because values in between are interpolated', () => {
     const asking = RULES.flatMap(({ expr }) => [
       ...expr.matchAll(/^histogram_quantile\(.*\((countersign_\w+)_bucket\b.*> (\S+)$/g),
     ])
@@ -107,7 +107,7 @@ describe('all rules', () => {
       expect(SERIES.get(`${name}_bucket`)?.buckets, expr).toContain(Number(least))
   })
 
-  it('look at four scrapes or more', () => {
+  it('cover at least four scrapes', () => {
     const every = seconds(String((yaml(`${FOLDER}/prometheus.yaml`).global as Loose).scrape_interval))
     for (const { expr } of RULES)
       for (const [, window = ''] of expr.matchAll(/\[(\w+)\]/g))
@@ -145,22 +145,25 @@ describe('docs/runbooks', () => {
       expect(annotations?.['runbook_url'], alert).toBe(`docs/runbooks/${alert}.md`)
   })
 
-  it.each(pages)('%s says what it means, where to look, why, what to do and what not', (page) => {
-    const text = read(`docs/runbooks/${page}`)
-    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)
-    expect(headings).toEqual([
-      page.replace('.md', ''),
-      'What it means',
-      'First look',
-      'Likely causes',
-      'What to do',
-      'What not to do',
-    ])
-    for (const part of text.split(/^## /m).slice(1))
-      expect(part.split('\n').slice(1).join('').length, part).toBeGreaterThan(30)
-  })
+  it.each(pages)(
+    '%s explains the meaning, where to look, the causes, what to do and what to avoid',
+    (page) => {
+      const text = read(`docs/runbooks/${page}`)
+      const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)
+      expect(headings).toEqual([
+        page.replace('.md', ''),
+        'What it means',
+        'First look',
+        'Likely causes',
+        'What to do',
+        'What not to do',
+      ])
+      for (const part of text.split(/^## /m).slice(1))
+        expect(part.split('\n').slice(1).join('').length, part).toBeGreaterThan(30)
+    },
+  )
 
-  it('sends nobody to a panel or a metric that does not exist', () => {
+  it('names only panels and metrics that exist', () => {
     const sent = pages.flatMap((page) => {
       const text = read(`docs/runbooks/${page}`)
       return [...text.matchAll(/(?<![*\w])\*([A-Z][^*\n]+)\*(?!\*)/g)].map(([, title = '']) => title)

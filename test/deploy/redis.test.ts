@@ -29,7 +29,7 @@ const settingsOf = (path: string): Record<string, string> =>
 
 describe('every redis.conf', () => {
   it.each(['redis.conf', 'sentinel/redis.conf', 'cluster/redis.conf'])(
-    '%s keeps what is answered',
+    '%s keeps every answered write',
     (name) => {
       expect(settingsOf(`deploy/redis/${name}`)).toMatchObject({
         appendonly: 'yes',
@@ -41,12 +41,15 @@ describe('every redis.conf', () => {
     },
   )
 
-  it.each(['sentinel/redis.conf', 'cluster/redis.conf'])('%s stops a primary that is cut off', (name) => {
-    expect(settingsOf(`deploy/redis/${name}`)).toMatchObject({
-      'min-replicas-to-write': '1',
-      'min-replicas-max-lag': '10',
-    })
-  })
+  it.each(['sentinel/redis.conf', 'cluster/redis.conf'])(
+    '%s stops a primary that loses its replicas',
+    (name) => {
+      expect(settingsOf(`deploy/redis/${name}`)).toMatchObject({
+        'min-replicas-to-write': '1',
+        'min-replicas-max-lag': '10',
+      })
+    },
+  )
 })
 
 describe('redis.conf and users.acl', () => {
@@ -60,7 +63,7 @@ describe('redis.conf and users.acl', () => {
     })
   })
 
-  it('run with the settings that they state', () => {
+  it('start with the settings that they contain', () => {
     const asked = ['appendonly', 'appendfsync', 'maxmemory-policy', 'maxmemory', 'save']
     const answers = asked.map((name) => node.ask(['CONFIG', 'GET', name]).slice(1).join(''))
     expect(answers).toEqual(['yes', 'always', 'noeviction', String(1024 ** 3), ''])
@@ -131,7 +134,7 @@ describe('redis.conf and users.acl', () => {
     )
   })
 
-  it('let a script of the gateway write its own keys, and no others', () => {
+  it("let a script of the gateway write only the gateway's keys", () => {
     const script =
       "redis.call('HSET', KEYS[1], 'b', ARGV[1]) redis.call('XADD', KEYS[2], '1-0', 'e', 'x') return redis.call('TIME')[1]"
     expect(node.ask(['EVAL', script, '2', 'cs:{t:acme}:r', 'cs:{t:acme}:ev', '1'], countersign)[0]).toMatch(
@@ -145,14 +148,14 @@ describe('redis.conf and users.acl', () => {
     expect(node.ask(['EXISTS', 'other'])).toEqual(['0'])
   })
 
-  it('let nobody in without a password, or with a wrong one', () => {
+  it('refuse a connection without a password, or with a wrong one', () => {
     const anonymous = run('redis-cli', ['-p', String(node.port), 'get', 'cs:k'])
     expect(anonymous.out + anonymous.err).toContain('NOAUTH')
     expect(node.ask(['GET', 'cs:k'], { user: 'countersign', password: 'wrong' }).join('')).toContain('NOAUTH')
     expect(node.ask(['GET', 'cs:k'], { user: 'replica', password: '' }).join('')).toContain('NOAUTH')
   })
 
-  it('let the health check ping and nothing else', () => {
+  it('let the health check only ping', () => {
     const health = { user: 'health', password: 'health' }
     expect(node.ask(['PING'], health)).toEqual(['PONG'])
     expect(node.ask(['GET', 'cs:k'], health).join('')).toContain('NOPERM')
@@ -175,7 +178,7 @@ describe('redis.conf and users.acl', () => {
     await gateway.kill('SIGTERM')
   }
 
-  it('let the user of a gateway make no backup, which names what it takes, and `admin` make one', async () => {
+  it("let the gateway's user make no backup, and let `admin` make one", async () => {
     await serveOnce(3)
     const store = database(3)
     const file = join(directory, 'backup')
@@ -189,14 +192,14 @@ describe('redis.conf and users.acl', () => {
     expect([back.code, back.err]).toEqual([0, ''])
   })
 
-  it('lose nothing that was answered when the server is killed', async () => {
+  it('lose no answered write when the server is killed', async () => {
     expect(node.ask(['SET', 'cs:kept', 'yes'], countersign)).toEqual(['OK'])
     await node.kill('SIGKILL')
     await node.restart()
     expect(node.ask(['GET', 'cs:kept'], countersign)).toEqual(['yes'])
   })
 
-  it('are exported from a copy by the commands of docs/store.md, and no approval ends by it', async () => {
+  it('are exported from a copy with the commands of docs/store.md, and every approval survives', async () => {
     await serveOnce(5)
     const epoch = (): string | undefined =>
       node.ask(['INFO', 'replication']).find((line) => line.startsWith('master_replid:'))
@@ -224,7 +227,7 @@ describe('redis.conf and users.acl', () => {
     ])
   })
 
-  it('take another password as docs/operations.md has it, and keep it over a start of Redis', async () => {
+  it('change a password as docs/operations.md describes, and keep it over a restart of Redis', async () => {
     const row = /^\| password of Redis \| .*$/m.exec(read('docs/operations.md'))?.[0] ?? ''
     const commands = [...row.matchAll(/`(ACL [^`]+)`/g)].map(([, command = '']) => command.split(' '))
     expect(commands.length).toBeGreaterThan(1)
@@ -252,7 +255,7 @@ describe('the containers of Redis', () => {
     ['compose.yaml', compose.command as string[], (compose.healthcheck.test as string[])[1] ?? ''],
     ['redis.yaml', container.command as string[], ping[2] ?? ''],
   ])(
-    'of %s start with their command, and are healthy to theirs',
+    'of %s start with their command, and pass their health check',
     async (name, [program, ...args], health) => {
       const place = join(directory, name)
       mkdirSync(join(place, 'data'), { recursive: true })
@@ -291,7 +294,7 @@ describe('the containers of Redis', () => {
 })
 
 describe('acl.sh', () => {
-  it('lets nobody log in before there are passwords', async () => {
+  it('refuses every user before passwords are set', async () => {
     const node = await startNode({ directory, port: await freePort(), config: 'redis.conf' })
     for (const user of ['countersign', 'admin', 'replica', 'sentinel', 'default']) {
       expect(node.ask(['GET', 'cs:k'], { user, password: PASSWORDS.countersign }).join(''), user).toContain(
@@ -314,7 +317,7 @@ describe('acl.sh', () => {
     expect(made(`health=${short}`).status).toBe(1)
   })
 
-  it('gives every user the password meant for it', () => {
+  it('gives each user the intended password', () => {
     const acl = lines(
       readFileSync(aclFile(directory, ['countersign', 'admin', 'replica', 'sentinel']), 'utf8'),
     )
@@ -327,7 +330,7 @@ describe('acl.sh', () => {
 })
 
 describe('the Sentinel example', () => {
-  it('elects a primary that the gateway can write to, confirmed by a replica, and stays so when it fails over', async () => {
+  it('elects a primary with a confirming replica that the gateway can write to, and fails over', async () => {
     const users = ['countersign', 'admin', 'replica', 'sentinel'] as const
     const ports = [await freePort(), await freePort(), await freePort()] as const
     const common = { directory, config: 'sentinel/redis.conf', users }
@@ -392,7 +395,7 @@ describe('the Sentinel example', () => {
     expect(current()).toBe(now.port)
   })
 
-  it('stops a primary that no replica follows', async () => {
+  it('stops a primary without a replica', async () => {
     const node = await startNode({
       directory,
       port: await freePort(),
@@ -411,7 +414,7 @@ describe('the Sentinel example', () => {
 })
 
 describe('the Cluster example', () => {
-  it('is joined by create.sh and takes what the gateway writes', async () => {
+  it("join through create.sh, and accept the gateway's writes", async () => {
     const ports = await clusterPorts(6)
     const nodes = await Promise.all(
       ports.map((port) =>

@@ -40,7 +40,7 @@ beforeAll(async () => {
 }, INSTALL_MS)
 
 describe('countersign.service', () => {
-  it('is understood by systemd, alone and with the drop-in for Redis', () => {
+  it('is accepted by systemd, alone and with the drop-in for Redis', () => {
     for (const withRedis of [false, true]) {
       const { status, out, err } = run('systemd-analyze', [
         'verify',
@@ -50,13 +50,13 @@ describe('countersign.service', () => {
     }
   })
 
-  it('is refused when something in it is wrong (the check itself can fail)', () => {
+  it('is refused when a line is wrong (the check itself can fail)', () => {
     const path = install('odd', { change: (text) => text.replace('ProtectHome=yes', 'ProtectHoem=yes') })
     const { out, err } = run('systemd-analyze', ['verify', path])
     expect(out + err).toContain('ProtectHoem')
   })
 
-  it(`exposes at most ${MAX_EXPOSURE / 10} of 10`, () => {
+  it(`has an exposure score of at most ${MAX_EXPOSURE / 10} of 10`, () => {
     const security = (path: string) =>
       run('systemd-analyze', [
         'security',
@@ -74,7 +74,7 @@ describe('countersign.service', () => {
     expect(security(lax).status).not.toBe(0)
   })
 
-  it('leaves V8 its machine code and LMDB the id of the boot', () => {
+  it('lets V8 create machine code, and lets LMDB read the boot id', () => {
     expect(valuesOf('MemoryDenyWriteExecute')).toEqual([])
     expect(valuesOf('ProcSubset')).toEqual([])
     expect(valuesOf('SystemCallFilter').slice(0, 2)).toEqual([
@@ -83,7 +83,7 @@ describe('countersign.service', () => {
     ])
   })
 
-  it('lets loads and deliveries give way to decisions, after all that could forbid it', () => {
+  it('allows setpriority last, so that loads and deliveries can yield to decisions', () => {
     expect(valuesOf('SystemCallFilter').slice(2)).toEqual(['setpriority'])
   })
 
@@ -93,7 +93,7 @@ describe('countersign.service', () => {
     expect(valuesOf('Restart')).toEqual(['on-failure'])
   })
 
-  it('starts it again for as long as what it needs is away, and not after a setting that is wrong', async () => {
+  it('restarts the gateway while a dependency is unavailable, but not after a wrong setting', async () => {
     expect(valuesOf('StartLimitIntervalSec', unit.slice(0, unit.indexOf('[Service]')))).toEqual(['0'])
     const never = valuesOf('RestartPreventExitStatus').map(Number)
     const serve = ['serve', '--port', '0', '--metrics-port', '0', '--policies', at('policies')]
@@ -104,7 +104,7 @@ describe('countersign.service', () => {
     expect(never).toEqual([wrong.code])
   })
 
-  it('reads every secret from a credential that it loads', () => {
+  it('reads every secret from a loaded credential', () => {
     for (const text of [unit, dropIn]) {
       const credentials = valuesOf('LoadCredential', text).map((line) => line.split(':')[0] ?? '')
       const secrets = valuesOf('Environment', text).filter((line) => /KEY|PASSWORD/.test(line))
@@ -113,7 +113,7 @@ describe('countersign.service', () => {
     }
   })
 
-  it('writes to its own state directory only', () => {
+  it('writes only to its own state directory', () => {
     expect(valuesOf('StateDirectory')).toEqual(['countersign'])
     expect(valuesOf('Environment')).toContain('COUNTERSIGN_STORE=file:/var/lib/countersign')
     expect(valuesOf('ReadWritePaths')).toEqual([])

@@ -10,7 +10,7 @@ import { runBlocks } from './shell.ts'
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 
-it('runs each example of docs/reference/api.md, and keeps its answer', async () => {
+it('matches the answer to each example of docs/reference/api.md', async () => {
   await inDirectory(async (directory) => {
     const policies = await checkOut(join(directory, 'checkout'))
     await withGateway({ directory, policies }, async (gateway) => {

@@ -16,7 +16,7 @@ const PAGES = [
 ]
 
 describe('tutorials', () => {
-  it.each(PAGES)('work as printed: %s', async (page) => {
+  it.each(PAGES)('works as printed: %s', async (page) => {
     const blocks = [...readFileSync(`${root}/${page}`, 'utf8').matchAll(/^```(sh|json)\n(.*?)^```/gms)]
     const commands = blocks.filter(([, language]) => language === 'sh').map(([, , text = '']) => text)
     expect(commands.length).toBeGreaterThan(0)

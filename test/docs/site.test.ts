@@ -53,19 +53,19 @@ describe('the documentation site', () => {
     expect(missing).toEqual([])
   })
 
-  it('leads to its pages by links of the sidebar that exist', () => {
+  it('has working links in its sidebar', () => {
     const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link))
     const known = pages.files.map((file) => `/${pages.pathOf(file)}`)
     expect(links.filter((link) => !known.includes(link.replace(/#.*$/, '')))).toEqual([])
   })
 
-  it('draws diagrams at build time', () => {
+  it('renders diagrams at build time', () => {
     for (const path of ['architecture', 'explanation/how-proofs-work', 'explanation/what-evidence-proves'])
       expect(html(`${path}.html`), path).toMatch(/<figure class="diagram"[^>]*><svg/)
     expect(html('architecture.html')).not.toContain('language-mermaid')
   })
 
-  it('asks no other server: no script, style, font or picture of another origin', () => {
+  it('uses no other server: no script, style, font or picture of another origin', () => {
     const files = readdirSync(site, { recursive: true, encoding: 'utf8' })
     const loaded = files
       .filter((file) => /\.(html|css)$/.test(file))
@@ -77,14 +77,14 @@ describe('the documentation site', () => {
     expect(loaded.map(([, url]) => url)).toEqual([])
   })
 
-  it('has local search, both colour schemes and edit links', () => {
+  it('has local search, light and dark colours, and edit links', () => {
     const page = html('architecture.html')
     expect(page).toContain('VPNavBarSearch')
     expect(page).toContain('VPSwitchAppearance')
     expect(page).toMatch(/href="[^"]*\/edit\/main\/docs\/architecture\.md"/)
   })
 
-  it('refuses dead links, and sends links to files of the repository there', () => {
+  it('refuses broken links, and links files of the repository to their page there', () => {
     const resolve = (href: string): string => pages.resolveLink('docs/errors.md', href, 'https://r.example')
     expect(resolve('limits.md')).toBe('/limits')
     expect(resolve('../SECURITY.md')).toBe('/security')
@@ -148,7 +148,7 @@ describe('the playground of the site, in Chromium', () => {
     await page.close()
   })
 
-  it('opens a recipe by link, and decides anew with each change of the call', async () => {
+  it('opens a recipe by link, and decides again at each change of the call', async () => {
     const page = await open('#recipe=spending-limit')
     await page.getByText('Tests (4 of 4 passed)').waitFor()
     expect(await verdictOf(page).textContent()).toBe('allow')
