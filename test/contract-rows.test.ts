@@ -433,7 +433,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     '200 approved only by two distinct people where two are asked for',
     '200 approved only when both groups have their own person: who is in both fills one seat',
     '200 rejected by the first reject, whatever was approved before; nobody votes after it',
-    'fills as many seats as any assignment of people could',
+    'fills as many seats as any assignment of voters could',
   ],
   [
     'design 5',
@@ -466,7 +466,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     '401 when nothing was asked for half an hour, and not while it is in use',
     '401 after eight hours, whatever was asked',
     '401 when %s in the directory',
-    'signing out everywhere ends the sessions that other instances opened, at once on all',
+    'signing out everywhere ends the sessions of other instances, at once on all',
   ],
   [
     'design 5',

@@ -23,7 +23,7 @@ const note = signCheckpoint(CHECKPOINT, key)
 const verifier = verifierKey(CHECKPOINT.origin, key.public)
 
 describe('a checkpoint', () => {
-  it('is four lines of text, an empty one, and a signature', () => {
+  it('is four lines of text, an empty line, and a signature', () => {
     expect(note).toMatch(
       /^countersign\/1a2b\/acme\n20852163\nDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8=\ntime 2026-11-20T12:00:00\.000Z\n\n— countersign\/1a2b\/acme [A-Za-z0-9+/]{91}=\n$/,
     )
@@ -39,7 +39,7 @@ describe('a checkpoint', () => {
     expect(openCheckpoint(cosigned, verifier)).toEqual(CHECKPOINT)
   })
 
-  it('opens with no byte of it changed', () => {
+  it('does not open when any byte of it has changed', () => {
     const bytes = Buffer.from(note)
     const opened: string[] = []
     for (let at = 0; at < bytes.length; at++)
@@ -62,7 +62,7 @@ describe('a checkpoint', () => {
     expect(openCheckpoint(note, text)).toBeUndefined()
   })
 
-  it('with a size, a root or a time that is none does not open, although the key has signed it', () => {
+  it('does not open with an invalid size, root or time, although the key has signed it', () => {
     for (const odd of [{ size: -1 }, { size: 1.5 }, { root: '0f' }, { at: 'soon' }, { at: '2026-11-20' }])
       expect(openCheckpoint(signCheckpoint({ ...CHECKPOINT, ...odd }, key), verifier)).toBeUndefined()
   })
@@ -93,7 +93,7 @@ describe('a verifier key', () => {
   const GO = 'sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8'
   const go = readVerifierKey(GO)
 
-  it('is read and written as others write it', () => {
+  it('has the format of other implementations, in both directions', () => {
     expect(go?.name).toBe('sum.golang.org')
     expect(verifierKey('sum.golang.org', go?.public ?? Buffer.alloc(0))).toBe(GO)
     expect(written('sum.golang.org', 1, go?.public ?? Buffer.alloc(0))).toBe(GO)
@@ -113,7 +113,7 @@ describe('a verifier key', () => {
     ['something behind it', `${GO}+`],
     ['one part', 'sum.golang.org'],
     ['two parts', 'sum.golang.org+033de0ae'],
-  ])('with %s is none', (_, text) => {
+  ])('is refused with %s', (_, text) => {
     expect(text).not.toBe(GO)
     expect(readVerifierKey(text)).toBeUndefined()
     expect(openCheckpoint(note, text)).toBeUndefined()
@@ -123,7 +123,7 @@ describe('a verifier key', () => {
 describe('a key in PEM', () => {
   const pem = key.private.export({ format: 'pem', type: 'pkcs8' })
 
-  it('is the same key', () => {
+  it('yields the same key when it is read back', () => {
     const read = signingKeyInPem(pem.toString())
     expect(read?.public).toEqual(key.public)
     expect(read && openCheckpoint(signCheckpoint(CHECKPOINT, read), verifier)).toEqual(CHECKPOINT)

@@ -3,7 +3,7 @@ import { isSaidAgain, saysSomething, type Said } from '../../src/domain/comment.
 
 describe('a comment', () => {
   it.each(['no', '1', '?', '👍', '不', 'ß\u0301', ' . ', '\u200bx', '가', 'ᄒ', '⠁\u2800', '\u0663'])(
-    'says something with %j',
+    'counts %j as a comment',
     (comment) => {
       expect(saysSomething(comment)).toBe(true)
     },
@@ -18,14 +18,14 @@ describe('a comment', () => {
     ['signs that are blank', '\u2800\u{1d159}\u{16fe4}'],
     ['what stands for an object that is not there', '\ufffc'],
     ['a mark on nothing', ' \u0301'],
-  ])('says nothing with %s', (_, comment) => {
+  ])('does not count %s as a comment', (_, comment) => {
     expect(saysSomething(comment)).toBe(false)
     for (const one of comment) expect(saysSomething(one)).toBe(false)
   })
 
   const said: Said = { reviewer: 'ann', comment: 'no', revision: 1 }
 
-  it('is said again when the last one is the same, by the same reviewer, of the same revision', () => {
+  it("is a repetition when the reviewer's last comment on the revision has the same text", () => {
     expect(isSaidAgain({ ...said }, said)).toBe(true)
     expect(isSaidAgain(undefined, said)).toBe(false)
     for (const other of [{ reviewer: 'bob' }, { comment: 'No' }, { revision: 2 }])

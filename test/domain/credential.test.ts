@@ -14,7 +14,7 @@ const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const tenant = fc.stringMatching(/^[a-z0-9-]{1,32}$/)
 
 describe('credentials', () => {
-  it('carry their tenant and are recognised by their own kind alone', () => {
+  it('contain their tenant, and are recognised only by their own kind', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), secret, tenant, (kind, bytes, name) => {
         const text = composeCredential(kind, bytes, kind === 'approval' ? undefined : name)
@@ -26,7 +26,7 @@ describe('credentials', () => {
     )
   })
 
-  it('are unlike each other for unlike secrets, and are stored as SHA-256', () => {
+  it('differ for different secrets, and are stored as SHA-256', () => {
     fc.assert(
       fc.property(secret, secret, (a, b) => {
         const [one, two] = [composeCredential('agent', a, 'acme'), composeCredential('agent', b, 'acme')]
@@ -36,7 +36,7 @@ describe('credentials', () => {
     )
   })
 
-  it('are nothing at all with one character changed, added or taken away', () => {
+  it('are invalid when one character is changed, added or removed', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...KINDS),
@@ -59,12 +59,12 @@ describe('credentials', () => {
     )
   })
 
-  it('a tenant cannot be exchanged: the checksum covers it', () => {
+  it('cannot be moved to another tenant, because the checksum covers it', () => {
     const text = composeCredential('agent', new Uint8Array(32), 'acme')
     expect(parseCredential('agent', text.replace('_acme_', '_other_'))).toBeUndefined()
   })
 
-  it('have the published form, for scanners', () => {
+  it('have the published form, so that scanners recognise them', () => {
     expect(composeCredential('approval', new Uint8Array(32))).toMatch(/^cst_A{43}[A-Za-z0-9_-]{6}$/)
     expect(composeCredential('agent', new Uint8Array(32), 'acme')).toMatch(/^csk_acme_A{43}[A-Za-z0-9_-]{6}$/)
     expect(composeCredential('reviewer', new Uint8Array(32), 'acme')).toMatch(

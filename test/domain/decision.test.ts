@@ -16,7 +16,7 @@ import { runs } from '../runs.ts'
 const RUNS = { numRuns: runs(5_000) }
 
 describe('joining review requirements', () => {
-  it('is commutative to the byte', () => {
+  it('is commutative, byte for byte', () => {
     fc.assert(
       fc.property(requirement, requirement, (a, b) => {
         expect(joinRequirements(a, b)).toEqual(joinRequirements(b, a))
@@ -47,7 +47,7 @@ describe('joining review requirements', () => {
     )
   })
 
-  it('asks for no more than both: joined with itself a requirement stays as it is, in order', () => {
+  it('adds nothing: a requirement joined with itself stays the same, in order', () => {
     const byGroup = <T extends { readonly group: string }>(all: readonly T[]): T[] =>
       all.toSorted((a, b) => a.group.localeCompare(b.group))
     fc.assert(
@@ -60,7 +60,7 @@ describe('joining review requirements', () => {
     )
   })
 
-  it('lets a group step in that both let in, at the later moment, and no other', () => {
+  it('lets only a group escalate that both name, at the later time', () => {
     const asking = (...escalate: { group: string; after_ms: number }[]): ReviewRequirement => ({
       seats: [{ group: 'a', approvals: 1, escalate }],
       expires_ms: 9,
@@ -73,7 +73,7 @@ describe('joining review requirements', () => {
     expect(joined.seats).toEqual([{ group: 'a', approvals: 1, escalate: [{ group: 'b', after_ms: 2 }] }])
   })
 
-  it('is never looser: whoever fills the seats of the join fills those of both, at every moment', () => {
+  it('is never looser: voters who fill the joined seats fill those of both, at every moment', () => {
     fc.assert(
       fc.property(requirement, requirement, people, elapsed, (a, b, voters, time) => {
         fc.pre(quorum(joinRequirements(a, b), voters, time).met)
@@ -84,7 +84,7 @@ describe('joining review requirements', () => {
     )
   })
 
-  it('is never looser in time: it ends no later and reminds no less', () => {
+  it('is never looser in time: it ends no later, and reminds at least as often', () => {
     fc.assert(
       fc.property(requirement, requirement, (a, b) => {
         const joined = joinRequirements(a, b)
@@ -98,7 +98,7 @@ describe('joining review requirements', () => {
 })
 
 describe('a sign-in', () => {
-  it('is asked for by the join when either asks for it', () => {
+  it('is required by the join when either side requires it', () => {
     fc.assert(
       fc.property(requirement, requirement, (a, b) => {
         const asked = a.interactive === true || b.interactive === true
@@ -116,7 +116,7 @@ describe('verdicts and risks', () => {
     }
   })
 
-  it('the higher risk wins, and is above the lower', () => {
+  it('the higher risk wins, and ranks above the lower', () => {
     for (const [i, a] of RISKS.entries()) {
       for (const [j, b] of RISKS.entries()) {
         expect(maxRisk(a, b)).toBe(RISKS[Math.max(i, j)])

@@ -12,7 +12,7 @@ const shuffled = (value: JsonValue): JsonValue => {
 }
 
 describe('digests', () => {
-  it('are equal for values that differ in the order of their keys only', () => {
+  it('are equal for values that differ only in the order of their keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const one = value as JsonValue
@@ -34,16 +34,16 @@ describe('digests', () => {
     ['\u00e9', 'e\u0301'],
     [0, false],
     ['', null],
-  ])('%j is not %j', (a, b) => {
+  ])('%j differs from %j', (a, b) => {
     expect(digestOf(a)).not.toBe(digestOf(b))
   })
 
-  it('take -0 for 0 and 1.0 for 1, as RFC 8785 does', () => {
+  it('treat -0 as 0 and 1.0 as 1, as RFC 8785 does', () => {
     expect(canonicalJson(-0)).toBe('0')
     expect(digestOf({ a: JSON.parse('1.0') as number })).toBe(digestOf({ a: 1 }))
   })
 
-  it('leave out members that are undefined, wherever they stand', () => {
+  it('omit undefined members at every depth', () => {
     for (const value of [
       { a: undefined, b: 1, c: 2 },
       { b: 1, c: 2, a: undefined },
@@ -52,18 +52,18 @@ describe('digests', () => {
       expect(canonicalJson(value)).toBe('{"b":1,"c":2}')
   })
 
-  it('refuse what is no JSON value, and a list with a hole', () => {
+  it('refuse a value that JSON cannot express, and a list with a hole', () => {
     const hole: unknown[] = []
     hole[1] = 2
     for (const value of [undefined, hole, { b: 1, a: hole }] as unknown as JsonValue[])
       expect(() => canonicalJson(value)).toThrow(TypeError)
   })
 
-  it('sha256 of the empty text is the published one', () => {
+  it('sha256 of the empty text has the published value', () => {
     expect(sha256('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   })
 
-  it('the leaf hash is that of RFC 6962: a zero byte, then the leaf', () => {
+  it('the leaf hash follows RFC 6962: a zero byte, then the leaf', () => {
     expect(leafHash('')).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d')
     expect(leafHash('L123456')).toBe(sha256(Buffer.concat([Buffer.of(0), Buffer.from('L123456')])))
   })

@@ -7,7 +7,7 @@ const task = fc.stringMatching(TASK_ID)
 const part = fc.stringMatching(/^[A-Za-z0-9_]{1,40}$/)
 
 describe('event types', () => {
-  it('revision.<task>.<thread> is a revision of that thread, whatever dots the task has', () => {
+  it('revision.<task>.<thread> is a revision of that thread, even if the task has dots', () => {
     fc.assert(
       fc.property(task, part, (taskId, thread_id) => {
         expect(eventKind(`revision.${taskId}.${thread_id}`, taskId)).toEqual({ kind: 'revision', thread_id })
@@ -15,7 +15,7 @@ describe('event types', () => {
     )
   })
 
-  it('what begins with `revision.` and is not exactly that is malformed, never evidence', () => {
+  it('a type that begins with `revision.` but has another form is malformed, never evidence', () => {
     fc.assert(
       fc.property(task, fc.string(), (taskId, rest) => {
         const { kind } = eventKind(`revision.${rest}`, taskId)
@@ -27,7 +27,7 @@ describe('event types', () => {
     )
   })
 
-  it('everything else is evidence', () => {
+  it('every other type is evidence', () => {
     fc.assert(
       fc.property(task, fc.string(), (taskId, text) => {
         fc.pre(!text.startsWith('revision.'))
@@ -44,7 +44,7 @@ describe('event types', () => {
     'revision..a',
     'revision.tt.a',
     'revision.t.a.b',
-  ])('%j is malformed in the task t', (text) => {
+  ])('%j is malformed for the task t', (text) => {
     expect(eventKind(text, 't')).toEqual({ kind: 'malformed' })
   })
 })

@@ -316,7 +316,7 @@ describe('inspectText', () => {
     expect(1 - missed.length / hostile.length).toBeGreaterThanOrEqual(0.95)
   })
 
-  it('does not alarm on benign text of any living script', () => {
+  it('does not flag benign text of any living script', () => {
     const alarms = [...benign, ...more.benign, ...MORE_BENIGN].flatMap((text) => {
       const { warnings, segments } = inspectText(text)
       const boxes = segments.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden.code]))
@@ -325,12 +325,15 @@ describe('inspectText', () => {
     expect(alarms).toEqual([])
   })
 
-  it.each([...new Set(more.entries.map((entry) => entry.class))])('flags all that we have of %s', (kind) => {
-    const missed = more.entries.filter((entry) => entry.class === kind && !flagged(entry.text))
-    expect(missed.map(({ id, why }) => `${id} ${why}`)).toEqual([])
-  })
+  it.each([...new Set(more.entries.map((entry) => entry.class))])(
+    'flags every known example of %s',
+    (kind) => {
+      const missed = more.entries.filter((entry) => entry.class === kind && !flagged(entry.text))
+      expect(missed.map(({ id, why }) => `${id} ${why}`)).toEqual([])
+    },
+  )
 
-  it.each(Object.entries(MORE_HOSTILE))('flags every one of %s', (_, texts) => {
+  it.each(Object.entries(MORE_HOSTILE))('flags every example of %s', (_, texts) => {
     expect(texts.filter((text) => !flagged(text))).toEqual([])
   })
 
@@ -352,7 +355,7 @@ describe('inspectText', () => {
     expect(tag?.hidden).toMatchObject({ code: 'U+E0061', name: 'tag a' })
   })
 
-  it('calls hidden characters by names that hide nothing themselves', () => {
+  it('gives hidden characters names that contain no hidden characters', () => {
     const points = Array.from({ length: 0x3100 + 0x1000 }, (_, i) => (i < 0x3100 ? i : i - 0x3100 + 0xe0000))
     const names = points.flatMap((point) =>
       inspectText(`a${String.fromCodePoint(point)}b`).segments.flatMap(({ hidden }) => hidden?.name ?? []),
@@ -361,12 +364,12 @@ describe('inspectText', () => {
     expect(names.filter((name) => !/^[!-~]+(?: [!-~]+)*$/.test(name))).toEqual([])
   })
 
-  it('names the words that read as others, and spells them', () => {
+  it('names the words that look like others, and spells them out', () => {
     expect(deceptiveWords('run tеst for the отчёт, then tеst')).toEqual(['tеst'])
     expect(spelled('tеst')).toBe('t[U+0435]st')
   })
 
-  it('names so many words and no more, each once', () => {
+  it('names each word once, up to the given number of words', () => {
     expect(deceptiveWords('run tеst, tеst, pаy and sеnd')).toEqual(['tеst', 'pаy', 'sеnd'])
     expect(deceptiveWords('run tеst, tеst, pаy and sеnd', 2)).toEqual(['tеst', 'pаy'])
   })
@@ -390,11 +393,11 @@ describe('inspectText', () => {
     ['отчёт, PDF.ро', ['ро']],
     ['отчёт, a-ро-b', ['ро']],
     ['plan А or В', []],
-  ])('of %j the words that read as Latin ones are %j', (text, words) => {
+  ])('finds in %j the Latin look-alikes %j', (text, words) => {
     expect(deceptiveWords(text)).toEqual(words)
   })
 
-  it('never changes a text: the segments put together are the text', () => {
+  it('never changes a text: its segments join to the original', () => {
     const pieces = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 20 }),
       fc.constantFrom('\u202e', '\u200d', '\ufe0f', '👨', 'क', '्', '\ud800', 'а', ' ', '\u{e0061}', '🏴'),
@@ -412,7 +415,7 @@ describe('inspectText', () => {
   })
 
   it.each(['a', 'а', '\u200b', ' \u200d', '1٢', 'क\u200d', '\n', 'é '])(
-    'looks through %j in proportion to its length',
+    'inspects %j in time proportional to its length',
     (piece) => {
       expect(growth((length) => inspectText(piece.repeat(length)), 4_096)).toBeLessThan(LINEAR)
     },

@@ -26,7 +26,7 @@ describe('ids', () => {
     )
   })
 
-  it('are the time and the first ten random bytes as one number of 128 bits, and nothing of either is lost', () => {
+  it('encode the time and the first ten random bytes as one 128-bit number, without loss', () => {
     fc.assert(
       fc.property(time, fc.uint8Array({ minLength: 10, maxLength: 16 }), (t, r) => {
         const number = (BigInt(t) << 80n) | BigInt(`0x${Buffer.from(r.subarray(0, 10)).toString('hex')}`)
@@ -39,7 +39,7 @@ describe('ids', () => {
     )
   })
 
-  it('are 26 characters that fit a thread id', () => {
+  it('are 26 characters long and fit a thread id', () => {
     fc.assert(
       fc.property(time, random, (t, r) => {
         expect(`thr_${timeOrderedId(t, r)}`).toMatch(THREAD_ID)
@@ -47,7 +47,7 @@ describe('ids', () => {
     )
   })
 
-  it('the successor sorts right after, also over many carries, and leaves its argument alone', () => {
+  it('the successor sorts right after its argument, even over many carries, and does not change it', () => {
     fc.assert(
       fc.property(time, random, (t, r) => {
         fc.pre(r.some((byte) => byte !== 0xff))
@@ -61,7 +61,7 @@ describe('ids', () => {
   })
 
   it.each(['', '.a', '-a', 'a/b', 'a b', 'a\n', 'é', 'a'.repeat(129), '\u0000'])(
-    '%j is no task id',
+    '%j is not a task id',
     (text) => {
       expect(TASK_ID.test(text)).toBe(false)
     },
@@ -73,11 +73,11 @@ describe('ids', () => {
     `thr_${'0'.repeat(27)}`,
     `THR_${'0'.repeat(26)}`,
     `thr_${'0'.repeat(26)}\n`,
-  ])('%j is no thread id', (text) => {
+  ])('%j is not a thread id', (text) => {
     expect(THREAD_ID.test(text)).toBe(false)
   })
 
-  it('names of holders and tenants are those that directory.yaml may hold', () => {
+  it('names of holders and tenants follow the rules of directory.yaml', () => {
     expect(HOLDER_NAME.source).toBe(PERSON_NAME.pattern.source)
     expect(TENANT_NAME.source).toBe(DIRECTORY_TENANT.pattern.source)
   })

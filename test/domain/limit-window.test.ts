@@ -32,7 +32,7 @@ const sumSince = (charges: readonly Charge[], since: number): number =>
   charges.filter(({ at }) => at >= since).reduce((sum, { amount }) => sum + amount, 0)
 
 describe('the window of a limit', () => {
-  it('holds all that was charged in it, and for a 24th of its length more', () => {
+  it('contains every charge of its length, and keeps it for another 24th of that length', () => {
     fc.assert(
       fc.property(length, steps, fc.nat(2 * DAY), (windowMs, history, later) => {
         const charges: Charge[] = []
@@ -55,7 +55,7 @@ describe('the window of a limit', () => {
     )
   })
 
-  it('of another length holds nothing less of what it still had', () => {
+  it('keeps every recent charge when its length changes', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(length, step), { maxLength: 20 }), length, (history, asked) => {
         let charges: Charge[] = []
@@ -73,7 +73,7 @@ describe('the window of a limit', () => {
     )
   })
 
-  it('of half the length, or twice, keeps each amount until its bucket has left', () => {
+  it('keeps each amount until its bucket expires when its length is halved or doubled', () => {
     const at = START - (START % DAY)
     const window = charged(undefined, { windowMs: DAY, at, amount: 7 }, at)
     const hour = DAY / 24
@@ -84,7 +84,7 @@ describe('the window of a limit', () => {
     }
   })
 
-  it('gives back what is taken back at its moment, never more than was there, and then nothing remains', () => {
+  it('undoes a charge at its time, never below zero, and is deleted when it is empty', () => {
     const charge = (amount: number, at = START) => ({ windowMs: 24_000, at, amount })
     const two = charged(charged(undefined, charge(5), START), charge(3, START + 1_000), START + 1_000)
     const one = charged(two, charge(-5), START + 1_000)
@@ -112,7 +112,7 @@ describe('the window of a limit', () => {
     ]).toEqual([[Math.floor(START / 10_000), most]])
   })
 
-  it('is read as it was written', () => {
+  it('is the same after it is written and read', () => {
     const window = charged(undefined, { windowMs: 24_000, at: 5_000, amount: 3 }, 5_000) as LimitWindow
     expect(encodeWindow(window)).toBe('[1000,[5,3]]')
     expect(decodeWindow('[1000,[5,3]]')).toEqual(window)

@@ -16,12 +16,12 @@ Dw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8=
 ${note}`
 
 describe('a log proof', () => {
-  it('is written as the standard says, and read back', () => {
+  it('has the form of the standard, and can be read back', () => {
     expect(writeLogProof(proof)).toBe(text)
     expect(readLogProof(text)).toEqual(proof)
   })
 
-  it('of a log of one record needs no hashes', () => {
+  it('needs no hashes for a log of one record', () => {
     const one = { ...proof, index: 0, path: [] }
     expect(readLogProof(writeLogProof(one))).toEqual(one)
   })
@@ -42,7 +42,7 @@ describe('a log proof', () => {
     ['a hash that ends otherwise', text.replace('8=\n', '9=\n')],
     ['carriage returns', text.replaceAll('\n', '\r\n')],
     ['no checkpoint', text.slice(0, text.indexOf('\n\n'))],
-  ])('is none with %s', (_, wrong) => {
+  ])('is refused with %s', (_, wrong) => {
     expect(wrong).not.toBe(text)
     expect(readLogProof(wrong)).toBeUndefined()
   })

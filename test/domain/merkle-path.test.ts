@@ -29,7 +29,7 @@ const ownPath = (index: number, size: number): string[] =>
   pathRanges({ index, size }).map(({ start, end }) => rootOf(grown(EMPTY_TREE, leaves.slice(start, end))))
 
 describe('an inclusion proof', () => {
-  it('is that of RFC 6962 for each leaf of each tree, and leads to its root', () => {
+  it('equals that of RFC 6962 for each leaf of each tree, and leads to the root', () => {
     for (let size = 1; size <= leaves.length; size++) {
       const root = mth(leaves.slice(0, size))
       for (let index = 0; index < size; index++) {
@@ -40,7 +40,7 @@ describe('an inclusion proof', () => {
     }
   })
 
-  it('of another leaf, place or size, or one that was changed, leads nowhere', () => {
+  it('leads to no root for another leaf, index or size, or after a change', () => {
     for (const size of [1, 2, 3, 7, 8, 9, 64, 100]) {
       const root = mth(leaves.slice(0, size))
       for (let index = 0; index < size; index++) {
@@ -62,7 +62,7 @@ describe('an inclusion proof', () => {
     }
   })
 
-  it('with a hash too few or too many leads to nothing at all', () => {
+  it('leads to no root with a hash too few or too many', () => {
     for (const size of [1, 2, 3, 7, 8, 9, 64, 100])
       for (let index = 0; index < size; index++) {
         const proof = ownPath(index, size)
@@ -71,7 +71,7 @@ describe('an inclusion proof', () => {
       }
   })
 
-  it('is found in trees of any size', () => {
+  it('exists in trees of any size', () => {
     const size = 2 ** 53 - 1
     const ranges = pathRanges({ index: size - 1, size })
     expect(ranges.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(size - 1)

@@ -32,7 +32,7 @@ describe('the tree', () => {
     }
   })
 
-  it('is the same whatever the steps in which it grew', () => {
+  it('is the same for every way of growing the tree in steps', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.string(), { maxLength: 20 }), { maxLength: 20 }), (steps) => {
         const hashes = steps.map((step) => step.map(leafHash))
@@ -42,7 +42,7 @@ describe('the tree', () => {
     )
   })
 
-  it('gives the roots of the vectors of certificate-transparency', () => {
+  it('matches the test vectors of certificate-transparency', () => {
     const leaves = [
       '',
       '00',

@@ -41,7 +41,7 @@ describe('a text with more than 64 combining marks in a row', () => {
     expect(toNfc(`漢${run}`)).toBeUndefined()
   })
 
-  it('is found wherever the run is, each run once', () => {
+  it('is detected wherever the runs are, each run once', () => {
     const run = '\u0301'.repeat(MOST_MARKS + 1)
     expect([...longMarkRuns(`${run}ab${run}\u0301c\u0301`)]).toEqual([
       { start: 0, end: 65 },
@@ -49,7 +49,7 @@ describe('a text with more than 64 combining marks in a row', () => {
     ])
   })
 
-  it('is shown as a box for each run, and is warned of', () => {
+  it('shows each run as one box, and adds a warning', () => {
     const run = ALTERNATING.repeat(8_000)
     const box = { code: 'U+0345', name: 'stacked marks', kind: 'stacked', count: 16_000 }
     expect(segmentsOf(`to a${run}b\u202e`)).toEqual([
@@ -62,7 +62,7 @@ describe('a text with more than 64 combining marks in a row', () => {
   })
 })
 
-it('every character that takes part in ordering counts as a mark, in every plane', () => {
+it('counts every character that takes part in ordering as a mark, in every plane', () => {
   const missed: string[] = []
   for (let code = 0; code <= 0x10ffff; code++) {
     const character = String.fromCodePoint(code)
@@ -74,7 +74,7 @@ it('every character that takes part in ordering counts as a mark, in every plane
   expect(missed).toEqual([])
 })
 
-it('a text in which no run is longer is normalised as the language does it', () => {
+it("matches the language's own normal form when every run is short enough", () => {
   const piece = fc.constantFrom(
     'a',
     '\u1100\u1161',
@@ -115,7 +115,7 @@ it.each([
   ['the longest runs that are normalised', (size: number) => `a${ALTERNATING.repeat(32)}`.repeat(size / 32)],
   ['runs of two-unit marks', (size: number) => `a${'\u{1e8d0}'.repeat(64)}`.repeat(size / 32)],
   ['no marks', (size: number) => '漢字'.repeat(size)],
-])('normalising, showing and inspecting cost linear time: %s', (_, textOf) => {
+])('normalising, showing and inspecting take linear time: %s', (_, textOf) => {
   const look = (size: number): unknown => {
     const text = textOf(size)
     return [toNfc(text), normalForm(text, 'NFKC'), segmentsOf(text), inspectText(text)]

@@ -31,7 +31,7 @@ const url = (type: string, bytes: Uint8Array): string =>
   `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`
 
 describe('an image that an agent attaches', () => {
-  it('is shown when it is a PNG, JPEG or WebP of a sane size, with its size', () => {
+  it('is shown with its size when it is a PNG, JPEG or WebP of an allowed size', () => {
     const good: [string, Buffer][] = [
       ['png', png(8, 7)],
       ['jpeg', jpeg(640, 480)],
@@ -52,7 +52,7 @@ describe('an image that an agent attaches', () => {
     expect(seen.map((one) => one.shown && Buffer.from(one.bytes))).toEqual(good.map(([, bytes]) => bytes))
   })
 
-  it('is shown up to the longest side and to the largest size, and not beyond', () => {
+  it('is shown up to the longest side and the largest file size, and not beyond', () => {
     expect(check(url('png', png(4_096, 4_096)))).toMatchObject({ shown: true })
     for (const [width, height] of [
       [4_097, 1],
@@ -75,14 +75,14 @@ describe('an image that an agent attaches', () => {
     })
   })
 
-  it('is not shown when its bytes are of another kind than it says', () => {
+  it('is not shown when its bytes are of another type than the URL says', () => {
     const files: Record<string, Buffer> = { png: png(8, 7), jpeg: jpeg(8, 7), webp: webp('VP8L', 8, 7) }
     for (const [type, bytes] of Object.entries(files))
       for (const other of Object.keys(files).filter((one) => one !== type))
         expect(check(url(other, bytes))).toMatchObject({ shown: false })
   })
 
-  it('is not shown when anything is missing at its end or added behind it', () => {
+  it('is not shown when bytes are missing or added at the end', () => {
     for (const [type, bytes] of [
       ['png', png(8, 7)],
       ['jpeg', jpeg(8, 7)],
@@ -99,7 +99,7 @@ describe('an image that an agent attaches', () => {
     }
   })
 
-  it('is not shown when something stands between its last part and an end that is put behind it', () => {
+  it('is not shown when bytes are between its last part and an added end', () => {
     const html = Buffer.from('<script>alert(1)</script>')
     const end = Buffer.from('ffd9', 'hex')
     expect(check(url('jpeg', Buffer.concat([jpeg(8, 7), html, end])))).toMatchObject({ shown: false })
@@ -110,7 +110,7 @@ describe('an image that an agent attaches', () => {
       expect(check(url('webp', riff(chunks, odd)))).toMatchObject({ shown: false })
   })
 
-  it('is not shown when it moves', () => {
+  it('is not shown when it is animated', () => {
     const control = Buffer.from('0000000200000000', 'hex')
     expect(check(url('png', png(8, 7, chunk('tEXt', control))))).toMatchObject({ shown: true })
     expect(check(url('png', png(8, 7, chunk('acTL', control))))).toMatchObject({
@@ -125,7 +125,7 @@ describe('an image that an agent attaches', () => {
     expect(check(url('webp', still))).toMatchObject({ shown: true })
   })
 
-  it('is not shown when it is a PNG without its parts, or with one that is none', () => {
+  it('is not shown when it is a PNG with a missing or unknown part', () => {
     const header = pngHeader(8, 7)
     const shown = (...parts: readonly Buffer[]): boolean => check(url('png', Buffer.concat(parts))).shown
     const of = (...chunks: readonly Buffer[]): boolean => shown(PNG_SIGNATURE, ...chunks, IEND)
@@ -141,7 +141,7 @@ describe('an image that an agent attaches', () => {
     expect(shown(PNG_SIGNATURE, IHDR, IDAT, chunk('IEND', header))).toBe(false)
   })
 
-  it('is not shown when decoders would not agree on what a PNG is: chunks that are broken, twice, unknown or out of order', () => {
+  it('is not shown when it is a PNG with broken, repeated, unknown or misplaced chunks, which decoders read differently', () => {
     const IHDR = chunk('IHDR', pngHeader(8, 7))
     const huge = chunk('IHDR', pngHeader(60_000, 60_000))
     const text = chunk('tEXt', Buffer.from('Comment\0<script>'))
@@ -176,7 +176,7 @@ describe('an image that an agent attaches', () => {
       expect([why, of(...chunks)]).toEqual([why, false])
   })
 
-  it('is not shown when the header of a PNG says what no PNG is', () => {
+  it('is not shown when a PNG header has an impossible value', () => {
     const palette = chunk('PLTE', Buffer.alloc(6))
     const of = (fields: readonly number[], ...more: readonly Buffer[]): boolean => {
       const header = pngHeader(8, 7)
@@ -211,7 +211,7 @@ describe('an image that an agent attaches', () => {
     expect(of([8, 0, 0, 0, 1])).toBe(true)
   })
 
-  it('is not shown when it is a WebP without an image, with two, or with one larger than its canvas', () => {
+  it('is not shown when it is a WebP with no image, two images, or one larger than its canvas', () => {
     const image = webpImage('VP8L', 8, 7)
     const profile = riffChunk('ICCP', Buffer.alloc(6))
     const shown = (...chunks: readonly Buffer[]): boolean => check(url('webp', riff(...chunks))).shown
@@ -228,7 +228,7 @@ describe('an image that an agent attaches', () => {
     expect(shown(image, canvas(8, 7))).toBe(false)
   })
 
-  it('is not shown when it is a WebP whose image is no whole one: a change to another frame, a version to come', () => {
+  it('is not shown when the image of a WebP is a change to another frame or of a later version', () => {
     for (const [kind, at, bits] of [
       ['VP8 ', 20, 0x01],
       ['VP8L', 24, 0x20],
@@ -240,7 +240,7 @@ describe('an image that an agent attaches', () => {
     }
   })
 
-  it('is not shown when it is a WebP whose parts are not what they are called', () => {
+  it('is not shown when the parts of a WebP have the wrong names', () => {
     const named = (at: number, name: string): boolean => {
       const bytes = webp('VP8X', 8, 7)
       bytes.write(name, at, 'latin1')
@@ -255,7 +255,7 @@ describe('an image that an agent attaches', () => {
     }
   })
 
-  it('is not shown when it is a WebP with a header that is too short, or has another signature', () => {
+  it('is not shown when it is a WebP with a short header or another signature', () => {
     const shown = (...chunks: readonly Buffer[]): boolean => check(url('webp', riff(...chunks))).shown
     for (const [name, length, signature] of [
       ['VP8 ', 9, 3],
@@ -273,7 +273,7 @@ describe('an image that an agent attaches', () => {
     expect([shownOn(10), shownOn(9)]).toEqual([true, false])
   })
 
-  it('may end with an empty part as a WebP, and not with less than one', () => {
+  it('may end with an empty part as a WebP, but not with a shorter one', () => {
     const image = webpImage('VP8L', 8, 7)
     const shown = (more: Buffer): boolean => {
       const bytes = Buffer.concat([riff(image), more])
@@ -285,7 +285,7 @@ describe('an image that an agent attaches', () => {
       expect([length, shown(Buffer.alloc(length))]).toEqual([length, false])
   })
 
-  it('is not shown when it is a JPEG without a scan, or with so many that decoding it takes hours', () => {
+  it('is not shown when it is a JPEG without a scan, or with enough scans to block a decoder for hours', () => {
     const of = (scans: number): boolean =>
       check(
         url(
@@ -309,12 +309,12 @@ describe('an image that an agent attaches', () => {
   const SOF = frameHeader(8, 7)
   const empty = (marker: number): Buffer => Buffer.of(0xff, marker, 0, 2)
 
-  it('is shown as a JPEG of every kind of frame and with every kind of table, and with nothing else', () => {
+  it('is shown as a JPEG with every kind of frame and table, and with no other segment', () => {
     expect(markersOf((marker) => jpegOf(APP0, frameHeader(8, 7, marker), SCAN, SCAN_DATA))).toEqual(FRAMES)
     expect(markersOf((marker) => jpegOf(empty(marker), SOF, SCAN))).toEqual(TABLES)
   })
 
-  it('is not shown when a marker of a JPEG stands among the data of a scan without its segment', () => {
+  it('is not shown when the scan of a JPEG contains a marker without its segment', () => {
     const restarts = ['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7']
     const scan = (marker: number) => jpegOf(SOF, SCAN, SCAN_DATA, empty(marker), SCAN_DATA)
     expect(markersOf(scan)).toEqual(['0', ...restarts, 'da', 'ff'])
@@ -323,7 +323,7 @@ describe('an image that an agent attaches', () => {
       expect(check(url('jpeg', jpegOf(SOF, SCAN, ...more)))).toMatchObject({ shown: true })
   })
 
-  it('is not shown when it is a JPEG with something between its segments, or with one that is too short', () => {
+  it('is not shown when it is a JPEG with bytes between segments, or with a segment that is too short', () => {
     const [text, table] = [Buffer.from('<svg'), empty(0xdb)]
     const shown = (...parts: readonly Buffer[]): boolean => check(url('jpeg', jpegOf(...parts))).shown
     expect(shown(table, SOF, SCAN)).toBe(true)
@@ -341,7 +341,7 @@ describe('an image that an agent attaches', () => {
     expect(check(url('jpeg', other))).toMatchObject({ shown: false })
   })
 
-  it('is not shown when it is a JPEG without a frame, with two, or with one that has no component', () => {
+  it('is not shown when it is a JPEG with no frame, two frames, or a frame without components', () => {
     const shown = (...parts: readonly Buffer[]): boolean => check(url('jpeg', jpegOf(...parts))).shown
     const short = Buffer.from(SOF.subarray(0, 12))
     short[3] = 10
@@ -352,7 +352,7 @@ describe('an image that an agent attaches', () => {
     expect(shown(short, SCAN)).toBe(false)
   })
 
-  it('is a data: URL of one of the three types in base64, and nothing else', () => {
+  it('is a base64 data: URL of one of the three types, and nothing else', () => {
     const entries = ['hostile-images.json', 'more-images.json'].flatMap((name) => {
       const file = new URL(`../data/hostile/${name}`, import.meta.url)
       return (JSON.parse(readFileSync(file, 'utf8')) as { entries: { id: string; value: string }[] }).entries
@@ -374,7 +374,7 @@ describe('an image that an agent attaches', () => {
       expect([text, check(text).shown]).toEqual([text, false])
   })
 
-  it('that is not shown says why', () => {
+  it('gives a reason when it is not shown', () => {
     const good = url('png', png(8, 7))
     const reasons = [
       good.replace('png', 'gif'),
@@ -392,7 +392,7 @@ describe('an image that an agent attaches', () => {
     )
   })
 
-  it('never throws, whatever the bytes', () => {
+  it('never throws for any bytes', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('png', 'jpeg', 'webp'),

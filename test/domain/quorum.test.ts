@@ -41,7 +41,7 @@ const filled = (seats: readonly { filledBy: readonly string[] }[]): string[] =>
   seats.flatMap((seat) => seat.filledBy)
 
 describe('the quorum', () => {
-  it('fills as many seats as any assignment of people could', () => {
+  it('fills as many seats as any assignment of voters could', () => {
     fc.assert(
       fc.property(requirement, people, elapsed, (required, voters, time) => {
         const { met, seats } = quorum(required, voters, time)
@@ -53,7 +53,7 @@ describe('the quorum', () => {
     )
   })
 
-  it('seats every person once, and only where the person may sit', () => {
+  it('seats every voter once, and only where the voter is allowed', () => {
     fc.assert(
       fc.property(requirement, people, elapsed, (required, voters, time) => {
         const doubled = [...voters, ...voters]
@@ -71,7 +71,7 @@ describe('the quorum', () => {
     )
   })
 
-  it('is monotone: another voter and more time never unmake it', () => {
+  it('is monotone: another voter or more time never reverts it', () => {
     fc.assert(
       fc.property(requirement, people, people, elapsed, elapsed, (required, voters, others, early, late) => {
         fc.pre(early <= late && quorum(required, voters, early).met)
@@ -92,7 +92,7 @@ describe('the quorum', () => {
     )
   })
 
-  it('is not met by nobody', () => {
+  it('is not met without a vote', () => {
     fc.assert(
       fc.property(requirement, elapsed, (required, time) => {
         expect(quorum(required, [], time).met).toBe(false)
@@ -100,7 +100,7 @@ describe('the quorum', () => {
     )
   })
 
-  it('calls eligible exactly who may fill a seat', () => {
+  it('calls exactly the reviewers eligible who may fill a seat', () => {
     fc.assert(
       fc.property(requirement, people, elapsed, (required, voters, time) => {
         for (const person of voters) {
@@ -113,7 +113,7 @@ describe('the quorum', () => {
     )
   })
 
-  it('lets an escalation group in at its moment, not one millisecond before', () => {
+  it('adds an escalation group at its time, and not one millisecond before', () => {
     const seat = { group: 'a', approvals: 1, escalate: [{ group: 'b', after_ms: 1_000 }] }
     expect(escalatedGroups(seat, 999)).toEqual([])
     expect(escalatedGroups(seat, 1_000)).toEqual(['b'])

@@ -5,14 +5,14 @@ import { ATTEMPTS, pauseAfter, readRetryAfter, RETRY_AFTER_ATTEMPT_MS } from '..
 const DAY = 24 * 3_600_000
 
 describe('the next try', () => {
-  it('comes ten times in all, over 75 hours and a half', () => {
+  it('is made ten times in all, over 75.5 hours', () => {
     expect(ATTEMPTS).toBe(10)
     expect(RETRY_AFTER_ATTEMPT_MS.reduce((sum, ms) => sum + ms)).toBe((75 * 3_600 + 35 * 60 + 5) * 1_000)
     expect(pauseAfter(10, 0.5, undefined)).toBeUndefined()
     expect(pauseAfter(10, 0.5, DAY)).toBeUndefined()
   })
 
-  it('is up to a fifth later, never before the receiver wants it, and within a day of what it wants', () => {
+  it("is delayed by up to a fifth, never before the receiver's time, and within a day of it", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9 }),

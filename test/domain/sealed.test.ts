@@ -6,7 +6,7 @@ const SECRET = Buffer.alloc(32, 1)
 const NONCE = Buffer.alloc(SEAL_NONCE_BYTES, 2)
 
 describe('a sealed text', () => {
-  it('comes back as it was, and only the sealer can read it', () => {
+  it('opens unchanged, and only with the key that sealed it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const sealed = seal(SECRET, 'a use', text, NONCE)
@@ -17,7 +17,7 @@ describe('a sealed text', () => {
     )
   })
 
-  it('is undefined for another secret, another use, and whatever was changed, cut or added', () => {
+  it('is undefined for another secret, another purpose, and any change of its bytes', () => {
     const sealed = seal(SECRET, 'a use', 'a text of some length', NONCE)
     expect(unseal(Buffer.alloc(32, 3), 'a use', sealed)).toBeUndefined()
     expect(unseal(SECRET, 'another use', sealed)).toBeUndefined()
@@ -34,13 +34,13 @@ describe('a sealed text', () => {
     expect(unseal(SECRET, 'a use', 'nonsense, with blanks')).toBeUndefined()
   })
 
-  it('is written as it always was: stores of other versions hold some', () => {
+  it('keeps its format, because stores of other versions contain it', () => {
     const sealed = 'AgICAgICAgICAgICbfTdNT4VZzSmUD25LQWS5edOE96R5Q'
     expect(seal(SECRET, 'a use', 'a text', NONCE)).toBe(sealed)
     expect(unseal(SECRET, 'a use', sealed)).toBe('a text')
   })
 
-  it('is another one with every nonce', () => {
+  it('differs with every nonce', () => {
     const other = Buffer.alloc(SEAL_NONCE_BYTES, 4)
     expect(seal(SECRET, 'a use', 'a text', NONCE)).not.toBe(seal(SECRET, 'a use', 'a text', other))
   })

@@ -40,7 +40,7 @@ describe('the digest of a directory entry', () => {
     ['another address', { ...ENTRY, email: 'ann@globex.example' }],
     ['no address', { groups: ENTRY.groups, roles: ENTRY.roles }],
     ['groups and roles exchanged', { ...ENTRY, groups: ENTRY.roles, roles: ENTRY.groups }],
-  ])('is another one with %s', (_, entry) => {
+  ])('changes with %s', (_, entry) => {
     expect(entryDigest(entry)).not.toBe(entryDigest(ENTRY))
   })
 })
@@ -61,12 +61,12 @@ describe('the end of a session', () => {
     expect(at(now, seen)).toBe(end)
   })
 
-  it('comes when the directory no longer knows the reviewer, or not as before', () => {
+  it('is reached when the directory removes the reviewer or changes the entry', () => {
     expect(endOf({ session: SESSION, seen: 0, standing: undefined }, 1, TIMES)).toBe('removed')
     expect(at(1, 0, { ...ENTRY, groups: [] })).toBe('changed')
   })
 
-  it('comes by time at the moment that the timer is told, and not before', () => {
+  it('is reached at the time that the timer gets, and not before', () => {
     fc.assert(
       fc.property(fc.nat(8 * HOUR), fc.nat(10 * HOUR), (seen, now) => {
         fc.pre(now >= seen)
@@ -76,7 +76,7 @@ describe('the end of a session', () => {
     )
   })
 
-  it('comes early by what was not noted, at the most, and never late: a minute, or a tenth of the limit', () => {
+  it('may be early by the interval of recorded use, and never late: a minute, or a tenth of the limit', () => {
     expect(noteEveryMs(TIMES)).toBe(60_000)
     expect(noteEveryMs({ ...TIMES, idleMs: 60_000 })).toBe(6_000)
   })

@@ -6,7 +6,7 @@ import { textsIn, warningsOf } from '../../src/domain/text-warnings.ts'
 const RIGHT_TO_LEFT = '\u202e'
 
 describe('textsIn', () => {
-  it('gives every text with its JSON Pointer, names too', () => {
+  it('returns every text with its JSON Pointer, including names', () => {
     const value = { k: ['v', 1, { 'a/b~': 'x' }, null] }
     expect([...textsIn(value, 'payload')]).toEqual([
       { place: 'payload/k', text: 'k' },
@@ -19,7 +19,7 @@ describe('textsIn', () => {
 })
 
 describe('warningsIn', () => {
-  it('looks at claims, at names and values of the payload, and at pictures that are only text', () => {
+  it('inspects claims, names and values of the payload, and pictures that are only text', () => {
     const claims = {
       subject: 'a\u200bb',
       summary: ['fine', 'раураӏ'],
@@ -39,7 +39,7 @@ describe('warningsIn', () => {
 })
 
 describe('warningsOf', () => {
-  it('says each place once, with all that is wrong there', () => {
+  it('lists each place once, with all of its warnings', () => {
     const texts = [`a${RIGHT_TO_LEFT}b`, 'fine', 'run tеst'].map((text) => ({ place: 'preview', text }))
     expect(warningsOf([...texts, { place: 'subject', text: 'fine' }])).toEqual([
       {
@@ -52,7 +52,7 @@ describe('warningsOf', () => {
     ])
   })
 
-  it('counts as one what comes after a hundred places', () => {
+  it('combines all places after the first hundred into one count', () => {
     const texts = Array.from({ length: 200 }, (_, i) => ({ place: `payload/${i}`, text: RIGHT_TO_LEFT }))
     const found = warningsOf([...texts, { place: 'payload/1', text: '\u200b' }])
     expect(found).toHaveLength(101)
@@ -60,7 +60,7 @@ describe('warningsOf', () => {
     expect(found[1]?.kinds).toEqual(['direction', 'invisible'])
   })
 
-  it('spells twenty words of a place, whether they stand in one text or in many', () => {
+  it('spells out twenty words of a place, in one text or in many', () => {
     const words = Array.from({ length: 30 }, (_, i) => `tеst${String.fromCodePoint(0x61 + i)}`)
     for (const texts of [words, [words.join(' ')]])
       expect(warningsOf(texts.map((text) => ({ place: 'preview', text })))[0]?.words).toEqual(
@@ -113,7 +113,7 @@ describe('warningsOf', () => {
     '一a',
     '\u00a0-',
     'אa',
-  ])('takes time in proportion to how much of %j there is', (piece) => {
+  ])('takes time proportional to the amount of %j', (piece) => {
     const most = piece.repeat(LIMITS.BODY_BYTES / 4 / Buffer.byteLength(piece))
     const quarter = most.slice(0, most.length / 4)
     inspect(quarter)

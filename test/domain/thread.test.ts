@@ -69,13 +69,13 @@ describe('the transition table', () => {
     },
   )
 
-  it('knows no status and no trigger beyond these', () => {
+  it('has no other status and no other trigger', () => {
     expect(Object.keys(TRANSITIONS).toSorted()).toEqual([...STATUSES].toSorted())
     const triggers = Object.values(TRANSITIONS).flatMap((row) => Object.keys(row))
     expect(triggers.filter((trigger) => !TRIGGERS.includes(trigger as ThreadTrigger))).toEqual([])
   })
 
-  it('rejected is the end, and only people lead to approved', () => {
+  it('never leaves rejected, and reaches approved only through votes', () => {
     expect(TRANSITIONS.rejected).toEqual({})
     const ways = STATUSES.flatMap((from) =>
       TRIGGERS.filter((trigger) => transition(from, trigger) === 'approved').map((trigger) => [
@@ -142,7 +142,7 @@ const threads = fc
   )
 
 describe('time', () => {
-  it('ends a waiting thread at its deadline, not one millisecond before, and nothing else', () => {
+  it('ends a waiting thread at its deadline, not one millisecond before, and no other thread', () => {
     for (const status of ['pending_review', 'changes_requested', 'approved'] as const) {
       expect(isExpired(thread({ status }), 3 * HOUR - 1)).toBe(false)
       expect(isExpired(thread({ status }), 3 * HOUR)).toBe(true)
@@ -154,7 +154,7 @@ describe('time', () => {
     expect(isExpired(endless, Number.MAX_SAFE_INTEGER)).toBe(false)
   })
 
-  it('announces reminders and escalations once each, one at a time, in order, while people are asked', () => {
+  it('announces each reminder and escalation once, one at a time, in order, while the thread waits', () => {
     const due = (now: number, change: Partial<Thread> = {}) => {
       const { key, kind, at, group } = dueAnnouncement(thread(change), now) ?? {}
       return [key, kind, at, group]
@@ -174,7 +174,7 @@ describe('time', () => {
     expect(due(2 * HOUR, { submitted_at: HOUR, announced: [first] })).toEqual(nothing)
   })
 
-  it('announces what comes at the same moment by name, so that every instance does it in one order', () => {
+  it('announces simultaneous events by name, so that every instance uses the same order', () => {
     for (const groups of ['bcd', 'dcb', 'cdb']) {
       const escalate = Array.from(groups, (group) => ({ group, after_ms: HOUR }))
       const required = {
@@ -192,7 +192,7 @@ describe('time', () => {
     }
   })
 
-  it('nextDue is the first moment at which anything happens by time alone', () => {
+  it('nextDue is the first moment at which time alone changes a thread', () => {
     fc.assert(
       fc.property(threads, (one) => {
         const next = nextDue(one)
@@ -209,7 +209,7 @@ describe('time', () => {
     )
   })
 
-  it('advises to poll ever less often, by whole seconds', () => {
+  it('advises longer poll intervals as a thread ages, in whole seconds', () => {
     const ages = [0, 59_999, 60_000, 599_999, 600_000, 3_599_999, 3_600_000, 1e12]
     expect(ages.map(pollAfterSeconds)).toEqual([2, 2, 5, 5, 15, 15, 60, 60])
   })
@@ -218,7 +218,7 @@ describe('time', () => {
 const APPROVED = { status: 'approved', approval: { at: 1, epoch: 'e' } } as const
 
 describe('an approval', () => {
-  it('is used once it was redeemed, or read without a proof that could tell', () => {
+  it('counts as used once it was redeemed, or collected without a proof', () => {
     const used = (more: object): boolean => isUsed({ at: 1, epoch: 'e', ...more })
     expect(used({})).toBe(false)
     expect(used({ token_hash: 'h' })).toBe(false)
@@ -227,7 +227,7 @@ describe('an approval', () => {
     expect(used({ collected_at: 2, token_hash: 'h', redeemed_at: 3 })).toBe(true)
   })
 
-  it('can be taken back until it was redeemed; what waits can always be ended, what is rejected never', () => {
+  it('can be revoked until it is redeemed; a waiting thread can always be ended, a rejected one never', () => {
     expect(canEnd(thread(APPROVED))).toBe(true)
     expect(canEnd(thread({ ...APPROVED, approval: { ...APPROVED.approval, redeemed_at: 3 } }))).toBe(false)
     expect(canEnd(thread())).toBe(true)
@@ -237,7 +237,7 @@ describe('an approval', () => {
 })
 
 describe('a claim', () => {
-  it('holds until it lapses, and only while people are asked', () => {
+  it('holds until it expires, and only while the thread waits for review', () => {
     const claim = { reviewer: 'ann', expires_at: 10 }
     expect(claimOf(thread({ claim }), 9)).toEqual(claim)
     expect(claimOf(thread({ claim }), 10)).toBeUndefined()
@@ -261,7 +261,7 @@ describe('the last change', () => {
 })
 
 describe('votes', () => {
-  it('count on the current revision only', () => {
+  it('count only on the current revision', () => {
     const vote = (revision: number): Vote => ({
       reviewer: 'ann',
       decision: 'approve',

@@ -14,7 +14,7 @@ const v2: ApprovalToken = { ...v1, action_hash: 'h' }
 const forV2: Redemption = { ...BOUND, thread_id: 'thr_1', action_hash: 'h' }
 
 describe('redeeming a token', () => {
-  it('is possible when everything matches and time is left', () => {
+  it('is possible when everything matches and the token has not expired', () => {
     expect(refusalOf(v1, BOUND, 999)).toBeUndefined()
     expect(refusalOf(v1, { ...BOUND, thread_id: 'thr_1' }, 999)).toBeUndefined()
     expect(refusalOf(v2, forV2, 999)).toBeUndefined()
@@ -45,7 +45,7 @@ describe('redeeming a token', () => {
     expect(refusalOf(token, redemption, 0)).toBe('invalid')
   })
 
-  it('is invalid before used, used before expired, expired from the moment on', () => {
+  it('reports invalid before used and used before expired, and is expired from that moment on', () => {
     const used = { ...v1, used_at: 5 }
     expect(refusalOf(used, { ...BOUND, task_id: 'x' }, 2_000)).toBe('invalid')
     expect(refusalOf(used, BOUND, 2_000)).toBe('used')

@@ -14,20 +14,20 @@ const event = {
 const LINK = 'https://countersign.example/console/#/thread/thr_01'
 
 describe('a line for a chat', () => {
-  it('says what waits, whose it is, and where to decide', () => {
+  it('says which call waits, for whom, and where to decide', () => {
     expect(chatText(event, LINK)).toBe(
       '`payments.refund` waits for `finance`, `security` (risk high, agent `billing-bot`, task `case-7`, tenant `acme`)\n' +
         LINK,
     )
   })
 
-  it('says which revision it is, when it is not the first', () => {
+  it('names the revision unless it is the first', () => {
     expect(chatText({ ...event, type: 'review.approved', revision: 2 })).toBe(
       '`payments.refund` was approved (risk high, agent `billing-bot`, task `case-7`, revision 2, tenant `acme`)',
     )
   })
 
-  it('says who may decide only while it waits, and of whom nothing is known that they are people', () => {
+  it('names the reviewers only while the call waits, and says people when it has no groups', () => {
     expect(chatText({ ...event, type: 'review.reminded' })).toContain(
       ' still waits for `finance`, `security` (',
     )
@@ -38,13 +38,13 @@ describe('a line for a chat', () => {
     expect(chatText({ ...event, groups: [] })).toContain(' waits for people (')
   })
 
-  it('leaves out what is not known', () => {
+  it('leaves out unknown fields', () => {
     expect(
       chatText({ type: 'decision.allowed', tenant_id: 'acme', agent_id: 'bot', tool_name: 'web.fetch' }),
     ).toBe('`web.fetch` was allowed by policy (agent `bot`, tenant `acme`)')
   })
 
-  it('of a test names the tenant', () => {
+  it('names the tenant in a test message', () => {
     expect(chatText({ type: 'webhook.ping', tenant_id: 'acme' })).toBe(
       'A test: this chat is told what tenant `acme` asks for.',
     )
@@ -60,7 +60,7 @@ describe('a line for a chat', () => {
     'ftp:///evil.example//sign-in',
     '`` ` *bold* ~x~ ``',
     'a"b\\n&amp;',
-  ])('has nothing that a chat would take for a mention, a link or markup: %s', (tool_name) => {
+  ])('contains no mention, link or markup for a chat: %s', (tool_name) => {
     const rejected = { ...event, type: 'decision.rejected', tool_name } as const
     const name = /^`([^`]*)` was rejected by policy \(/.exec(chatText(rejected))?.[1]
     expect(name).toHaveLength(tool_name.length)
@@ -70,13 +70,13 @@ describe('a line for a chat', () => {
     expect(name).not.toContain('//')
   })
 
-  it('leaves the names that contracts may have as they are', () => {
+  it('keeps names that contracts may have unchanged', () => {
     expect(chatText({ ...event, tool_name: 'mcp:ledger/pay_out.v2' })).toContain(
       '`mcp:ledger/pay_out.v2` waits',
     )
   })
 
-  it('cuts the name of a tool that nobody would read to its end', () => {
+  it('shortens a tool name that is too long to read', () => {
     expect(chatText({ ...event, tool_name: 'x'.repeat(129) })).toMatch(/^`x{128}\.\.\.` waits/)
     expect(chatText({ ...event, tool_name: 'x'.repeat(128) })).toMatch(/^`x{128}` waits/)
   })
@@ -94,7 +94,7 @@ describe('the heading of a call in a chat', () => {
     template: 'a'.repeat(64),
   }
 
-  it('is what the message begins with: words of the policy, and values apart from them, with the exact one beside', () => {
+  it("begins the message with the policy's words and marked values, each with its exact value", () => {
     expect(chatText({ ...event, heading, groups: ['finance'] }, LINK)).toBe(
       'Transfer `$250.00` (`25000`) from `acct_ops` waits for `finance` ' +
         '(tool `payments.refund`, risk high, agent `billing-bot`, task `case-7`, tenant `acme`)\n' +
@@ -102,7 +102,7 @@ describe('the heading of a call in a chat', () => {
     )
   })
 
-  it('without a template is the name of the tool and the fields that rules read', () => {
+  it('consists of tool name and fields of rules when there is no template', () => {
     const bare = {
       line: 'payments.refund: amount_cents 5',
       segments: [
@@ -118,7 +118,7 @@ describe('the heading of a call in a chat', () => {
     expect(chatText({ ...event, heading: unknown })).toMatch(/^`\?\?channel\?` waits/)
   })
 
-  it('shows a tag in the place of what is sensitive', () => {
+  it('shows a tag in place of a sensitive value', () => {
     const segments = [{ text: '[hidden 1a2b3c4d]', field: 'payload.iban', sensitive: true as const }]
     expect(chatText({ ...event, heading: { ...heading, segments } })).toMatch(/^`hidden 1a2b3c4d` waits/)
   })
@@ -132,7 +132,7 @@ describe('the heading of a call in a chat', () => {
     '\u202egnp.exe\u2066',
     '\u05d0\u05d1 100',
     'a\nb\u2028c',
-  ])('has nothing in a value or a word that a chat takes for a mention, a link or markup: %s', (text) => {
+  ])('contains no mention, link or markup of a chat in a value or word: %s', (text) => {
     const segments = [{ text }, { text, field: 'payload.x', exact: text }]
     const [said = ''] = chatText({ ...event, heading: { ...heading, segments } }).split(' waits for')
     expect(said.replaceAll(/`[^`]*`/g, '')).not.toMatch(/[<>@*~[\]|_!#\\`]|\S\.\p{L}/u)
@@ -140,7 +140,7 @@ describe('the heading of a call in a chat', () => {
     expect(said.match(/`/g)).toHaveLength(4)
   })
 
-  it('of an address says what it is, and mentions nobody', () => {
+  it('escapes an address so that it mentions no user', () => {
     const segments = [{ text: 'jo@customer.example', field: 'payload.to' }]
     expect(chatText({ ...event, heading: { ...heading, segments } })).toMatch(
       /^`jo\(at\)customer\.example` waits/,
@@ -149,7 +149,7 @@ describe('the heading of a call in a chat', () => {
 })
 
 describe('a card for Microsoft Teams', () => {
-  it('says the same, in runs of text that know no markup, with a button that leads to the thread', () => {
+  it('contains the same words as plain text runs, and a button that opens the thread', () => {
     const text = (words: string): object => ({ type: 'TextRun', text: words })
     const name = (words: string): object => ({ ...text(words), fontType: 'Monospace' })
     expect(chatCard({ ...event, groups: ['finance'] }, LINK)).toEqual({
@@ -191,7 +191,7 @@ describe('a card for Microsoft Teams', () => {
     })
   })
 
-  it('has no button where there is nothing to look at', () => {
+  it('has no button when there is no thread to open', () => {
     const [card] = chatCard({ type: 'webhook.ping', tenant_id: 'acme' }).attachments
     expect(card?.content.actions).toBeUndefined()
   })

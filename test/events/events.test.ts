@@ -6,12 +6,12 @@ import { EVENTS, kindOf, sayingOf, webhookOf } from '../../src/events/events.ts'
 const ROWS = Object.entries<EventKind>(EVENTS)
 
 describe('the table of events', () => {
-  it('knows its own kinds, and nothing that every object has', () => {
+  it('finds its own event types, and no inherited object member', () => {
     expect(ROWS.map(([type]) => kindOf(type))).toEqual(ROWS.map(([, kind]) => kind))
     expect(['constructor', 'toString', '__proto__', 'review'].map(kindOf)).toEqual(Array(4).fill(undefined))
   })
 
-  it('names in each row who writes it, once', () => {
+  it('lists the writers of each row once', () => {
     for (const [type, { by }] of ROWS)
       expect([type, by.length > 0, new Set(by).size]).toEqual([type, true, by.length])
   })
@@ -21,18 +21,18 @@ describe('the table of events', () => {
     expect([...new Set(named)].toSorted()).toEqual([...WebhookEvent.enum].toSorted())
   })
 
-  it('says in one phrase what each of these events is: chats read it', () => {
+  it('describes each webhook event in one phrase, because chats show it', () => {
     for (const type of WebhookEvent.enum.filter((one) => one !== 'webhook.ping'))
       expect([type, typeof kindOf(type)?.says]).toEqual([type, 'string'])
   })
 
-  it('says what happened to a call, for people', () => {
+  it('describes what happened to a call', () => {
     expect(sayingOf({ type: 'review.escalated' })).toBe('still waits, now for people')
     expect(sayingOf({ type: 'vote.cast', details: { decision: 'approve' } })).toBe('got a vote: approve')
     expect(sayingOf({ type: 'toString' })).toBe('is of the unknown type toString')
   })
 
-  it('tells webhooks of a revision only when reviewers have to look at it', () => {
+  it('reports a revision to webhooks only when reviewers must look at it', () => {
     const revised = (verdict: string) => webhookOf({ type: 'review.revised', details: { verdict } })
     expect(['review', 'allow', 'reject'].map(revised)).toEqual([
       'review.pending',

@@ -26,7 +26,7 @@ function detailsText(type: string, details: EventKind['details']): string {
 }
 
 describe('docs/evidence.md', () => {
-  it('lists every kind of record as the table of events has it', async () => {
+  it('lists every record type of the table of events', async () => {
     const lines = readFileSync(PAGE, 'utf8').split('\n')
     const start = lines.findIndex((line) => line.startsWith('| type |'))
     const length = lines.slice(start).findIndex((line) => line === '')

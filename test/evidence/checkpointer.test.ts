@@ -40,7 +40,7 @@ const pass = async (ms: number): Promise<void> => {
 }
 
 describe('the checkpointer', () => {
-  it('looks at all tenants at the start and then once a minute, at those who wrote every second', async () => {
+  it('checks all tenants at the start and once a minute, and tenants with new records every second', async () => {
     await pass(0)
     expect(signed.splice(0)).toEqual(['_system', 'quiet'])
     checkpointer.noted('acme')
@@ -55,7 +55,7 @@ describe('the checkpointer', () => {
     expect(signed).toEqual(['_system', 'quiet'])
   })
 
-  it('does not wait when a thousand records are there', async () => {
+  it('signs at once when a thousand records wait', async () => {
     await pass(0)
     signed.splice(0)
     for (let i = 0; i < 999; i++) checkpointer.noted('acme')
@@ -68,7 +68,7 @@ describe('the checkpointer', () => {
     expect(signed).toEqual([])
   })
 
-  it('tries again what failed, says so, goes on with the others, and knows since when', async () => {
+  it('retries a failed tenant, reports it, serves the others, and measures its delay', async () => {
     await pass(0)
     fails = 'acme'
     checkpointer.noted('acme')
@@ -83,7 +83,7 @@ describe('the checkpointer', () => {
     expect(checkpointer.lagMs()).toBe(0)
   })
 
-  it('knows since when somebody could not be signed for whom this instance wrote nothing, and tries again each second', async () => {
+  it('measures the delay of a tenant for which this instance wrote nothing, and retries each second', async () => {
     fails = 'quiet'
     await pass(0)
     await pass(60_000)
@@ -96,7 +96,7 @@ describe('the checkpointer', () => {
     expect(checkpointer.lagMs()).toBe(0)
   })
 
-  it('goes on with what is too much for one checkpoint, and does not wait for the next round', async () => {
+  it('signs a large log in several checkpoints without waiting for the next round', async () => {
     await pass(0)
     signed.splice(0)
     checkpointer.noted('large')
@@ -105,7 +105,7 @@ describe('the checkpointer', () => {
     expect(checkpointer.lagMs()).toBe(0)
   })
 
-  it('signs what is left when it ends', async () => {
+  it('signs the remaining records when it ends', async () => {
     await pass(0)
     signed.splice(0)
     checkpointer.noted('acme')

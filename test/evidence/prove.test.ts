@@ -23,7 +23,7 @@ const prove = (
 }
 
 describe('a proof of one record', () => {
-  it('proves each record to whoever has the key, and holds no other', async () => {
+  it('proves each record to a holder of the key, and contains no other record', async () => {
     for (const size of [1, 2, 20, 25]) {
       for (let number = 1; number <= size; number++) {
         const proof = await prove(number, { size })
@@ -38,7 +38,7 @@ describe('a proof of one record', () => {
     }
   })
 
-  it('is not made of what is not there, not covered, not signed, or not what was signed', async () => {
+  it('is refused for a record that is missing, not covered, not signed, or altered', async () => {
     await expect(prove(21)).rejects.toThrow(new NotProved('the checkpoint covers the records 1 to 20'))
     await expect(prove(1, { note: 'x' })).rejects.toThrow(
       new NotProved('the checkpoint is not signed by this key'),
@@ -53,13 +53,13 @@ describe('a proof of one record', () => {
     )
   })
 
-  it('is not made of a file that is no export', async () => {
+  it('is refused for a file that is not an export', async () => {
     const source = inPieces(Buffer.alloc(65 * 1024 * 1024, 'a'), 1024 * 1024)
     const wanted = { number: 1, note: noteOf(texts, 20), verifierKeys: [VERIFIER_KEY] }
     await expect(proveRecord(source, wanted)).rejects.toThrow(new NotProved('this is no export of evidence'))
   })
 
-  it('proves nothing when anything of it was changed', async () => {
+  it('proves nothing when any part of it was changed', async () => {
     const text = await prove(7)
     const proof = readLogProof(text)
     if (proof === undefined) throw new Error('no proof')
@@ -84,7 +84,7 @@ describe('a proof of one record', () => {
     expect(() => openProof(text, ['x'])).toThrow('not signed by this key')
   })
 
-  it('proves nothing of what was signed and is no record', () => {
+  it('proves nothing when the signed text is not a record', () => {
     for (const record of ['x', '{"b":1,"a":2}', '[]', 'null']) {
       const proof = writeLogProof({ record, index: 0, path: [], note: noteOf([record], 1) })
       expect(() => openProof(proof, [VERIFIER_KEY])).toThrow(
@@ -93,7 +93,7 @@ describe('a proof of one record', () => {
     }
   })
 
-  it('of one bit flipped anywhere proves nothing, or the same', async () => {
+  it('proves nothing, or the same, when any one bit is flipped', async () => {
     const bytes = Buffer.from(await prove(7))
     for (let i = 0; i < bytes.length; i++) {
       const flipped = Buffer.from(bytes)

@@ -143,7 +143,7 @@ const HIGH = { risk: 'high', policy_risk: 'high' }
 const COMMITTED = { payload_digest: undefined as never, nonce: 'n' }
 const SSO = { details: { via: 'oidc' } }
 
-describe('what can have happened', () => {
+describe('a possible history', () => {
   it.each<[string, JsonObject[]]>([
     ['calls decided at once', [decided('allow'), decided('reject')]],
     ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
@@ -382,7 +382,7 @@ describe('what can have happened', () => {
 const WITHOUT = (index: number): JsonObject[] => REDEEMED.toSpliced(index, 1)
 const AGAIN = (index: number): JsonObject[] => REDEEMED.toSpliced(index, 0, REDEEMED[index] as JsonObject)
 
-describe('what cannot have happened', () => {
+describe('an impossible history', () => {
   it.each<[string, JsonObject[], string]>([
     ['a thread that nobody opened', WITHOUT(0), 'its thread was never opened'],
     ['an approval without its vote', WITHOUT(1), 'the vote that it follows from does not stand before it'],
@@ -1240,7 +1240,7 @@ describe('what cannot have happened', () => {
     expect(first(records)).toBe(fault)
   })
 
-  it('does not look at all sessions for each act: a file may tell of any number', () => {
+  it('takes linear time for a file with any number of sessions', () => {
     const cpuOf = (count: number): number => {
       const replay = new Replay()
       const sessions = Array.from({ length: count }, (_, i) =>
@@ -1260,14 +1260,14 @@ describe('what cannot have happened', () => {
     expect(cpuOf(40_000) / cpuOf(4_000)).toBeLessThan(40)
   })
 
-  it('is said once for whoever held no credential', () => {
+  it('reports an actor without a credential once', () => {
     const replay = new Replay()
     const faults = [decided('allow'), decided('reject'), decided('allow')].map((one) => replay.take(one))
     expect(faults).toEqual(['`bot` held no key then', undefined, undefined])
     expect(replay.story()).toMatchObject({ allowed: 2, rejected: 1 })
   })
 
-  it('is not blamed on what rests on it', () => {
+  it('reports no consequences of a fault', () => {
     const faultsIn = (records: readonly JsonObject[]): (string | undefined)[] => {
       const replay = new Replay()
       return records.map((one) => replay.take(one)).filter((fault) => fault !== undefined)
@@ -1286,13 +1286,13 @@ describe('what cannot have happened', () => {
     expect(faultsIn(future)).toEqual([`a record before it is of ${at(4_000)}`])
   })
 
-  it('is not blamed on what is told of a thread that broke a law', () => {
+  it('reports no fault for later mentions of a broken thread', () => {
     const replay = new Replay()
     const told = [...KEYS, WEBHOOK, ...WITHOUT(1), delivered('d1', 'review.approved')]
     expect(told.map((one) => replay.take(one)).filter((fault) => fault !== undefined)).toHaveLength(1)
   })
 
-  it('is said once for a thread: what comes after rests on it', () => {
+  it('reports a broken thread once, because later records depend on it', () => {
     const replay = new Replay()
     const faults = [...KEYS, ...WITHOUT(1), ...REDEEMED].map((one) => replay.take(one))
     expect(faults.filter((fault) => fault !== undefined)).toHaveLength(1)

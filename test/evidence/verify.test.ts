@@ -56,13 +56,13 @@ const [FORGED = ''] = textsOf([reported('forged')])
 
 const textsIn = ({ faults }: Verdict): string[] => faults.map(({ text }) => text)
 
-describe('evidence as it was', () => {
-  it('holds, and says how far it is signed', async () => {
+describe('unaltered evidence', () => {
+  it('passes, and reports how many records are signed', async () => {
     const verdict = await verify([...linesOf(records), ''])
     expect(verdict).toMatchObject({ faults: [], records: 100, unsigned: 10, signed: { size: 90 } })
   })
 
-  it('is not held against every checkpoint again for each record', async () => {
+  it('is not compared with every checkpoint again for each record', async () => {
     let walks = 0
     /** A list that is made of it by `map` and its like counts as well. */
     class Counted<T> extends Array<T> {
@@ -76,7 +76,7 @@ describe('evidence as it was', () => {
     expect(walks).toBeLessThan(10)
   })
 
-  it('holds with nothing in it', async () => {
+  it('passes when it is empty', async () => {
     const proofs = { notes: [noteOf([], 0)], receipts: [] }
     expect(await verify([], proofs)).toMatchObject({ faults: [], records: 0, signed: { size: 0 } })
   })
@@ -100,12 +100,12 @@ describe('evidence that was tampered with', () => {
     expect((await verify(lines)).faults).not.toEqual([])
   })
 
-  it('what no checkpoint and no receipt speaks for is not found, and that is said', async () => {
+  it('reports how many records no checkpoint and no receipt covers, and misses a change there', async () => {
     const lines = rewritten((texts) => void (texts[97] = FORGED))
     expect(await verify(lines)).toMatchObject({ faults: [], unsigned: 10 })
   })
 
-  it('names what is wrong', async () => {
+  it('names each fault', async () => {
     const lines = linesOf(records)
     lines[4] = lineOf(records[4] ?? '', 6)
     lines[5] = (lines[5] ?? '').replace(/"leaf_hash":".{8}/, '"leaf_hash":"00000000')
@@ -122,7 +122,7 @@ describe('evidence that was tampered with', () => {
   })
 })
 
-describe('a file that is not the export byte for byte', () => {
+describe('a file that is not the exact export', () => {
   const whole = linesOf(records).join('\n')
   const [replaced = ''] = textsOf([reported('\ufffd')])
   const lines = (text: string): string => `line ${text}`
@@ -139,7 +139,7 @@ describe('a file that is not the export byte for byte', () => {
       'is not a line of',
       Buffer.from(whole.replace('"c', `"${'\\"'.repeat(4e6)}c`)),
     ],
-  ])('with %s: is found', async (_, what, bytes) => {
+  ])('with %s: is reported', async (_, what, bytes) => {
     const [fault] = textsIn(await verifyBytes(bytes))
     expect(fault).toContain(lines(`1 ${what}`))
   })
@@ -150,7 +150,7 @@ describe('a file that is not the export byte for byte', () => {
     return Buffer.from(line.replace('\u00ef\u00bf\u00bd', '\u00ff'), 'latin1')
   }
 
-  it('with a line that does not end: is found before it fills memory', async () => {
+  it('with an endless line: is reported before it fills memory', async () => {
     const [fault] = textsIn(await verifyEvidence(endless(), kept))
     expect(fault).toBe('line 1 is longer than any record: nothing from there on was read')
   })
@@ -159,7 +159,7 @@ describe('a file that is not the export byte for byte', () => {
     for (const piece = Buffer.alloc(1024 * 1024, 'a'); ;) yield piece
   }
 
-  it('with the longest record that a store takes: holds', async () => {
+  it('with the longest record that a store accepts: passes', async () => {
     const details = { id: '\u2028'.repeat(16 * 1024 * 1024 - 400) }
     const [text = ''] = textsOf([keyOf('agent', 'bot', details)])
     const proofs = { notes: [], receipts: [`1:${leafHash(text)}`] }
@@ -170,13 +170,13 @@ describe('a file that is not the export byte for byte', () => {
 })
 
 describe('faults', () => {
-  it('are named by the line where an editor shows them, empty ones counted', async () => {
+  it('are named by the line number of an editor, which counts empty lines', async () => {
     const [one = '', ...more] = linesOf(records)
     const texts = textsIn(await verify([one, '', '', 'garbage', ...more]))
     expect(texts[0]).toBe('line 4 is not a line of `countersign evidence export`')
   })
 
-  it('that are one thing are said once', async () => {
+  it('are reported once when they have one cause', async () => {
     const faults = textsIn(await verify(linesOf(records).toSpliced(94, 1), { receipts: [] }))
     expect(faults).toEqual(['record 96 stands where 95 is due'])
     const twice = linesOf(records)
@@ -184,12 +184,12 @@ describe('faults', () => {
     expect(textsIn(again)).toEqual(['record 94 stands where 95 is due'])
   })
 
-  it('of which there are too many are counted', async () => {
+  it('are only counted after the first hundred', async () => {
     const { faults, omitted } = await verify(Array.from({ length: 150 }, () => 'x'))
     expect([faults.length, omitted]).toEqual([100, 53])
   })
 
-  it('of which one property has too many do not hide that another fails', async () => {
+  it('of one property do not hide that another property fails', async () => {
     const proofs = { notes: [], receipts: [`140:${leafHash(FORGED)}`] }
     const { faults } = await verify(
       Array.from({ length: 150 }, () => 'x'),
@@ -200,7 +200,7 @@ describe('faults', () => {
 })
 
 describe('evidence of another tenant', () => {
-  it('is found where no checkpoint speaks for it', async () => {
+  it('is reported even where no checkpoint covers it', async () => {
     const other = (text: string): string => text.replace('acme', 'globex')
     const faults = textsIn(await verify(linesOf([...records.slice(0, 98), ...records.slice(98).map(other)])))
     expect(faults).toEqual([
@@ -211,26 +211,26 @@ describe('evidence of another tenant', () => {
 })
 
 describe('proofs', () => {
-  it('of another log say which one', async () => {
+  it('of another log are reported with its name', async () => {
     const note = noteOf(records, 40).replaceAll('0a/acme', '0a/globex')
     expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
       'checkpoint 1 is of `countersign/0a/globex`, and the key of `countersign/0a/acme`',
     ])
   })
 
-  it('that was converted says so', async () => {
+  it('are reported when line ends were converted', async () => {
     const note = noteOf(records, 40).replaceAll('\n', '\r\n')
     expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
       'checkpoint 1 has carriage returns: the file was converted after it was written',
     ])
   })
 
-  it('a key that is none is found, also when there are only receipts', async () => {
+  it('are reported when the key is invalid, even with receipts only', async () => {
     const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKeys: ['garbage'] }))
     expect(faults).toEqual(['the key is no verifier key of evidence'])
   })
 
-  it('by the keys of before and after a rotation hold together', async () => {
+  it('agree when they are signed by the keys before and after a rotation', async () => {
     const next = signingKeyOf(Buffer.alloc(32, 2))
     const verifierKeys = [VERIFIER_KEY, verifierKey(ORIGIN, next.public)]
     const notes = [noteOf(records, 40), noteOf(records, 90, next)]
@@ -244,7 +244,7 @@ describe('proofs', () => {
     ).toContain('two different histories of 40 records were signed')
   })
 
-  it('by keys of two logs, or beside a key that is none, are found', async () => {
+  it('are reported when the keys belong to two logs, or one is invalid', async () => {
     const other = verifierKey('countersign/0b/acme', signingKeyOf(Buffer.alloc(32, 2)).public)
     expect(textsIn(await verify(linesOf(records), { verifierKeys: [VERIFIER_KEY, other] }))).toEqual([
       'the keys are of more than one log',
@@ -254,7 +254,7 @@ describe('proofs', () => {
     ])
   })
 
-  it('that were signed before what they are over came about are found', async () => {
+  it('are reported when they were signed before their records were written', async () => {
     const texts = textsOf([keyOf('agent', 'bot'), { ...reported('late'), at: at(400) }])
     const signedAt = (seconds: number): string =>
       signCheckpoint({ ...checkpointIn(noteOf(texts, 2)), at: at(seconds) }, KEY)
@@ -272,7 +272,7 @@ describe('proofs', () => {
     ).toEqual([])
   })
 
-  it('that contradict each other, that another key has signed, or that are none, are found', async () => {
+  it('are reported when they contradict each other, are invalid, or have another signer', async () => {
     const stranger = signingKeyOf(Buffer.alloc(32, 2))
     const other = [FORGED, ...records.slice(1)]
     const notes = [noteOf(records, 40), noteOf(other, 40), noteOf(records, 40, stranger), 'x']
@@ -289,7 +289,7 @@ describe('proofs', () => {
   })
 })
 
-describe('what the records tell', () => {
+describe('the history in the records', () => {
   const story = textsOf([...KEYS, ...REDEEMED])
   const told = (texts: readonly string[]): Promise<Verdict> =>
     verify(linesOf(texts), { notes: [noteOf(texts, texts.length)], receipts: [] })
@@ -302,7 +302,7 @@ describe('what the records tell', () => {
     })
   })
 
-  it('is refused where it cannot have happened, whoever signed it', async () => {
+  it('is refused when it is impossible, whoever signed it', async () => {
     const { faults } = await told(story.toSpliced(4, 1))
     expect(faults).toEqual([
       {
@@ -312,13 +312,13 @@ describe('what the records tell', () => {
     ])
   })
 
-  it('is not lived through behind a gap, where it would contradict itself for no other reason', async () => {
+  it('is not replayed after a gap, which would cause false contradictions', async () => {
     expect(textsIn(await told([...story, ...textsOf([refused('expired')])]))).toHaveLength(1)
     const { faults } = await verify(linesOf(story).toSpliced(0, 1), { notes: [], receipts: [] })
     expect(faults.map(({ text }) => text)).toEqual(['record 2 stands where 1 is due'])
   })
 
-  it('is missing where a commit was cut in two', async () => {
+  it('is incomplete when the export cuts a commit in two', async () => {
     const rejected = textsOf([...KEYS, pending(), voted('reviewer:ann', 'reject')])
     expect(textsIn(await told(rejected))).toEqual([
       'the export ends before `review.rejected` of thr_1, which is written together with its last record',
@@ -326,10 +326,10 @@ describe('what the records tell', () => {
   })
 })
 
-describe('an export that was lived through', () => {
+describe('an export that was replayed', () => {
   const wholeIn = async (lines: readonly string[]): Promise<boolean> => (await verify(lines)).whole
 
-  it('is whole; behind what is missing, cannot be read, or is of somebody else, none is', async () => {
+  it('is whole only if no record is missing, unreadable or of another tenant', async () => {
     expect(await wholeIn(linesOf(records))).toBe(true)
     expect(await wholeIn(linesOf(records).toSpliced(94, 1))).toBe(false)
     expect(await wholeIn(linesOf(records).with(3, 'x'))).toBe(false)
@@ -351,7 +351,7 @@ describe('freshness', () => {
   const since = (seconds: number): Promise<Verdict> =>
     verify(linesOf(records), { receipts: [], freshSince: Date.parse(at(seconds)) })
 
-  it('is the time of the newest checkpoint that fits', async () => {
+  it('is the time of the newest matching checkpoint', async () => {
     const signed = { notes: [noteOf(records, 43), noteOf(records, 91)], receipts: [] }
     expect((await verify(linesOf(records), { ...signed, freshSince: Date.parse(at(1)) })).faults).toEqual([])
     const { faults } = await verify(linesOf(records), { ...signed, freshSince: Date.parse(at(2)) })
@@ -360,7 +360,7 @@ describe('freshness', () => {
     ])
   })
 
-  it("is nobody's to say when it is of a time that has not come", async () => {
+  it('is unknown when the newest checkpoint has a future time', async () => {
     const signed = { notes: [noteOf(records, 93)], receipts: [], freshSince: Date.parse(at(1)) }
     expect((await verify(linesOf(records), { ...signed, freshUntil: Date.parse(at(3)) })).faults).toEqual([])
     const { faults } = await verify(linesOf(records), { ...signed, freshUntil: Date.parse(at(2)) })
@@ -372,13 +372,13 @@ describe('freshness', () => {
     ])
   })
 
-  it('is not held by what is no time', async () => {
+  it("is unknown when the checkpoint's time is invalid", async () => {
     const note = signCheckpoint({ ...checkpointIn(noteOf(records, 93)), at: '2026-99-20T12:00:00.000Z' }, KEY)
     const { faults } = await verify(linesOf(records), { notes: [note], receipts: [], freshSince: 0 })
     expect(faults.map(({ property }) => property)).toEqual(['freshness'])
   })
 
-  it('is that of the later one of two over the same records, whichever comes first', async () => {
+  it('is the later time of two checkpoints over the same records, in any order', async () => {
     const note = noteOf(records, 41)
     const later = signCheckpoint({ ...checkpointIn(note), at: at(50) }, KEY)
     for (const notes of [
@@ -390,7 +390,7 @@ describe('freshness', () => {
     }
   })
 
-  it("is nobody's to say without a checkpoint", async () => {
+  it('is unknown without a checkpoint', async () => {
     expect(textsIn(await since(0))).toEqual([])
     const { faults } = await verify(linesOf(records), { notes: [], freshSince: 0 })
     expect(faults.map(({ property }) => property)).toEqual(['freshness'])

@@ -12,7 +12,7 @@ it('the demo plays its whole story by itself and exits 0', async () => {
   expect(lines.join('\n')).toMatch(/used/)
 })
 
-it('a demo that is broken off leaves nothing of its gateway behind', async () => {
+it('an interrupted demo leaves no part of its gateway behind', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cs-demo-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const through = ['sh', '-c', `TMPDIR=${directory} exec "$@"`, 'sh']
@@ -59,7 +59,7 @@ async function startDemo(): Promise<Demo> {
   return { ...(JSON.parse(file) as Omit<Demo, 'demo'>), demo }
 }
 
-it('a reviewer who says no sees that nothing ran, and that the contract was kept', async () => {
+it('a reviewer who rejects sees that nothing ran, and that the contract was kept', async () => {
   const started = await startDemo()
   for (const [nth, decision] of ['request_changes', 'request_changes', 'reject'].entries())
     await vote(started, nth, decision)

@@ -70,9 +70,9 @@ function appended(redis: RedisServer): string {
   return join(directory, names.find((name) => name.endsWith('.incr.aof')) ?? '')
 }
 
-describe('a redis that forgot', () => {
+describe('a Redis that lost data', () => {
   it.each(['after the redemption', 'after the minting', 'after the approval'] as const)(
-    'everything %s: the token reads invalid, and the approval gives no other',
+    'everything %s: the token reads invalid, and the approval yields no other',
     async (moment) => {
       const all = await scene()
       const { redis, world, agent } = all
@@ -96,7 +96,7 @@ describe('a redis that forgot', () => {
     },
   )
 
-  it('an approval that needed no further vote, and its use: the votes that are left give no other, until somebody votes once more', async () => {
+  it('gives no second proof from the remaining votes after a lost use, until a reviewer votes again', async () => {
     const { redis, world, agent, reviewer: ann } = await scene()
     const [cat, eve] = await Promise.all([world.reviewer('cat'), world.reviewer('eve')])
     const payload = { amount: 20_000, to: 'audit-7' }
@@ -123,7 +123,7 @@ describe('a redis that forgot', () => {
     expect((await agent.poll({ thread_id })).body.approval_token).toBeTypeOf('string')
   })
 
-  it('because an older copy of its files was put back', async () => {
+  it('loses data when an older copy of its files is restored', async () => {
     const all = await scene()
     const { redis, world, agent } = all
     const { task_id, thread_id } = await approved(all)
@@ -141,7 +141,7 @@ describe('a redis that forgot', () => {
     expect(refusals.at(-1)?.record.details).toMatchObject({ reason: 'invalid', because: 'store_changed' })
   })
 
-  it('because it evicted the records: a token that is missing is invalid', async () => {
+  it('loses data by eviction: a missing token is invalid', async () => {
     const all = await scene(
       { config: { maxmemory: '200mb', 'maxmemory-policy': 'allkeys-lru' } },
       { accept: ['eviction'] },
@@ -160,7 +160,7 @@ describe('a redis that forgot', () => {
   })
 })
 
-describe('what a gateway remembers that its redis forgot', () => {
+describe("a gateway's memory of records that Redis lost", () => {
   type Fleet = readonly [World, World]
   const post = async (world: World, path: string, body: object): Promise<void> => {
     const { status } = await world.admin('POST', path, { body: { tenant: 'acme', ...body } })
@@ -192,7 +192,7 @@ describe('what a gateway remembers that its redis forgot', () => {
     return { first, ask }
   }
 
-  it('is not taken for what was decided since: a freeze holds on all of them, whatever was frozen and freed before', async () => {
+  it('does not hide later changes: a freeze holds on all gateways after a lost freeze and unfreeze', async () => {
     const bot = { agent: 'bot', reason: 'a test' }
     const { first, ask } = await fleet(
       ([one]) => post(one, 'freeze', bot),
@@ -203,7 +203,7 @@ describe('what a gateway remembers that its redis forgot', () => {
     expect(await ask()).toBe('reject')
   })
 
-  it('is not taken for what was decided since: who registers a destination misses nothing', async () => {
+  it('does not hide later changes: a new destination gets every event', async () => {
     const { first, ask } = await fleet(
       async () => undefined,
       ([one]) => post(one, 'webhooks', { url: 'https://127.0.0.1:8443/forgotten' }),
@@ -216,7 +216,7 @@ describe('what a gateway remembers that its redis forgot', () => {
     expect((await first.admin<DeliveryList>('GET', path)).body.deliveries).toHaveLength(1)
   })
 
-  it('is not taken for noted: what an agent does again is part of its history again', async () => {
+  it("does not replace a record: an agent's repeated call enters its history again", async () => {
     const contract = (tool: string, labels: string): string =>
       `tool: ${tool}\ndescription: A tool.\nrisk: low\nlabels: [${labels}]\ninput_schema: { type: object }\n`
     const files = {
@@ -249,8 +249,8 @@ rules:
   })
 })
 
-describe('a redis that is emptied under a gateway that runs', () => {
-  it('is another store to everybody: no key counts, no token is good, and who follows the queue is told to look anew, and hears what comes then', async () => {
+describe('a Redis that is emptied while a gateway runs', () => {
+  it('counts as another store: no key or token is valid, and followers of the queue start again', async () => {
     const all = await scene()
     const { redis, world, agent } = all
     const { task_id, thread_id } = await approved(all)
@@ -270,7 +270,7 @@ describe('a redis that is emptied under a gateway that runs', () => {
     for (const one of [listener, other]) one.close()
   })
 
-  it('is told to those who follow the queue, also where their keys are still good', async () => {
+  it('makes followers of the queue start again, even if their keys are still valid', async () => {
     const { redis, agent, reviewer } = await scene()
     for (let i = 0; i < 5; i++) await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
     const listener = await Listener.open(reviewer)
@@ -297,8 +297,8 @@ describe('a redis that is emptied under a gateway that runs', () => {
   })
 })
 
-describe('a plain restart of redis', () => {
-  it('ends approvals that were not redeemed yet, and leaves threads that wait alone', async () => {
+describe('a plain restart of Redis', () => {
+  it('ends approvals that were not redeemed, and keeps waiting threads', async () => {
     const all = await scene()
     const { redis, world, agent, reviewer } = all
     const { thread_id } = await approved(all)

@@ -85,9 +85,9 @@ const FAULTS = {
 const replaced = (before: RedisServer): Promise<void> =>
   eventually(async () => (await redis.primary()) !== before)
 
-describe('a primary that is lost', () => {
+describe('a lost primary', () => {
   it(
-    `${FAILOVERS} times: no token twice, nothing acknowledged is lost, what was not confirmed is answered 503`,
+    `${FAILOVERS} times: no token is valid twice, no acknowledged write is lost, unconfirmed ones are 503`,
     async () => {
       const acknowledged = new Set<string>()
       const proofs: Proof[] = []

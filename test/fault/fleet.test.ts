@@ -38,7 +38,7 @@ async function openFleet(): Promise<[World, ...World[]]> {
 describe('a fleet of gateways and the model of the contract', () => {
   let contended = 0
   it.each(GAMES)(
-    'give the same answers, whichever is asked (seed $seed, policy reloaded $reloads)',
+    'give the same answers on every gateway (seed $seed, policy reloaded $reloads)',
     async ({ seed, meanwhile }) => {
       const worlds = await openFleet()
       try {
@@ -55,7 +55,7 @@ describe('a fleet of gateways and the model of the contract', () => {
     },
   )
 
-  it('have had calls at the same time whose order mattered', () => {
+  it('had concurrent calls whose order mattered', () => {
     expect(contended).toBeGreaterThan(10 * GAMES.length)
   })
 })

@@ -97,8 +97,8 @@ async function expectAll(gateway: Gateway, receipts: ReadonlyMap<number, string>
   expect([...receipts].filter(([number, leaf]) => leaves.get(number) !== leaf)).toEqual([])
 }
 
-describe('a disk that is filled from outside', () => {
-  it.skipIf(!mayMount)('loses nothing that was acknowledged, and takes writes again when there is room', () =>
+describe('a disk that another program fills', () => {
+  it.skipIf(!mayMount)('loses no acknowledged write, and accepts writes again when there is room', () =>
     inDirectory(async (directory) => {
       const disk = await mountDisk(directory)
       try {

@@ -72,7 +72,7 @@ async function held(
 }
 
 describe('a vote on one instance', () => {
-  it('answers a waiting poll on another at once: not when it would have looked again by itself', async () => {
+  it('answers a waiting poll on another instance at once, before the next regular check', async () => {
     const late: number[] = []
     for (let i = 0; i < 9; i++) {
       const { thread_id } = await held(of(agents, i))
@@ -88,7 +88,7 @@ describe('a vote on one instance', () => {
     expect(late.toSorted((a, b) => a - b)[4]).toBeLessThan(SAFETY_NET_MS / 4)
   })
 
-  it('is found by a poll whose message was lost', async () => {
+  it('reaches a poll even when the message is lost', async () => {
     let looks = 0
     const get = async (store: Store, ...name: Parameters<Store['get']>): ReturnType<Store['get']> => {
       const found = await store.get(...name)
@@ -119,7 +119,7 @@ describe('a freeze on one instance', () => {
   const allowed = async (i: number): Promise<string> =>
     (await of(agents, i).submit(newTask(), { tool_name: 't', payload: {} })).body.status
 
-  it('holds on every other from the next call on, and so does its end', async () => {
+  it('holds on every other instance from the next call on, and so does its end', async () => {
     for (let round = 0; round < 8; round++) {
       expect(await Promise.all(agents.map((_, i) => allowed(i)))).toEqual(agents.map(() => 'allow'))
       await freeze(round, 'freeze')
@@ -128,7 +128,7 @@ describe('a freeze on one instance', () => {
     }
   })
 
-  it('lets no call through that was asked after it was answered, under load on all of them', async () => {
+  it('stops every call that is sent after the freeze is answered, under load on all instances', async () => {
     let frozenAt = Infinity
     let stop = false
     const late: string[] = []
@@ -150,7 +150,7 @@ describe('a freeze on one instance', () => {
     await freeze(1, 'unfreeze')
   })
 
-  it('is what another one says first of a thread that it ended, to those who may not vote and to revisions that do not fit', async () => {
+  it('is the first reason that another instance gives, also to non-voters and wrong revisions', async () => {
     const { thread_id } = await held(of(agents, 0))
     const dan = new Reviewer(of(worlds, 1), (await of(worlds, 0).reviewer('dan')).key)
     // the other one knows of no freeze
@@ -167,7 +167,7 @@ describe('a freeze on one instance', () => {
     await freeze(0, 'unfreeze')
   })
 
-  it('kills tokens and waiting calls of all of them, for good, and ends a poll that waits elsewhere within a second', async () => {
+  it('cancels tokens and waiting calls of all instances for good, and ends polls elsewhere within a second', async () => {
     const granted = await held(of(agents, 0))
     await of(reviewers, 1).approve(granted.thread_id)
     const { approval_token } = (await of(agents, 2).poll({ thread_id: granted.thread_id })).body
@@ -185,8 +185,8 @@ describe('a freeze on one instance', () => {
   })
 })
 
-describe('a reader of the stream', () => {
-  it('hears of what other instances do, and goes on at another one when its own is gone', async () => {
+describe('a reader of the event stream', () => {
+  it('hears events of other instances, and continues on another one when its own ends', async () => {
     const listener = await Listener.open(of(reviewers, 0))
     await listener.first('hello')
     const late: number[] = []
@@ -207,7 +207,7 @@ describe('a reader of the stream', () => {
   })
 })
 
-describe('one-time proofs over four instances', () => {
+describe('one-time proofs on four instances', () => {
   type Said = 'valid' | 'used'
   const proof: Model<'fresh' | 'used', 'redeem', Said> = {
     initial: 'fresh',
@@ -216,7 +216,7 @@ describe('one-time proofs over four instances', () => {
   }
 
   it(
-    `${TOKENS} tokens, each raced for by ${RACERS} callers: one valid each unless the winner's answer was lost, and every history linearizable`,
+    `${TOKENS} tokens, each raced for by ${RACERS} callers: one valid each unless its answer was lost, all linearizable`,
     async () => {
       let answers = 0
       let unconfirmed = 0
@@ -255,8 +255,8 @@ describe('one-time proofs over four instances', () => {
   )
 })
 
-describe('what happens by time alone', () => {
-  it('is done by exactly one instance, and by the others when one is gone', async () => {
+describe('an event that time alone causes', () => {
+  it('is handled by exactly one instance, and by the others when one has ended', async () => {
     const [first] = worlds as [World]
     const before = (await first.allEvidence()).length
     const threads = await Promise.all(
@@ -277,7 +277,7 @@ describe('what happens by time alone', () => {
     expect(expiries.map(({ record }) => String(record.thread_id)).toSorted()).toEqual(threads.toSorted())
   })
 
-  it('is taken over when the lease of an instance that died has ended', async () => {
+  it('is taken over when the lease of a dead instance expires', async () => {
     const [first] = worlds as [World]
     const { store } = first.app.deps
     const before = (await first.allEvidence()).length
@@ -298,8 +298,8 @@ describe('what happens by time alone', () => {
 
 const isExpiry = (type: string): boolean => type === 'review.expired'
 
-describe('a redis that dies under load', () => {
-  it('is survived by ten instances: every request is answered in time, no allow without its evidence, and all are ready again', async () => {
+describe('a Redis that dies under load', () => {
+  it('lets ten instances answer in time, allow nothing without evidence, and become ready again', async () => {
     const more: World[] = []
     for (let i = INSTANCES; i < 10; i++) more.push(await openWorld(options))
     const all = [...worlds, ...more]

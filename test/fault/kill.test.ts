@@ -21,7 +21,7 @@ const PROPER_ENDS = 5
 const NOISE = 2
 
 it(
-  `${KILLS} times kill -9 under load: nothing acknowledged is lost, no token is redeemed twice, evidence has no gap`,
+  `${KILLS} times kill -9 under load: no acknowledged write is lost, no token is redeemed twice, evidence has no gap`,
   () => inDirectory(killAgainAndAgain),
   KILLS * 20_000,
 )

@@ -77,7 +77,7 @@ describe('the one-time proof', () => {
   }
 
   it(
-    `${RACERS} racing polls give one token and ${RACERS} racing redemptions one \`valid: true\`, ${ROUNDS} rounds`,
+    `${RACERS} racing polls return one token and ${RACERS} racing redemptions one \`valid: true\`, ${ROUNDS} rounds`,
     async () => {
       for (let round = 0; round < ROUNDS; round++) await race(`proof-${round}`)
     },
@@ -133,7 +133,7 @@ describe('revisions against approvals', () => {
   const random = seeded(20_261_120)
 
   it(
-    `an approval counts only for the revision that the reviewer was shown, ${REVISED} rounds`,
+    `an approval counts only for the revision that the reviewer saw, ${REVISED} rounds`,
     async () => {
       const approvedAt = new Map<number, number>()
       for (let round = 0; round < REVISED; round++) {

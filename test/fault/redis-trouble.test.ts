@@ -161,7 +161,7 @@ const works = async (): Promise<boolean> => {
 }
 
 it(
-  'a redis in trouble: nothing acknowledged is lost, nothing refused is there, no proof counts twice, and all is well soon after',
+  'a Redis in trouble loses no acknowledged write, keeps no refused one, honours no proof twice, and recovers soon',
   async () => {
     let over = false
     const load = Array.from({ length: CLIENTS }, (_, i) => client(i, () => !over))

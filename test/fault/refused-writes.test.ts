@@ -57,7 +57,7 @@ const CASES: readonly (readonly [string, (redis: RedisServer) => Promise<unknown
 
 describe.each(CASES)('a Redis that %s', (_, refuse, said, detail) => {
   it(
-    'makes /readyz 503 with the reason, fails the doctor, and tells agents in public words',
+    'makes /readyz 503 with the reason, fails the doctor, and gives agents public words',
     () =>
       inDirectory(async (directory) => {
         const redis = await server()
@@ -85,7 +85,7 @@ describe.each(CASES)('a Redis that %s', (_, refuse, said, detail) => {
   )
 })
 
-describe('a Redis that takes writes again', () => {
+describe('a Redis that accepts writes again', () => {
   it(
     'makes the gateway ready again by itself',
     () =>

@@ -8,7 +8,7 @@ const KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 
 describe('a rollout of policies', () => {
   it(
-    'is listed by `countersign policies status`, which says whether all gateways follow',
+    'is listed by `countersign policies status`, which says whether all gateways have the bundle',
     () =>
       inDirectory(async (directory) => {
         const policies = join(directory, 'policies')

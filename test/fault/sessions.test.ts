@@ -55,7 +55,7 @@ async function signIn(i: number, reviewer: string): Promise<SignedIn> {
   return SignedIn.by(at(i), answer)
 }
 
-it('a link issued by one instance opens a session on another, which holds on all, until it is ended on any', async () => {
+it('a sign-in link of one instance opens a session on another, which all accept until any ends it', async () => {
   const session = await signIn(0, 'ann')
   expect(await everywhere(session)).toEqual([200, 200, 200])
   const out = await onOther(at(2), session).call('DELETE', 'session', { headers: { origin: SITE } })
@@ -63,7 +63,7 @@ it('a link issued by one instance opens a session on another, which holds on all
   expect(await everywhere(session)).toEqual([401, 401, 401])
 })
 
-it('signing out everywhere ends the sessions that other instances opened, at once on all', async () => {
+it('signing out everywhere ends the sessions of other instances, at once on all', async () => {
   const sessions = await Promise.all([0, 1, 2, 3, 4].map((i) => signIn(i, 'eve')))
   const link = await at(1).link('eve')
   const out = await onOther(at(0), sessions[0] as SignedIn).call('DELETE', 'session?everywhere=true', {
@@ -74,7 +74,7 @@ it('signing out everywhere ends the sessions that other instances opened, at onc
   expect((await open(2, link)).status).toBe(401)
 })
 
-it('of many who race with one link on all instances, one gets a session', async () => {
+it('one of many callers who race with one link on all instances gets a session', async () => {
   for (let round = 0; round < 10; round++) {
     const link = await at(round).link('ben')
     const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => open(i, link)))
@@ -83,7 +83,7 @@ it('of many who race with one link on all instances, one gets a session', async 
   }
 })
 
-it('everybody who ends the same sessions at once succeeds, and each ends once', async () => {
+it('every caller who ends the same sessions at once succeeds, and each session ends once', async () => {
   for (let round = 0; round < 10; round++) {
     const sessions = await Promise.all([0, 1, 2].map((i) => signIn(i, 'dan')))
     const out = onOther(at(round), sessions[0] as SignedIn).call('DELETE', 'session?everywhere=true', {
@@ -108,7 +108,7 @@ it('sign-ins that race to replace one session all succeed', async () => {
   expect(await everywhere(first)).toEqual([401, 401, 401])
 })
 
-it('of a vote on one instance and the end of its session on another, the vote counts only when it came first', async () => {
+it('a vote counts only when it precedes the end of its session on another instance', async () => {
   const agent = await at(0).agent()
   for (let round = 0; round < 15; round++) {
     const { thread } = await held(agent)

@@ -82,7 +82,7 @@ const noted = async (): Promise<boolean> => {
   return (body.deliveries?.[0]?.attempts ?? 0) > 0
 }
 
-it('says why each commit of that tenant is refused, sends nothing that it could not note, and goes on for all others', async () => {
+it('explains each refused commit of that tenant, sends no unrecorded delivery, and serves all other tenants', async () => {
   receiver.answer = (_, response) => void response.writeHead(500).end()
   await bot.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
   await until(noted)

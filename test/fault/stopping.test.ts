@@ -119,7 +119,7 @@ async function stopUnderLoad(directory: string, args: readonly string[]): Promis
 }
 
 describe('SIGTERM under load', () => {
-  it('embedded: nothing that was taken fails, held polls and streams end well, and all is over in time', () =>
+  it('embedded: no accepted request fails, held polls and streams end properly, and the gateway ends in time', () =>
     inDirectory((directory) => stopUnderLoad(directory, [])))
 
   it('redis: the same', () =>
@@ -132,7 +132,7 @@ describe('SIGTERM under load', () => {
       }
     }))
 
-  it('sends the spans that wait, by the standard variables, before the process ends', () =>
+  it('sends the waiting spans, set up by the standard variables, before the process ends', () =>
     inDirectory(async (directory) => {
       const collector = await startCollector()
       const through = [

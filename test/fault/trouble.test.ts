@@ -43,7 +43,7 @@ async function keyOf(directory: string, policies = STARTER_POLICIES): Promise<st
 }
 
 describe('a store that does not answer', () => {
-  it('503: every call ends within its deadline, none is an allow, and all is well when the store is back', () =>
+  it('503: every call ends within its deadline, no call is allowed, and all recovers with the store', () =>
     inDirectory(async (directory) => {
       const deadlineMs = 400
       const marginMs = 2_500
@@ -73,7 +73,7 @@ describe('a store that does not answer', () => {
       await stop(gateway)
     }))
 
-  it('503 and not ready while the disk is nearly full; what is there can still be read', () =>
+  it('503 and not ready while the disk is nearly full, but existing data can be read', () =>
     inDirectory(async (directory) => {
       const roomy = await startGateway({ directory })
       const key = await roomy.key('agent', 'demo-agent')
@@ -98,7 +98,7 @@ describe('a store that does not answer', () => {
 })
 
 describe('a second gateway on the same data directory', () => {
-  it('refuses to start, says why, and does not disturb the first', () =>
+  it('refuses to start with the reason, and does not disturb the first', () =>
     inDirectory(async (directory) => {
       const first = await startGateway({ directory })
       const key = await first.key('agent', 'demo-agent')
@@ -123,7 +123,7 @@ describe('policies', () => {
     return { policies, rules, good: await readFile(rules, 'utf8') }
   }
 
-  it('a broken bundle at start: not ready, every evaluation is 200 reject, and mending it is enough', () =>
+  it('a broken bundle at start: not ready, every evaluation is 200 reject, and a repaired bundle recovers', () =>
     inDirectory(async (directory) => {
       const { policies, rules, good } = await ownPolicies(directory)
       const key = await keyOf(directory, policies)
@@ -145,7 +145,7 @@ describe('policies', () => {
       await stop(gateway)
     }))
 
-  it('reloads under load, good ones and broken ones, never cost an answer', () =>
+  it('every request is answered during reloads of good and broken bundles under load', () =>
     inDirectory(async (directory) => {
       const reloads = 12
       const { policies, rules, good } = await ownPolicies(directory)
@@ -186,7 +186,7 @@ async function metricsOf(gateway: Gateway): Promise<{ text: string }> {
 }
 
 describe('SIGTERM under load', () => {
-  it('ends within 10 s with exit code 0; held requests are answered, and what was answered is on disk', () =>
+  it('ends within 10 s with exit code 0, answers held requests, and has every answer on disk', () =>
     inDirectory(async (directory) => {
       const gateway = await startGateway({ directory })
       const keys = {
@@ -218,7 +218,7 @@ describe('SIGTERM under load', () => {
 })
 
 describe('slow clients', () => {
-  it('are closed, whether they dawdle over headers or over a body, and nobody else waits for them', () =>
+  it('are closed, whether headers or body are slow, and delay no other client', () =>
     inDirectory(async (directory) => {
       const gateway = await startGateway({ directory })
       const key = await gateway.key('agent', 'demo-agent')

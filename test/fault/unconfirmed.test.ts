@@ -69,12 +69,12 @@ async function unconfirmed<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>>
   return ask()
 }
 
-describe('what no replica has confirmed', () => {
+describe('a write that no replica has confirmed', () => {
   it.each([
     ['a review', { tool_name: 'pay', payload: REVIEWED }, 'pending_review'],
     ['a refusal', { tool_name: 'unheard-of', payload: {} }, 'reject'],
     ['an allow', { tool_name: 't', payload: {} }, 'allow'],
-  ] as const)('%s is no answer under its Idempotency-Key either', async (_, call, status) => {
+  ] as const)('%s is not returned for its Idempotency-Key either', async (_, call, status) => {
     const [task, key] = [newTask(), { 'idempotency-key': '"again"' }]
     replica.signal('SIGSTOP')
     expect((await agent.submit(task, call, key)).problem.code).toBe('outcome_unknown')
@@ -85,7 +85,7 @@ describe('what no replica has confirmed', () => {
   it.each([
     ['reject', 'rejected'],
     ['request_changes', 'changes_requested'],
-  ] as const)('a vote to %s is no answer to a poll', async (decision, status) => {
+  ] as const)('a vote to %s is not returned by a poll', async (decision, status) => {
     const { body } = await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
     const thread_id = body.thread_id as string
     replica.signal('SIGSTOP')
@@ -94,7 +94,7 @@ describe('what no replica has confirmed', () => {
     expect((await unconfirmed(() => agent.poll({ thread_id }))).body.status).toBe(status)
   })
 
-  it('a session that was ended is not said to be ended', async () => {
+  it('the end of a session is not reported', async () => {
     const signedIn = await world.signIn('ben')
     expect((await signedIn.list()).status).toBe(200)
     replica.signal('SIGSTOP')
@@ -104,7 +104,7 @@ describe('what no replica has confirmed', () => {
     expect((await signedIn.list()).status).toBe(401)
   })
 
-  it('a key that was revoked is not said to be gone', async () => {
+  it('the revocation of a key is not reported', async () => {
     await world.reviewer('cat')
     replica.signal('SIGSTOP')
     const revoke = (): Promise<Answer<unknown>> => other.admin('DELETE', 'reviewers/acme/cat/key')
@@ -112,7 +112,7 @@ describe('what no replica has confirmed', () => {
     expect((await unconfirmed(revoke)).problem.code).toBe('not_found')
   })
 
-  it('a decision is told to no receiver of webhooks', async () => {
+  it('a decision is sent to no webhook receiver', async () => {
     await world.admin('POST', 'webhooks', { body: { tenant: 'acme', url: receiver.url } })
     const told = (task: string): boolean => receiver.got.some(({ body }) => body['task_id'] === task)
     const before = newTask()
@@ -131,7 +131,7 @@ describe('what no replica has confirmed', () => {
   it.each([
     ['evidence?tenant=acme&after=0&limit=1', '"number":1'],
     ['checkpoints?tenant=acme&limit=1', '"size":'],
-  ])('GET %s shows nothing that could be kept outside', async (path, something) => {
+  ])('GET %s returns nothing that a reader could keep', async (path, something) => {
     await eventually(async () => (await other.admin('GET', path)).text.includes(something))
     replica.signal('SIGSTOP')
     expect((await unconfirmed(() => other.admin('GET', path))).status).toBe(200)

@@ -22,7 +22,7 @@ const LOOK_MS = 100
 const receivers = new Receivers()
 afterAll(() => receivers.dispose())
 
-describe(`${KILLS} times kill -9 under load: no event is lost, and none has two ids`, () => {
+describe(`${KILLS} times kill -9 under load: no event is lost, and every event has one id`, () => {
   it(
     'on the embedded store',
     () => inDirectory((directory) => killAgainAndAgain(directory, [])),

@@ -79,7 +79,7 @@ function casesOn(threads: (share: number) => string, generator: string): Case[] 
 }
 
 it(
-  'whatever is sent where, /livez answers within a bound of its idle time, and cost grows linearly',
+  '/livez answers within a bound of its idle time during any request, and cost is linear',
   { timeout: 900_000 },
   () =>
     inHarness(async (harness) => {
