@@ -438,7 +438,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 5',
     'reminders, escalation, expiry',
-    'reminds, escalates and expires at the right moments, once each',
+    'reminds, escalates and expires at the right times, once each',
     '200 after an escalation: the escalation group may fill the seat too, not a moment before',
   ],
   [

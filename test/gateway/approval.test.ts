@@ -31,8 +31,8 @@ function counted(votes: readonly Vote[], interactive?: boolean): string[] {
   return approversOf(tenant, thread).map(({ id, groups }) => `${id}: ${groups.join(' ')}`)
 }
 
-describe('the approvals that count', () => {
-  it('are those of the current revision by people of the directory who do not own the agent', () => {
+describe('the approvals that count towards a quorum', () => {
+  it('are those of the current revision, by reviewers of the directory who do not own the agent', () => {
     const votes = [
       vote('ann'),
       vote('ben', { revision: 0 }),
@@ -44,14 +44,14 @@ describe('the approvals that count', () => {
     expect(counted(votes, false)).toEqual(['ann: desk'])
   })
 
-  it('are those of people who signed in, where the level asks for that: none by key', () => {
+  it('are only those given in a session when the level requires signing in', () => {
     const votes = [vote('ann', { via: 'key' }), vote('ben', { via: 'link' })]
     expect(counted(votes)).toEqual(['ann: desk', 'ben: desk'])
     expect(counted(votes, true)).toEqual(['ben: desk'])
     expect(counted([vote('ann', { via: 'oidc' })], true)).toEqual(['ann: desk'])
   })
 
-  it('count by the groups that an identity provider vouched for, none included, and only for people the directory knows', () => {
+  it('count by the groups that an identity provider vouches for, only for reviewers in the directory', () => {
     const votes = [
       vote('ann', { via: 'oidc', groups: ['leads'] }),
       vote('ben', { via: 'oidc', groups: [] }),

@@ -41,7 +41,7 @@ const metrics = async (): Promise<{ text: string }> => {
 }
 
 describe('the budgets', () => {
-  it('429 of waiting threads: at most so many of one agent, whatever races', async () => {
+  it('429 of waiting threads: one agent never exceeds its number, even when calls race', async () => {
     await open({}, ['waiting_per_agent: 10'])
     const [bot, other] = [await world.agent(), await world.agent('other')]
     const answers = await Promise.all(Array.from({ length: 40 }, () => bot.submit(newTask(), HOLD)))
@@ -54,7 +54,7 @@ describe('the budgets', () => {
     expect((await bot.submit(newTask(), { tool_name: 't' })).body.status).toBe('allow')
   })
 
-  it('of waiting threads counts none that was decided, revised or expired', async () => {
+  it('of waiting threads does not count decided, revised or expired ones', async () => {
     await open({}, ['waiting_per_agent: 2'])
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const held = async (): Promise<string> => (await bot.submit(newTask(), HOLD)).body.thread_id ?? ''
@@ -76,7 +76,7 @@ describe('the budgets', () => {
     expectSpent(await bot.submit(newTask(), HOLD), 'waiting_per_agent')
   })
 
-  it('429 of waiting threads of a tenant, and another tenant meets none of it', async () => {
+  it('429 of waiting threads of a tenant, without an effect on another tenant', async () => {
     await open({ budgetWaitingPerTenant: 3 })
     const bots = [await world.agent('bot'), await world.agent('other')]
     const all = await Promise.all(
@@ -87,7 +87,7 @@ describe('the budgets', () => {
     expect((await foreign.submit(newTask(), HOLD)).status).toBe(200)
   })
 
-  it('429 of bytes: proposals, events, refused proofs and comments; votes and redemptions go on', async () => {
+  it('429 of bytes for proposals, events, refused proofs and comments, but not for votes and redemptions', async () => {
     await open({ budgetBytesPerDay: 60_000 })
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const task = newTask()
@@ -115,7 +115,7 @@ describe('the budgets', () => {
     expect((await bot.event(task, big)).status).toBe(201)
   })
 
-  it('429 of idempotency records, and a replay is none', async () => {
+  it('429 of idempotency records, but not for a replay', async () => {
     await open({ budgetIdempotencyRecords: 4 })
     const bot = await world.agent()
     const task = newTask()
@@ -131,7 +131,7 @@ describe('the budgets', () => {
     expect((await submit('another')).status).toBe(200)
   })
 
-  it('429 of sessions of one reviewer; one that ends makes room, and the link is not spent', async () => {
+  it('429 of sessions of one reviewer; an ended session makes room, and the link stays valid', async () => {
     await open({}, ['sessions_per_reviewer: 2'])
     const first = await world.signIn('ann')
     await world.signIn('ann')
@@ -145,7 +145,7 @@ describe('the budgets', () => {
     await world.signIn('ann')
   })
 
-  it('in a bundle never grant more than the settings do', async () => {
+  it('in a bundle never exceed those of the settings', async () => {
     await open({ budgetWaitingPerAgent: 1 }, ['waiting_per_agent: 50'])
     const bot = await world.agent()
     expect((await bot.submit(newTask(), HOLD)).status).toBe(200)
@@ -154,7 +154,7 @@ describe('the budgets', () => {
 })
 
 describe('a disk that is nearly full', () => {
-  it('503 for new calls and revisions, while votes, redemptions and evidence of what waits go on', async () => {
+  it('503 for new calls and revisions, but votes, redemptions and evidence of waiting threads still work', async () => {
     let short: string | undefined
     world = await openWorld({ wrapStore: (store) => overriding(store, { shortOfRoom: () => short }) })
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]

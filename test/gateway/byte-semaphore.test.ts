@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { createByteSemaphore } from '../../src/gateway/webhooks/byte-semaphore.ts'
 
 describe('the byte semaphore', () => {
-  it('admits at once what fits', async () => {
+  it('admits a request at once if it fits', async () => {
     const semaphore = createByteSemaphore(10)
     const entered: number[] = []
     await Promise.all([4, 6].map((size) => semaphore.acquire(size).then(() => entered.push(size))))
     expect(entered).toEqual([4, 6])
   })
 
-  it('admits in order, never more than there is room for, and gives all room back', async () => {
+  it('admits in order, never beyond its size, and gets all room back', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 25 }), { maxLength: 30 })
     const releases = fc.array(fc.nat(), { minLength: 30, maxLength: 30 })
     await fc.assert(

@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-it('what waits is counted some tenants at a time, so that others are answered meanwhile', async () => {
+it('counts waiting threads a few tenants at a time, so that other requests are answered in between', async () => {
   await held(await world.agent())
   const { deps } = world.app
   const writes = Array.from({ length: 1_000 }, (_, i) =>

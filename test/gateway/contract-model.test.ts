@@ -14,7 +14,7 @@ const STEPS = 90
 describe('the gateway and a model of its contract', () => {
   const seen = new Set<string>()
 
-  it.each(SEEDS)('give the same answers, whatever is asked (seed %d)', async (seed) => {
+  it.each(SEEDS)('give the same answers to every request (seed %d)', async (seed) => {
     const world = await openWorld({ files: BUNDLES.first })
     try {
       const game = new Game([world], seed)
@@ -30,7 +30,7 @@ describe('the gateway and a model of its contract', () => {
     }
   })
 
-  it('have met everything that can be answered', () => {
+  it('have met every possible answer', () => {
     expect(SEEN.filter((one) => !seen.has(one))).toEqual([])
   })
 })

@@ -45,8 +45,8 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-describe('under a store that is another one at the commit', () => {
-  it('a vote is counted in the new one: its approval is given out', async () => {
+describe('when the store changes its epoch at the commit', () => {
+  it('a vote is counted in the new epoch, and its approval yields a proof', async () => {
     const { thread } = await held(bot)
     isReplaced = true
     expect((await ann.approve(thread)).body.status).toBe('approved')
@@ -67,7 +67,7 @@ describe('under a store that is another one at the commit', () => {
     expect(body.message).toMatch(/^store_changed: /)
   })
 
-  it('an approval without proof is not given out again', async () => {
+  it('an approval without a proof is not returned again', async () => {
     const agent = await world.agent('unsigned')
     const { thread } = await held(agent)
     await ann.approve(thread)
@@ -89,7 +89,7 @@ describe('under a store that is another one at the commit', () => {
     ])
   })
 
-  it('seats that are found filled approve nothing: somebody votes once more', async () => {
+  it('filled seats approve nothing until a reviewer votes again', async () => {
     await world.changePolicies(edited('directory.yaml', 'groups: [audit] }', 'groups: [audit, board] }'))
     const { thread } = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
     for (const id of ['cat', 'dan']) await (await world.reviewer(id)).approve(thread)

@@ -44,7 +44,7 @@ const identity = { name: 'x', key: signingKeyOf(Buffer.alloc(32, 1)) }
 const LARGE = JSON.stringify({ type: 'event.received', body: 'x'.repeat(100_000) })
 
 describe('evidence', () => {
-  it('is exported some records in a turn, though whoever reads it never makes it wait', async () => {
+  it('is exported a few records per turn, even to a reader that never blocks', async () => {
     for (const [body, most] of [
       [LARGE, 16],
       ['{}', 100],
@@ -60,13 +60,13 @@ describe('evidence', () => {
     }
   })
 
-  it('is signed with fewer records in a turn where they are large', async () => {
+  it('is signed with fewer records per turn when they are large', async () => {
     await given(LARGE)
     expect(await makeCheckpoint(world.app.deps, identity, 'acme')).toMatchObject({ size: RECORDS })
     expect(turns.most()).toBeLessThanOrEqual(16)
   })
 
-  it('is signed with a hundred records in a turn where they are small', async () => {
+  it('is signed with a hundred records per turn when they are small', async () => {
     await given('{}')
     expect(await makeCheckpoint(world.app.deps, identity, 'acme')).toMatchObject({ size: RECORDS })
     expect(turns.most()).toBeLessThanOrEqual(100)

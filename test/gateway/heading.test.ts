@@ -38,7 +38,7 @@ const TAG = /\[hidden [0-9a-f]{8}\]/
 const PAID = /^Pay €250\.00 to bob, secret \[hidden [0-9a-f]{8}\]$/
 
 describe('the heading of a thread', () => {
-  it('is in the list, in the thread and in each of its revisions, by the policy that decided', async () => {
+  it('appears in the list, the thread and each of its revisions, as the deciding policy made it', async () => {
     const { thread, task } = await held(bot, { payload })
     const { heading } = (await ann.list({ q: 'pay €250.00 bob' })).body.threads[0] ?? {}
     expect(heading?.line).toMatch(PAID)
@@ -54,7 +54,7 @@ describe('the heading of a thread', () => {
     expect((await ann.list({ q: '€75.00' })).body.threads).toHaveLength(1)
   })
 
-  it('has the tags that the payload has, in a session and for a key alike', async () => {
+  it('has the same tags as the payload, in a session and with a key', async () => {
     const { thread } = await held(bot, { payload })
     const { body } = await ann.show(thread)
     const tag = TAG.exec(body.heading.line)?.[0]
@@ -64,7 +64,7 @@ describe('the heading of a thread', () => {
     expect(JSON.stringify(keyed.body.heading)).not.toContain(SECRET)
   })
 
-  it('names the tool and what the deciding rules read, where the contract has no summary', async () => {
+  it('names the tool and the fields of the deciding rules when the contract has no summary', async () => {
     const { thread, task } = await held(bot, { tool_name: 'hold', payload: { a: 1 } })
     expect((await ann.show(thread)).body.heading).toEqual({ line: 'hold', segments: [{ text: 'hold' }] })
     const { body } = await bot.submit(task, { tool_name: 'hold', payload: { a: 2 } })
@@ -72,7 +72,7 @@ describe('the heading of a thread', () => {
     expect(lines(earlier.map((one) => one.heading))).toEqual(['hold'])
   })
 
-  it('is told in evidence with the digest of its template, and never a sensitive value', async () => {
+  it('is recorded in evidence with the digest of its template, and without a sensitive value', async () => {
     const records = await world.evidenceOf(async () => {
       const { thread, task } = await held(bot, { payload })
       await bot.revise(task, thread, {
@@ -96,7 +96,7 @@ describe('the heading of a thread', () => {
     expect(JSON.stringify(records)).not.toContain(SECRET)
   })
 
-  it('is told to destinations that get the payload, of every event that describes a call', async () => {
+  it('is sent to destinations with payload, for every event that describes a call', async () => {
     const { body: hook } = await world.admin<WebhookSecret>('POST', 'webhooks', {
       body: { tenant: 'acme', url: receiver.url, payload: 'full' },
     })
@@ -114,7 +114,7 @@ describe('the heading of a thread', () => {
     expect(JSON.stringify(receiver.got)).not.toContain(SECRET)
   })
 
-  it('of a thread from before headings were kept is the name of its tool', async () => {
+  it("is the tool's name for a thread from before headings were stored", async () => {
     const { thread } = await held(bot, { payload })
     const { store } = world.app.deps
     const found = await read(store, 'acme', 'thread', thread)
@@ -130,7 +130,7 @@ describe('the heading of a thread', () => {
     expect((await ann.show(thread)).body.heading).toEqual({ line: 'pay', segments: [{ text: 'pay' }] })
   })
 
-  it('hides what a later policy calls sensitive, in lists, threads and webhooks', async () => {
+  it('hides values that a later policy calls sensitive, in lists, threads and webhooks', async () => {
     const { thread } = await held(bot, { payload })
     const text = CONTRACT['tools/pay.yaml'] ?? ''
     await world.changePolicies({

@@ -67,7 +67,7 @@ const run = async (tool_name: string, task: string, agent = bot): Promise<string
   (await agent.submit(task, { tool_name })).body.status
 
 describe('the history of a task', () => {
-  it('has the labels of what was allowed before, in this task only', async () => {
+  it('contains the labels of earlier allowed calls, in this task only', async () => {
     const task = newTask()
     expect(await run('send', task)).toBe('allow')
     expect(await run('fetch', task)).toBe('allow')
@@ -76,7 +76,7 @@ describe('the history of a task', () => {
     expect(await run('send', task, await world.agent('other'))).toBe('allow')
   })
 
-  it('has what was approved, from the approval on', async () => {
+  it('contains an approved call, from the approval on', async () => {
     const task = newTask()
     const { thread } = await held(bot, { tool_name: 'peek', payload: {} }, task)
     expect(await run('send', task)).toBe('allow')
@@ -99,21 +99,21 @@ describe('the history of a task', () => {
     expect(await run('send', task)).toBe('pending_review')
   })
 
-  it('counts a label that the contract got later for the calls before', async () => {
+  it('applies a label that the contract got later to earlier calls', async () => {
     const task = newTask()
     await run('wipe', task)
     await world.changePolicies({ 'tools/wipe.yaml': contract('wipe', 'untrusted') })
     expect(await run('send', task)).toBe('pending_review')
   })
 
-  it('keeps a label that the contract lost since', async () => {
+  it('keeps a label that the contract has lost', async () => {
     const task = newTask()
     await run('fetch', task)
     await world.changePolicies({ 'tools/fetch.yaml': contract('fetch', '') })
     expect(await run('send', task)).toBe('pending_review')
   })
 
-  it('has nothing of what was rejected', async () => {
+  it('omits rejected calls', async () => {
     const task = newTask()
     await run('fetch', task)
     expect(await run('wipe', task)).toBe('reject')
@@ -124,7 +124,7 @@ describe('the history of a task', () => {
     })
   })
 
-  it('of sixty-four calls at once makes none of them fail', async () => {
+  it('lets sixty-four calls at once all succeed', async () => {
     const task = newTask()
     const answers = await Promise.all(Array.from({ length: 64 }, () => run('fetch', task)))
     expect(new Set(answers)).toEqual(new Set(['allow']))
@@ -132,7 +132,7 @@ describe('the history of a task', () => {
 })
 
 describe('the history of an agent', () => {
-  it('goes with the agent from task to task, for a day', async () => {
+  it('follows the agent from task to task, for a day', async () => {
     expect(await run('wipe', newTask())).toBe('allow')
     await run('fetch', newTask())
     expect(await run('wipe', newTask())).toBe('reject')
@@ -153,7 +153,7 @@ describe('the history of an agent', () => {
 })
 
 describe('a revision', () => {
-  it('is judged on what the task did since the call was held', async () => {
+  it("is judged on the task's calls since it was held", async () => {
     await world.changePolicies(NO_PEEKING_AFTER_READING)
     const task = newTask()
     const { thread } = await held(bot, { tool_name: 'peek', payload: {} }, task)
@@ -168,7 +168,7 @@ describe('a revision', () => {
 })
 
 describe('an approval', () => {
-  it('is judged again on the history of then: it does not stand in its own way', async () => {
+  it('is judged again on the current history, without counting itself', async () => {
     await world.changePolicies({
       'rules/once.yaml':
         'tool: peek\nrules:\n  - id: peek-once\n    reject: Once in a task.\n    when: { task.tools: { some: peek } }\n',
@@ -183,7 +183,7 @@ describe('an approval', () => {
     expect(await run('peek', task)).toBe('reject')
   })
 
-  it('falls when policy now rejects what the task had done before, also where no rule asked for that then', async () => {
+  it('ends when policy now rejects the earlier history, even if no rule read it before', async () => {
     const [clean, tainted] = [newTask(), newTask()]
     expect(await run('fetch', tainted)).toBe('allow')
     const threads = []

@@ -15,7 +15,7 @@ const listed = async (): Promise<InstancesView['instances']> => {
 const instance = (id: string) => ({ id, host: `host of ${id}`, version: '1', startedAt: world.clock.now })
 
 describe('GET instances', () => {
-  it('200: each with the bundle by which it decides, as long as it reports', async () => {
+  it('200: lists each gateway with its bundle while it reports', async () => {
     world = await openWorld()
     expect(await listed()).toEqual([])
     const { deps } = world.app
@@ -32,7 +32,7 @@ describe('GET instances', () => {
     expect(await listed()).toEqual([])
   })
 
-  it('forgets what has not reported for an hour', async () => {
+  it('forgets a gateway that has not reported for an hour', async () => {
     world = await openWorld()
     const { deps } = world.app
     await reportInstance(deps, instance('a'))
@@ -41,14 +41,14 @@ describe('GET instances', () => {
     expect(await deps.store.get('_system', 'instance', 'a')).toBeUndefined()
   })
 
-  it('403 for a reviewer, whatever the role', async () => {
+  it('403 for a reviewer in any role', async () => {
     world = await openWorld()
     const ann = await world.reviewer('ann')
     const headers = { authorization: `Bearer ${ann.key}` }
     expect((await world.admin('GET', 'instances', { headers })).status).toBe(403)
   })
 
-  it('is reported by a gateway that runs, which is not ready while nothing can be written', async () => {
+  it('is reported by a running gateway, which is not ready while it cannot write', async () => {
     let refusing = false
     world = await openWorld({
       reportEveryMs: 40,

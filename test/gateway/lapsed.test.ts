@@ -32,8 +32,8 @@ afterEach(() => world.close())
 const annLeaves = (): Promise<void> =>
   world.changePolicies(edited('directory.yaml', 'groups: [desk, leads, board], roles', 'groups: [], roles'))
 
-describe('an approval that has lapsed', () => {
-  it('is not taken back from a gateway that has redeemed it meanwhile, by the bundle that it knows', async () => {
+describe('an expired approval', () => {
+  it('is not released when another gateway has redeemed it under its own bundle', async () => {
     const { task, thread, token, payload } = await approved(bot, ann)
     const { deps } = world.app
     const known = deps.policies.current()
@@ -51,7 +51,7 @@ describe('an approval that has lapsed', () => {
     expect((await ann.show(thread)).body).toMatchObject({ status: 'approved' })
   })
 
-  it('is taken back where nobody was quicker', async () => {
+  it('is released when no other gateway was faster', async () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     await annLeaves()

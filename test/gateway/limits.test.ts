@@ -99,7 +99,7 @@ const spend = async (
 const limitsOf = ({ record }: EvidenceLine): unknown => record.details?.['limits']
 
 describe('a limit', () => {
-  it('lets pass up to the last unit, then asks people, and starts anew when the window has passed', async () => {
+  it('allows up to the last unit, then asks for review, and starts again after the window', async () => {
     expect(await spend(100)).toBe('allow')
     expect(await spend(100)).toBe('allow')
     expect(await spend(99)).toBe('allow')
@@ -111,20 +111,20 @@ describe('a limit', () => {
     expect(await spend(100)).toBe('allow')
   })
 
-  it('says why: reason, risk and reviewers are its own', async () => {
+  it('supplies its own reason, risk and reviewers', async () => {
     for (let i = 0; i < 3; i++) await spend(100)
     const { thread } = await held(bot, { tool_name: 'spend', payload: { amount: 5, to: 'x' } })
     const { body } = await ann.show(thread)
     expect(body).toMatchObject({ risk: 'high', message: 'More than 300 in a day.' })
   })
 
-  it('is the agent’s own', async () => {
+  it('counts for one agent only', async () => {
     for (let i = 0; i < 3; i++) await spend(100)
     expect(await spend(1)).toBe('pending_review')
     expect(await spend(100, { agent: await world.agent('other') })).toBe('allow')
   })
 
-  it('of a task is that of one agent in one task', async () => {
+  it('of a task counts for one agent in one task', async () => {
     const task = newTask()
     for (let i = 0; i < 10; i++) expect(await spend(1, { task })).toBe('allow')
     expect(await spend(1, { task })).toBe('reject')
@@ -132,7 +132,7 @@ describe('a limit', () => {
     expect(await spend(1, { task, agent: await world.agent('other') })).toBe('allow')
   })
 
-  it('is never exceeded by calls that come at once', async () => {
+  it('is never exceeded by concurrent calls', async () => {
     const amounts = Array.from({ length: 64 }, (_, i) => (i * 7) % 23)
     const answers = await Promise.all(amounts.map((amount) => spend(amount)))
     const sum = amounts.filter((_, i) => answers[i] === 'allow').reduce((a, b) => a + b, 0)
@@ -141,13 +141,13 @@ describe('a limit', () => {
     expect(new Set(answers)).toEqual(new Set(['allow', 'pending_review']))
   })
 
-  it('holds after a restart', async () => {
+  it('survives a restart of the gateway', async () => {
     for (let i = 0; i < 3; i++) await spend(100)
     await world.restart()
     expect(await spend(1)).toBe('pending_review')
   })
 
-  it('is recorded with what each call used, and where there was no room', async () => {
+  it('is recorded with the amount of each call, and with the limit that it exceeded', async () => {
     const [allowed] = await world.evidenceOf(() => spend(100, { to: 'x' }))
     expect(limitsOf(allowed as EvidenceLine)).toEqual([
       { amount: 100, id: 'spend-daily' },
@@ -165,7 +165,7 @@ describe('a limit', () => {
     ])
   })
 
-  it('in shadow mode is charged and counted, and never in the way', async () => {
+  it('in shadow mode is charged and counted, and never stops a call', async () => {
     for (let i = 0; i < 4; i++) expect(await spend(20, { to: 'same' })).toBe('allow')
     const { body } = await world.admin<{ rules: unknown }>('GET', 'policies')
     expect(JSON.stringify(body)).toContain('spend-shadow')
@@ -175,7 +175,7 @@ describe('a limit', () => {
 describe('an approval', () => {
   const large = { tool_name: 'spend', payload: { amount: 200, to: 'x' } }
 
-  it('is charged when it is given, not when it is asked for', async () => {
+  it('is charged when it is granted, and not when it is requested', async () => {
     const { thread } = await held(bot, large)
     expect(await spend(100)).toBe('allow')
     expect(await spend(100)).toBe('allow')
@@ -183,7 +183,7 @@ describe('an approval', () => {
     expect(await spend(1)).toBe('pending_review')
   })
 
-  it('is charged over the limit, because a person decided', async () => {
+  it('is charged beyond the limit, because a reviewer decided', async () => {
     for (let i = 0; i < 3; i++) await spend(100)
     const { thread } = await held(bot, large)
     await ann.approve(thread)
@@ -192,13 +192,13 @@ describe('an approval', () => {
     expect(await spend(1)).toBe('pending_review')
   })
 
-  it('that is rejected charges nothing', async () => {
+  it('charges nothing when it is rejected', async () => {
     const { thread } = await held(bot, large)
     await ann.vote(thread, { decision: 'reject', revision: 1 })
     for (let i = 0; i < 3; i++) expect(await spend(100)).toBe('allow')
   })
 
-  it('that nobody collects in time is taken back, into the bucket it came from', async () => {
+  it('is released into its own bucket when the agent does not collect it in time', async () => {
     const { thread } = await held(bot, large)
     await ann.approve(thread)
     expect(await spend(100)).toBe('allow')
@@ -209,7 +209,7 @@ describe('an approval', () => {
     expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
   })
 
-  it('whose token expires unredeemed is taken back once, and that is evidence', async () => {
+  it('is released once and recorded when its token expires unredeemed', async () => {
     const short = await world.agent('short')
     const { thread } = await approved(short, ann, large)
     expect(await spend(100, { agent: short })).toBe('allow')
@@ -227,7 +227,7 @@ describe('an approval', () => {
     expect(await spend(1, { agent: short })).toBe('pending_review')
   })
 
-  it('whose token expires is taken back once, also when a freeze ends it while the timer is about to', async () => {
+  it('is released once when a freeze ends it just before the timer does', async () => {
     const short = await world.agent('short')
     const { thread } = await approved(short, ann, large)
     world.clock.advance(MINUTE)
@@ -243,7 +243,7 @@ describe('an approval', () => {
     expect(await spend(1, { agent: short })).toBe('pending_review')
   })
 
-  it('that was redeemed is never taken back', async () => {
+  it('is never released after its redemption', async () => {
     const { task, thread, token } = await approved(bot, ann, large)
     const body = { task_id: task, thread_id: thread, signature: token, request_payload: large.payload }
     expect((await bot.validate(body)).body).toMatchObject({ valid: true })
@@ -253,7 +253,7 @@ describe('an approval', () => {
     expect(await spend(1)).toBe('pending_review')
   })
 
-  it('that lapses because the policy changed is taken back', async () => {
+  it('is released when a policy change ends it', async () => {
     const { thread } = await held(bot, large)
     await ann.approve(thread)
     await world.changePolicies({
@@ -264,7 +264,7 @@ describe('an approval', () => {
     for (let i = 0; i < 3; i++) expect(await spend(100)).toBe('allow')
   })
 
-  it('that a freeze ends is taken back, with or without a token', async () => {
+  it('is released when a freeze ends it, with or without a token', async () => {
     const { thread } = await held(bot, large)
     await ann.approve(thread)
     const freeze = { tenant: 'acme', tool: 'spend', reason: 'stop' }
@@ -280,7 +280,7 @@ describe('an approval', () => {
     expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
   })
 
-  it('without a token is never taken back once it was read, whatever ends it', async () => {
+  it('without a token is never released after it was read, whatever ends it', async () => {
     const unsigned = await world.agent('unsigned')
     const freeze = { tenant: 'acme', tool: 'spend', reason: 'stop' }
     for (const read of [false, true]) {
@@ -296,7 +296,7 @@ describe('an approval', () => {
     expect(await spend(1, { agent: unsigned })).toBe('pending_review')
   })
 
-  it('holds when the limit is full by then: it was decided and charged', async () => {
+  it('stays valid when the limit is full later, because it was decided and charged', async () => {
     const { task, thread, token } = await approved(bot, ann, {
       tool_name: 'spend',
       payload: { amount: 300, to: 'x' },
@@ -312,7 +312,7 @@ describe('an approval', () => {
     expect(body).toMatchObject({ valid: true })
   })
 
-  it('charges what the revision asks for, checked afresh', async () => {
+  it('charges the amount of the latest revision, checked again', async () => {
     const { task, thread } = await held(bot, large)
     const request_payload = { amount: 30, to: 'x' }
     const { status } = await bot.revise(task, thread, { tool_name: 'spend', request_payload })
@@ -322,7 +322,7 @@ describe('an approval', () => {
     expect(await spend(1)).toBe('pending_review')
   })
 
-  it('for a revision beyond a limit that rejects ends the thread', async () => {
+  it('ends the thread when a revision exceeds a limit that rejects', async () => {
     const task = newTask()
     const { thread } = await held(bot, large, task)
     for (let i = 0; i < 10; i++) await spend(1, { task })
@@ -333,7 +333,7 @@ describe('an approval', () => {
 })
 
 describe('a request under an Idempotency-Key', () => {
-  it('is charged once however often it is sent', async () => {
+  it('is charged once, however often it is sent', async () => {
     const headers = { 'idempotency-key': 'k1' }
     const body = { tool_name: 'spend', payload: { amount: 100, to: 'x' } }
     const answers = await Promise.all(Array.from({ length: 8 }, () => bot.submit('idem', body, headers)))
@@ -342,8 +342,8 @@ describe('a request under an Idempotency-Key', () => {
   })
 })
 
-describe('a counter to which nothing is charged any more', () => {
-  it('is forgotten when it has left the longest window that there can be, and not before', async () => {
+describe('an idle counter of a limit', () => {
+  it('is deleted after the longest possible window, and not before', async () => {
     await spend(100, { to: 'x' })
     const purges = (): Promise<readonly { member: string }[]> =>
       world.app.deps.store.range('acme', 'purge', { limit: 10 })

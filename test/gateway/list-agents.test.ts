@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-it('of thousands of agents the keys are looked for some at a time, so that others are answered meanwhile', async () => {
+it('looks for the keys of thousands of agents a few at a time, so that other requests are answered in between', async () => {
   const ann = await world.reviewer('ann')
   await world.agent('a999')
   turns.begin()

@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-it('a page that finds next to nothing looks at 200 threads at a time, so that others are answered meanwhile', async () => {
+it('a page with few matches reads 200 threads at a time, so that other requests are answered in between', async () => {
   const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
   const { thread } = await held(bot)
   const { deps } = world.app

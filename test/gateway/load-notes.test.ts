@@ -26,11 +26,11 @@ function depsThat(failures: number): { deps: Deps; written: string[]; fail: (tim
 const revisionsIn = (written: readonly string[]): unknown[] =>
   written.map((text) => (JSON.parse(text) as { details: { revision: string } }).details.revision)
 
-describe('policy loads on their way into evidence', () => {
+describe('records of policy loads', () => {
   beforeEach(() => vi.useFakeTimers())
   afterEach(() => vi.useRealTimers())
 
-  it('are tried again until they are durable, in order, each once', async () => {
+  it('are retried until they are durable, in order, each once', async () => {
     const { deps, written } = depsThat(3)
     const onError = vi.fn()
     const notes = createLoadNotes(deps, { retryMs: 1_000, onError })
@@ -41,7 +41,7 @@ describe('policy loads on their way into evidence', () => {
     expect(onError).toHaveBeenCalledOnce()
   })
 
-  it('that fail are told of once, and again after one was recorded', async () => {
+  it('report a failure once, and again after a record was written', async () => {
     const { deps, fail } = depsThat(3_600)
     const onError = vi.fn()
     const notes = createLoadNotes(deps, { retryMs: 1_000, onError })
@@ -55,7 +55,7 @@ describe('policy loads on their way into evidence', () => {
     expect(onError).toHaveBeenCalledTimes(2)
   })
 
-  it('get one more try at the end, and what is still left is said', async () => {
+  it('are retried once more at the end, and the remaining ones are reported', async () => {
     const { deps, written } = depsThat(2)
     const notes = createLoadNotes(deps, { retryMs: 1_000, onError: () => undefined })
     notes.add({ ok: true, revision: 'one' })

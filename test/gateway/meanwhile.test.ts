@@ -47,8 +47,8 @@ function lateFor(moment: number): void {
   overtaking.before = () => Promise.resolve(world.clock.advance(1_500))
 }
 
-describe('a vote that is cast meanwhile', () => {
-  it.each(['claim', 'release'])('is not lost by a %s', async (act) => {
+describe('a vote during another act', () => {
+  it.each(['claim', 'release'])('is not lost by a concurrent %s', async (act) => {
     const { thread } = await held(bot, { payload: { amount: 90_000 } })
     const ben = await world.reviewer('ben')
     if (act === 'release') await ann.call('POST', `threads/${thread}/claim`, { body: {} })
@@ -63,8 +63,8 @@ describe('a vote that is cast meanwhile', () => {
   })
 })
 
-describe('while the timer is about to remind of a thread, or finds nothing to do', () => {
-  it('a vote is cast, and not lost', async () => {
+describe('while the timer handles a thread or an answer', () => {
+  it('keeps a vote that arrives before the reminder', async () => {
     const { thread } = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
     const cat = await world.reviewer('cat')
     world.clock.advance(15 * MINUTE)
@@ -76,7 +76,7 @@ describe('while the timer is about to remind of a thread, or finds nothing to do
     expect((await ann.show(thread)).body.approvals).toEqual({ given: 1, required: 2 })
   })
 
-  it('the thread has another time, and is looked at then', async () => {
+  it('moves the thread to the time that a vote has set', async () => {
     const { thread } = await held(bot)
     const { deps } = world.app
     const { store } = deps
@@ -95,7 +95,7 @@ describe('while the timer is about to remind of a thread, or finds nothing to do
     expect(await store.range('acme', INDEX.due, { limit: 10 })).toEqual([])
   })
 
-  it('an answer that it would forget is renewed, and stays', async () => {
+  it('keeps an answer that is renewed before it is purged', async () => {
     const task = newTask()
     const submit = () => bot.submit(task, { tool_name: 't' }, { 'idempotency-key': 'k' })
     await submit()
@@ -110,8 +110,8 @@ describe('while the timer is about to remind of a thread, or finds nothing to do
   })
 })
 
-describe('a thread that somebody else finds over meanwhile', () => {
-  it.each(['expired', 'frozen'])('has %s once: one record says so', async (how) => {
+describe('a thread that another request ends first', () => {
+  it.each(['expired', 'frozen'])('has %s once, with one record', async (how) => {
     const { thread } = await held(bot)
     if (how === 'expired') world.clock.advance(8 * HOUR)
     else await world.admin('POST', 'freeze', { body: { tenant: 'acme', agent: 'bot', reason: 'odd' } })
@@ -123,8 +123,8 @@ describe('a thread that somebody else finds over meanwhile', () => {
   })
 })
 
-describe('an approval that ends meanwhile', () => {
-  it('is not redeemed, though its token is good', async () => {
+describe('an approval that ends during its redemption', () => {
+  it('is not redeemed, though its token is valid', async () => {
     const { task, thread, token, payload } = await approved(bot, ann)
     overtaking.before = async () => {
       await world.changePolicies(
@@ -139,21 +139,18 @@ describe('an approval that ends meanwhile', () => {
   })
 })
 
-describe('what is over when it reaches the store', () => {
-  it.each(['bot', 'unsigned'])(
-    'is an approval that `%s` collects at its deadline: it expires',
-    async (id) => {
-      const agent = await world.agent(id)
-      const { thread } = await held(agent)
-      await ann.approve(thread)
-      lateFor(world.app.deps.store.now() + 8 * HOUR)
-      const { body } = await agent.poll({ thread_id: thread })
-      expect([body.status, body.approval_token]).toEqual(['rejected', undefined])
-      expect(body.message).toMatch(/^expired: /)
-    },
-  )
+describe('an item that expires on its way to the store', () => {
+  it.each(['bot', 'unsigned'])('an approval that `%s` collects at its deadline expires', async (id) => {
+    const agent = await world.agent(id)
+    const { thread } = await held(agent)
+    await ann.approve(thread)
+    lateFor(world.app.deps.store.now() + 8 * HOUR)
+    const { body } = await agent.poll({ thread_id: thread })
+    expect([body.status, body.approval_token]).toEqual(['rejected', undefined])
+    expect(body.message).toMatch(/^expired: /)
+  })
 
-  it('is a proof at the end of its time: it reads expired, and is unused', async () => {
+  it('a proof at the end of its lifetime reads expired, and stays unused', async () => {
     const agent = await world.agent('short')
     const { task, thread, token, payload } = await approved(agent, ann)
     lateFor(world.app.deps.store.now() + MINUTE)
@@ -162,7 +159,7 @@ describe('what is over when it reaches the store', () => {
     expect((await ann.show(thread)).body.evidence.map(({ type }) => type)).not.toContain('token.redeemed')
   })
 
-  it('is a link at the end of its ten minutes: nobody is signed in', async () => {
+  it('a link at the end of its ten minutes signs no reviewer in', async () => {
     const link = await world.link('ann')
     const records = await world.evidenceOf(async () => {
       lateFor(world.app.deps.store.now() + 10 * MINUTE)
@@ -172,10 +169,10 @@ describe('what is over when it reaches the store', () => {
   })
 })
 
-describe('a session that ends meanwhile', () => {
+describe('a session that ends during a request', () => {
   const endIt = (): Promise<unknown> => world.admin('DELETE', 'reviewers/acme/ann/sessions')
 
-  it('serves nobody any more, and leaves no trace of its use behind', async () => {
+  it('does not serve the request, and keeps no record of its use', async () => {
     const session = await world.signIn('ann')
     world.clock.advance(MINUTE)
     overtaking.before = endIt
@@ -203,7 +200,7 @@ describe('a session that ends meanwhile', () => {
     )
   }
 
-  it.each(Object.keys(ways))('ends once, also by %s: one record says so', async (way) => {
+  it.each(Object.keys(ways))('ends once during %s, with one record', async (way) => {
     const session = await world.signIn('ann')
     const reasons = await endedAs(session, async () => {
       overtaking.before = endIt
@@ -213,7 +210,7 @@ describe('a session that ends meanwhile', () => {
     expect(reasons).toEqual(['ended_by_admin'])
   })
 
-  it('ends once, also where another one takes its place', async () => {
+  it('ends once when another session replaces it', async () => {
     const session = await world.signIn('ann')
     const link = await world.link('ann')
     const reasons = await endedAs(session, async () => {
@@ -225,7 +222,7 @@ describe('a session that ends meanwhile', () => {
   })
 })
 
-describe('a freeze that comes while another one is lifted', () => {
+describe('a freeze that starts while another one is lifted', () => {
   it('holds', async () => {
     const act = (what: 'freeze' | 'unfreeze', tool: string) =>
       world.admin('POST', what, { body: { tenant: 'acme', tool, reason: 'odd' } })
@@ -237,8 +234,8 @@ describe('a freeze that comes while another one is lifted', () => {
   })
 })
 
-describe('a freeze that comes while the timer ends what an earlier one hit', () => {
-  it('is seen to as well', async () => {
+describe('a freeze that starts while the timer applies an earlier one', () => {
+  it('also ends its threads', async () => {
     const { thread } = await held(await world.agent('other'))
     const freezing = async (to: Deps, agent: string): Promise<void> => {
       const by = { actor: { kind: 'admin', id: 'admin' } } as const
@@ -267,14 +264,17 @@ describe('webhooks', () => {
   const deliveriesOf = async (id: string): Promise<DeliveryList['deliveries']> =>
     (await world.admin<DeliveryList>('GET', `webhooks/${id}/deliveries`)).body.deliveries
 
-  it.each(['the first', 'another'])('%s that is registered meanwhile misses nothing', async (which) => {
-    if (which === 'another') await register()
-    await held(bot)
-    let registered = ''
-    overtaking.before = async () => (registered = await register())
-    const { thread } = await held(bot)
-    expect(await deliveriesOf(registered)).toMatchObject([{ thread_id: thread, type: 'review.pending' }])
-  })
+  it.each(['the first', 'another'])(
+    '%s destination that is registered during a commit misses no event',
+    async (which) => {
+      if (which === 'another') await register()
+      await held(bot)
+      let registered = ''
+      overtaking.before = async () => (registered = await register())
+      const { thread } = await held(bot)
+      expect(await deliveriesOf(registered)).toMatchObject([{ thread_id: thread, type: 'review.pending' }])
+    },
+  )
 
   const webhooks = async (): Promise<WebhookList['webhooks']> =>
     (await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')).body.webhooks
@@ -288,7 +288,7 @@ describe('webhooks', () => {
   const success = { outcome: 'success', answer: '204' } as const
   const gone = { outcome: 'gone', answer: '410' } as const
 
-  it('that are paused take nobody along who is registered meanwhile', async () => {
+  it('pausing a destination keeps one that is registered at the same time', async () => {
     const one = await register()
     let other = ''
     overtaking.before = async () => (other = await register())
@@ -296,7 +296,7 @@ describe('webhooks', () => {
     expect((await webhooks()).map(({ id }) => id)).toEqual([one, other])
   })
 
-  it('that say goodbye take nobody along who is registered meanwhile', async () => {
+  it('ending a destination keeps one that is registered at the same time', async () => {
     const one = await delivery()
     let other = ''
     overtaking.before = async () => (other = await register())
@@ -307,7 +307,7 @@ describe('webhooks', () => {
     ])
   })
 
-  it('a delivery that two have made is settled once', async () => {
+  it('a delivery that two instances have made is settled once', async () => {
     const one = await delivery()
     const records = await world.evidenceOf(async () => {
       overtaking.before = () => recordAttempt(elsewhere(world), 'acme', { ...one, attempt: success })
@@ -316,7 +316,7 @@ describe('webhooks', () => {
     expect(records.map(({ record }) => record.type)).toEqual(['webhook.delivered'])
   })
 
-  it('a delivery whose result two attempts record at once is settled once', async () => {
+  it('a delivery with two concurrent results is settled once', async () => {
     const one = await delivery()
     const records = await world.evidenceOf(async () => {
       const states = await Promise.all(
@@ -327,7 +327,7 @@ describe('webhooks', () => {
     expect(records).toHaveLength(1)
   })
 
-  it('a delivery that is asked for again, while it is found to be settled, is made', async () => {
+  it('a delivery that is requested again while it counts as settled is made', async () => {
     const one = await delivery()
     const { deps } = world.app
     await recordAttempt(deps, 'acme', { ...one, attempt: success })
@@ -338,7 +338,7 @@ describe('webhooks', () => {
     expect(await webhooks()).toMatchObject([{ waiting: 1 }])
   })
 
-  it('a delivery that is asked for again, while the timer is about to forget it, stays', async () => {
+  it('a delivery that is requested again just before its purge stays', async () => {
     const one = await delivery()
     await recordAttempt(world.app.deps, 'acme', { ...one, attempt: success })
     world.clock.advance(9 * HOUR)
@@ -352,7 +352,7 @@ describe('webhooks', () => {
     expect(kept?.state).toBe('waiting')
   })
 
-  it('a delivery that is forgotten meanwhile does not come back', async () => {
+  it('a delivery that is purged during its redelivery does not return', async () => {
     const { id, destination } = await delivery()
     overtaking.before = async () => {
       await world.admin('DELETE', `webhooks/${destination}`)
@@ -363,7 +363,7 @@ describe('webhooks', () => {
     expect(await world.app.deps.store.get('acme', 'delivery', id)).toBeUndefined()
   })
 
-  it('are asked for again by nobody whose session ends meanwhile', async () => {
+  it("a redelivery is refused when the reviewer's session ends during the request", async () => {
     const { id, destination } = await delivery()
     const session = await world.signIn('ann')
     const path = `webhooks/${destination}/deliveries/${id}/redeliver`
@@ -374,8 +374,8 @@ describe('webhooks', () => {
   })
 })
 
-describe('a rejection that a failover takes back meanwhile', () => {
-  it('is not told: nobody has decided', async () => {
+describe('a rejection that a failover reverts during a poll', () => {
+  it('is not returned, because the thread is undecided', async () => {
     const replicated = new Overtaking()
     const own = await openWorld({
       wrapStore: (store) => overriding(replicated.wrapStore(store), { durability: 'replicated' }),

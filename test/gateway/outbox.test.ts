@@ -74,8 +74,8 @@ function closeGate(): () => void {
   return () => open()
 }
 
-describe('as many destinations as there may be', () => {
-  it('are told in full of a large thread, and of all that comes due at once', async () => {
+describe('the maximum number of destinations', () => {
+  it('gets every event of a large thread, and all events that are due at once', async () => {
     const { thread } = await held(await world.agent(), { tool_name: 'hold', payload: LARGEST })
     world.clock.advance(15 * MINUTE)
     const due = await world.evidenceOf(() => world.due())
@@ -88,14 +88,14 @@ describe('as many destinations as there may be', () => {
       expect(await store.range('acme', INDEX.outbox(hook), { limit: 10 })).toHaveLength(3)
   })
 
-  it('are told of large threads one after another: all at once would be a gigabyte', async () => {
+  it('gets events of large threads one after another, because all at once would need a gigabyte', async () => {
     const agent = await world.agent()
     const threads = [1, 2, 3, 4, 5, 6].map(() => held(agent, { tool_name: 'hold', payload: LARGEST }))
     expect(await Promise.all(threads)).toHaveLength(6)
     expect([most, underWay]).toEqual([1, 0])
   })
 
-  it('do not keep an agent waiting while the timer writes its own', async () => {
+  it('does not delay an agent while the timer writes its own events', async () => {
     const agent = await world.agent()
     const large = { tool_name: 'hold', payload: LARGEST }
     const due: Held[] = []
@@ -114,7 +114,7 @@ describe('as many destinations as there may be', () => {
     expect(order.indexOf(thread)).toBe(1)
   })
 
-  it('are told of small threads at the same time', async () => {
+  it('gets events of small threads at the same time', async () => {
     const agent = await world.agent()
     const open = closeGate()
     const threads = [1, 2].map(() => held(agent))
@@ -123,7 +123,7 @@ describe('as many destinations as there may be', () => {
     await Promise.all(threads)
   })
 
-  it('find room again behind a fault of ours', async () => {
+  it('gets its room back after an internal error', async () => {
     const agent = await world.agent()
     const large = { tool_name: 'hold', payload: LARGEST }
     const { deps } = world.app
@@ -139,7 +139,7 @@ describe('as many destinations as there may be', () => {
     await held(agent, large)
   })
 
-  it('find room again behind commits that failed', async () => {
+  it('gets its room back after failed commits', async () => {
     const agent = await world.agent()
     const large = { tool_name: 'hold', payload: LARGEST }
     failing = true

@@ -43,8 +43,8 @@ function behindRedemptions(records: readonly JsonObject[]): number[] {
   return records.flatMap((one, i) => (redeemed.has(threadOf(one)) && CHAIN.includes(typeOf(one)) ? [i] : []))
 }
 
-describe('evidence as a gateway wrote it', () => {
-  it('follows, and is of every kind', () => {
+describe('the evidence that a gateway wrote', () => {
+  it('is consistent, and contains every record type', () => {
     const types = new Set(histories.flat().map(typeOf))
     for (const records of histories) expect(faultIn(records)).toBeUndefined()
     for (const type of [
@@ -61,7 +61,7 @@ describe('evidence as a gateway wrote it', () => {
 })
 
 describe('evidence that was tampered with', () => {
-  it('without anything that a redemption rests on: is found', () => {
+  it('is reported when a record is missing that a redemption depends on', () => {
     for (const records of histories) {
       const positions = behindRedemptions(records)
       expect(positions.length).toBeGreaterThan(0)
@@ -69,7 +69,7 @@ describe('evidence that was tampered with', () => {
     }
   })
 
-  it('with anything twice that moves a thread or proves something: is found', () => {
+  it('is reported when a state change or a proof occurs twice', () => {
     const once = [
       'token.redeemed',
       'review.rejected',
@@ -92,7 +92,7 @@ describe('evidence that was tampered with', () => {
     }
   })
 
-  it('with a redemption, a vote or an approval of somebody else: is found', () => {
+  it('is reported when a redemption, a vote or an approval has another actor', () => {
     for (const records of histories) {
       for (const [i, one] of records.entries()) {
         if (!['token.redeemed', 'vote.cast', 'review.approved', 'token.minted'].includes(typeOf(one)))
@@ -105,7 +105,7 @@ describe('evidence that was tampered with', () => {
     }
   })
 
-  it('with a redemption moved before what it rests on: is found', () => {
+  it('is reported when a redemption precedes its approval', () => {
     for (const records of histories) {
       for (const [i, one] of records.entries()) {
         if (typeOf(one) !== 'token.redeemed') continue

@@ -114,8 +114,8 @@ function voting(ballot: {
 describe.each([
   { kind: 'agent', id: 'bot', verbs: OF_AGENTS },
   { kind: 'reviewer', id: 'ann', verbs: OF_REVIEWERS },
-] as const)('under a key of $kind that was revoked in the middle', ({ kind, id, verbs }) => {
-  it.each(Object.keys(verbs))('%s is refused with 401, and nothing is written', async (name) => {
+] as const)('under a key of $kind that is revoked during the request', ({ kind, id, verbs }) => {
+  it.each(Object.keys(verbs))('%s is refused with 401, and writes nothing', async (name) => {
     const act = await verbs[name]?.()
     let status: number | undefined
     const records = await world.evidenceOf(async () => {
@@ -184,7 +184,7 @@ const OF_A_REVIEWER: typeof OF_AN_AGENT = {
   'a release': (deps, caller) => release(deps, caller, NO_THREAD),
 }
 
-it('an agent that has left the directory since the request began is not given an earlier answer again', async () => {
+it('an agent that left the directory during the request gets no replayed answer', async () => {
   const { deps } = world.app
   const caller = await identify(deps, 'agent', (await world.agent('short')).key)
   const asking = { taskId: 'a', request: { tool_name: 'pay', payload: REVIEWED }, idempotencyKey: 'k' }
@@ -197,8 +197,8 @@ it('an agent that has left the directory since the request began is not given an
 describe.each([
   { kind: 'agent', verbs: OF_AN_AGENT, entry: / +short: .*\n/, key: () => world.agent('short') },
   { kind: 'reviewer', verbs: OF_A_REVIEWER, entry: / +nil: .*\n/, key: () => world.reviewer('nil') },
-] as const)('of $kind that has left the directory since the request began', ({ kind, verbs, entry, key }) => {
-  it(`${Object.keys(verbs).join(', ')}: each is refused before anything is said about it, and nothing is written`, async () => {
+] as const)('for $kind that left the directory during the request', ({ kind, verbs, entry, key }) => {
+  it(`${Object.keys(verbs).join(', ')}: each is refused before any other answer, and writes nothing`, async () => {
     const { deps } = world.app
     const caller = await identify(deps, kind, (await key()).key)
     const directory = BUNDLE['directory.yaml']?.replace(entry, '') ?? ''

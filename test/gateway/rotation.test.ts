@@ -28,7 +28,7 @@ const BOT = 'agents/acme/bot'
 const works = async (bot: Agent): Promise<number> => (await bot.submit(newTask(), { tool_name: 't' })).status
 
 describe('rotating a key', () => {
-  it('201 with an overlap: both keys work until it is over, and then the new one alone', async () => {
+  it('201 with an overlap: both keys work until it ends, and then only the new one', async () => {
     const old = await world.agent()
     expect(await works(old)).toBe(200)
     const { status, body } = await rotate(BOT, 10 * MINUTE)
@@ -49,7 +49,7 @@ describe('rotating a key', () => {
     })
   })
 
-  it('fails no call of many that go on under the old key meanwhile', async () => {
+  it('fails no concurrent call under the old key', async () => {
     const old = await world.agent()
     const calls = Array.from({ length: 40 }, async () => [
       await works(old),
@@ -62,7 +62,7 @@ describe('rotating a key', () => {
     expect(new Set([...statuses, await works(old)])).toEqual(new Set([200]))
   })
 
-  it('evidence names which key was used', async () => {
+  it('evidence names the key that was used', async () => {
     const old = await world.agent()
     const { body } = await rotate(BOT, MINUTE)
     const next = new Agent(world, body.api_key)
@@ -76,7 +76,7 @@ describe('rotating a key', () => {
     expect(new Set(names).size).toBe(2)
   })
 
-  it('a proof is redeemed under the key that it was minted under only, while that one lives', async () => {
+  it('a proof is redeemed only under the key for which it was made, while that key is valid', async () => {
     const [old, ann] = [await world.agent(), await world.reviewer('ann')]
     const [first, second] = [await held(old), await held(old)]
     const next = new Agent(world, (await rotate(BOT, MINUTE)).body.api_key)
@@ -98,7 +98,7 @@ describe('rotating a key', () => {
     expect((await next.validate(ofNext)).body).toEqual({ valid: true })
   })
 
-  it('a proof of the old key dies with it', async () => {
+  it('a proof of the old key becomes invalid with the key', async () => {
     const [old, ann] = [await world.agent(), await world.reviewer('ann')]
     const { task, thread: thread_id, payload: request_payload } = await held(old)
     await ann.approve(thread_id)
@@ -111,7 +111,7 @@ describe('rotating a key', () => {
     expect((await next.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
-  it('again during an overlap ends the oldest key at once, and without one ends both', async () => {
+  it('a second rotation in an overlap ends the oldest key at once; one without an overlap ends both', async () => {
     const first = await world.agent()
     const second = new Agent(world, (await rotate(BOT, MINUTE)).body.api_key)
     expect([await works(first), await works(second)]).toEqual([200, 200])
@@ -124,14 +124,14 @@ describe('rotating a key', () => {
     expect(await works(fourth)).toBe(200)
   })
 
-  it('204: revoking during an overlap ends both', async () => {
+  it('204: revoking during an overlap ends both keys', async () => {
     const old = await world.agent()
     const next = new Agent(world, (await rotate(BOT, MINUTE)).body.api_key)
     expect((await world.admin('DELETE', `${BOT}/key`)).status).toBe(204)
     expect([await works(old), await works(next)]).toEqual([401, 401])
   })
 
-  it('of a reviewer, too', async () => {
+  it("a reviewer's key has the same overlap", async () => {
     const old = await world.reviewer('ann')
     const next = new Reviewer(world, (await rotate('reviewers/acme/ann', MINUTE)).body.api_key)
     const statuses = async () => [(await old.list()).status, (await next.list()).status]
@@ -142,7 +142,7 @@ describe('rotating a key', () => {
     expect(await statuses()).toEqual([401, 200])
   })
 
-  it('201 without an overlap: the old key is dead at once, as ever', async () => {
+  it('201 without an overlap: the old key stops working at once', async () => {
     const old = await world.agent()
     for (const body of [undefined, {}, { overlap_ms: 0 }]) {
       const answer = await world.admin<IssuedKey>('POST', `${BOT}/key`, body === undefined ? {} : { body })
@@ -151,14 +151,14 @@ describe('rotating a key', () => {
     expect(await works(old)).toBe(401)
   })
 
-  it('400 of an overlap that is none', async () => {
+  it('400 for an invalid overlap', async () => {
     await world.agent()
     for (const overlap_ms of [-1, 1.5, '10m', 8 * 24 * 3_600_000])
       expect((await world.admin('POST', `${BOT}/key`, { body: { overlap_ms } })).status).toBe(400)
     expect((await world.admin('POST', `${BOT}/key`, { body: { overlap: 1 } })).status).toBe(400)
   })
 
-  it('leaves evidence that could have happened, and a key that is named falsely is found', async () => {
+  it('leaves evidence that verifies without a fault', async () => {
     const old = await world.agent()
     await rotate(BOT, MINUTE)
     await works(old)

@@ -38,7 +38,7 @@ const dueTypes = async (): Promise<string[]> =>
   (await world.evidenceOf(() => world.due())).map(({ record }) => record.type)
 
 describe('runDue', () => {
-  it('reminds, escalates and expires at the right moments, once each', async () => {
+  it('reminds, escalates and expires at the right times, once each', async () => {
     const { thread } = await held(bot, LARGE)
     expect(await dueTypes()).toEqual([])
     world.clock.advance(15 * MINUTE - 1)
@@ -57,7 +57,7 @@ describe('runDue', () => {
     expect(await dueTypes()).toEqual([])
   })
 
-  it('does what is due for other tenants while one cannot be served, and says that it could not', async () => {
+  it('serves the other tenants when one fails, and reports the failure', async () => {
     const away = new StoreUnavailable('its shard is away')
     const { store } = world.app.deps
     const other = await world.agent('bot', 'globex')
@@ -72,7 +72,7 @@ describe('runDue', () => {
     expect(told.map(({ record }) => record.type)).toContain('review.expired')
   })
 
-  it('does what is due for other threads while one has a broken record, and says that it could not', async () => {
+  it('handles the other threads when one record is broken, and reports the failure', async () => {
     const [broken, whole] = [await held(bot), await held(bot)]
     const mend = await breakRecord(world, 'thread', broken.thread)
     world.clock.advance(8 * HOUR)
@@ -83,7 +83,7 @@ describe('runDue', () => {
     await mend()
   })
 
-  it('does after a restart what came due meanwhile', async () => {
+  it('handles after a restart everything that became due before', async () => {
     await held(bot, LARGE)
     await world.stop()
     world.clock.advance(2 * HOUR)
@@ -93,7 +93,7 @@ describe('runDue', () => {
     expect(types.filter((type) => type === 'review.expired')).toHaveLength(1)
   })
 
-  it('puts back what it looked at too early, and touches nothing else', async () => {
+  it('returns a thread that is not due to its time, and changes nothing else', async () => {
     const { thread } = await held(bot)
     const { deps } = world.app
     const { store } = deps
@@ -107,7 +107,7 @@ describe('runDue', () => {
     expect(await store.get('acme', 'thread', thread)).toEqual(before)
   })
 
-  it('leaves decided threads alone: nothing is due after a vote', async () => {
+  it('leaves decided threads unchanged, because nothing is due after a vote', async () => {
     const one = await held(bot, LARGE)
     const two = await held(bot, LARGE)
     await ann.vote(one.thread, { decision: 'reject', revision: 1 })
@@ -118,7 +118,7 @@ describe('runDue', () => {
     expect((await bot.poll({ thread_id: two.thread })).body.status).toBe('approved')
   })
 
-  it('rejects an approval that nobody collected', async () => {
+  it('rejects an approval that the agent did not collect', async () => {
     const { thread } = await held(bot, LARGE)
     await ann.approve(thread)
     world.clock.advance(HOUR)
@@ -126,7 +126,7 @@ describe('runDue', () => {
     expect((await ann.show(thread)).body.status).toBe('rejected')
   })
 
-  it('starts reminders and escalation anew with a revision', async () => {
+  it('restarts reminders and escalation with a revision', async () => {
     const { task, thread } = await held(bot, LARGE)
     world.clock.advance(15 * MINUTE)
     await world.due()
@@ -137,14 +137,14 @@ describe('runDue', () => {
     expect(await dueTypes()).toEqual(['review.reminded'])
   })
 
-  it('two workers at once do each thing once: an item is leased', async () => {
+  it('does each thing once with four concurrent workers, because an item is leased', async () => {
     for (let i = 0; i < 10; i++) await held(bot, LARGE)
     world.clock.advance(15 * MINUTE)
     const records = await world.evidenceOf(() => Promise.all([1, 2, 3, 4].map(() => runDue(world.app.deps))))
     expect(records.map(({ record }) => record.type)).toEqual(Array(10).fill('review.reminded'))
   })
 
-  it('an item of a worker that died comes back when its lease ends', async () => {
+  it('handles an item of a dead worker again when its lease ends', async () => {
     await held(bot, LARGE)
     world.clock.advance(15 * MINUTE)
     const { store } = world.app.deps
@@ -155,7 +155,7 @@ describe('runDue', () => {
     expect(await dueTypes()).toEqual(['review.reminded'])
   })
 
-  it('works through more than one batch', async () => {
+  it('handles more than one batch', async () => {
     const task = newTask()
     // as many at once as a gateway takes on the slowest machine
     for (let i = 0; i < 13; i++)
@@ -166,7 +166,7 @@ describe('runDue', () => {
     expect((await dueTypes()).filter((type) => type === 'review.expired')).toHaveLength(130)
   })
 
-  it('is stopped behind what is under way, and the rest comes when its lease ends', async () => {
+  it('stops after the current items, and handles the rest when their lease ends', async () => {
     const stop = new AbortController()
     const overtaking = new Overtaking()
     const own = await openWorld({ wrapStore: overtaking.wrapStore })
@@ -184,7 +184,7 @@ describe('runDue', () => {
     await own.close()
   })
 
-  it('does the work of every tenant', async () => {
+  it('handles every tenant', async () => {
     const stranger = await world.agent('bot', 'globex')
     await held(stranger, { tool_name: 'brief', payload: {} })
     world.clock.advance(MINUTE)
@@ -192,7 +192,7 @@ describe('runDue', () => {
     expect(records.map(({ record }) => record.type)).toEqual(['review.expired'])
   })
 
-  it('forgets answers after a day and tokens after a week, and not before', async () => {
+  it('deletes answers after a day and tokens after a week, and not before', async () => {
     const { store } = world.app.deps
     // the counters of budgets live longer
     const answers = async () =>
@@ -214,7 +214,7 @@ describe('runDue', () => {
     expect((await bot.validate(proof)).body.reason).toBe('invalid')
   })
 
-  it('leaves what a later version is to end, which runs beside it', async () => {
+  it('leaves items that only a later version can handle', async () => {
     const { store } = world.app.deps
     const entry = { op: 'index', index: 'purge', member: 'lease of something' } as const
     const commit = { guards: [], events: [], deadline: store.now() + MINUTE }
@@ -229,7 +229,7 @@ describe('runDue', () => {
     expect(left.map(({ member }) => member)).toContain(entry.member)
   })
 
-  it('keeps an answer that was renewed meanwhile', async () => {
+  it('keeps an answer that was renewed', async () => {
     const submit = (amount: number) =>
       bot.submit('a', { tool_name: 'pay', payload: { amount } }, { 'idempotency-key': 'k' })
     await submit(500)
@@ -248,7 +248,7 @@ describe('census', () => {
     return { waiting, oldest, groups: Object.fromEntries(groups) }
   }
 
-  it('counts the waiting threads of all tenants by risk, knows the oldest of each, and whom they wait for', async () => {
+  it('counts waiting threads of all tenants by risk and group, with the oldest of each risk', async () => {
     const stranger = await world.agent('bot', 'globex')
     expect((await counted()).oldest).toEqual({ low: 0, medium: 0, high: 0, critical: 0 })
     const first = await held(bot, { payload: REVIEWED })
@@ -269,7 +269,7 @@ describe('census', () => {
     expect(later.groups).toEqual({ desk: 1, leads: 2, board: 1, audit: 0 })
   })
 
-  it('counts the others where a thread cannot be read: it waits as its index says, and nobody knows for whom', async () => {
+  it('counts an unreadable thread by its index entry, without its groups', async () => {
     const { thread } = await held(bot, LARGE)
     await held(bot, LARGE)
     const mend = await breakRecord(world, 'thread', thread)
@@ -279,7 +279,7 @@ describe('census', () => {
     await mend()
   })
 
-  it('knows since when a delivery is overdue, unless its destination is paused', async () => {
+  it('measures how long a delivery is overdue, unless its destination is paused', async () => {
     const own = await openWorld({ webhooks: { everyMs: 24 * HOUR } })
     try {
       const { deps } = own.app
@@ -307,7 +307,7 @@ describe('census', () => {
     }
   })
 
-  it('counts the freezes in force of all tenants by what they stop, lifted ones not', async () => {
+  it('counts the freezes in force of all tenants by scope, without lifted ones', async () => {
     const frozen = async () => Object.fromEntries((await census(world.app.deps)).frozen)
     expect(await frozen()).toEqual({})
     const reason = 'sends money to strangers'

@@ -38,7 +38,7 @@ const sources = (change: Partial<SecretSources> = {}): SecretSources => ({
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 describe('ownSecrets', () => {
-  it('makes an admin key for a new store, hands it out once, and keeps only its hash', async () => {
+  it('creates an admin key for a new store, returns it once, and keeps only its hash', async () => {
     const first = await ownSecrets(sources())
     expect(first.newAdminKey).toMatch(/^csa_[A-Za-z0-9_-]{43}$/)
     expect(first.adminKeyHash).toEqual(sha256(first.newAdminKey ?? ''))
@@ -50,7 +50,7 @@ describe('ownSecrets', () => {
     expect(record?.body).not.toContain(first.newAdminKey)
   })
 
-  it('the configured admin key wins, and is not stored', async () => {
+  it('prefers the configured admin key, and does not store it', async () => {
     await ownSecrets(sources())
     const adminKey = 'a configured key of 32 characters or more'
     const { adminKeyHash, newAdminKey } = await ownSecrets(sources({ adminKey }))
@@ -61,7 +61,7 @@ describe('ownSecrets', () => {
     )
   })
 
-  it('the configured signing key wins, whatever the store has, and no other is made beside it', async () => {
+  it('prefers the configured signing key to a stored one, and creates no other', async () => {
     const signingKey = signingKeyOf(Buffer.alloc(32, 9))
     const { log } = await ownSecrets(sources({ signingKey }))
     expect(log.key.public).toEqual(signingKey.public)
@@ -74,7 +74,7 @@ describe('ownSecrets', () => {
     expect((await ownSecrets(sources({ signingKey }))).log.key.public).toEqual(signingKey.public)
   })
 
-  it('two starts at once agree: one key, shown by one of them', async () => {
+  it('returns the new key to only one of two concurrent starts', async () => {
     const both = await Promise.all([ownSecrets(sources()), ownSecrets(sources())])
     expect(both[0].adminKeyHash).toEqual(both[1].adminKeyHash)
     expect(both[0].commitments).toEqual(both[1].commitments)
@@ -83,7 +83,7 @@ describe('ownSecrets', () => {
     expect(sha256(shown[0]?.newAdminKey ?? '')).toEqual(both[0].adminKeyHash)
   })
 
-  it('a store that keeps nothing is an error, not a key that nobody has', async () => {
+  it('fails when the store keeps nothing, so that no key is lost', async () => {
     const forgetful = overriding(store, {
       commit: () => Promise.resolve({ ok: false, reason: 'guard', failed: [0] }),
     })

@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-it('a thread of many revisions is shown whole, and read a few revisions at a time: each may hold a whole request', async () => {
+it('shows all revisions of a long thread, and reads a few at a time: each may contain a whole request', async () => {
   const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
   const { task, thread } = await held(bot)
   for (let i = 2; i <= LIMITS.REVISIONS; i++) {
@@ -41,7 +41,7 @@ it('a thread of many revisions is shown whole, and read a few revisions at a tim
   expect(turns.most()).toBeLessThanOrEqual(2)
 })
 
-it('all of its evidence is shown, and little is read in a turn: what stands beside it may be whole requests of others', async () => {
+it('shows all evidence of a thread, and reads little per turn: other records may be large', async () => {
   const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
   const { thread } = await held(bot)
   const numbers: (number | undefined)[] = []

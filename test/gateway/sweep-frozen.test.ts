@@ -63,7 +63,7 @@ const status = async (thread: string): Promise<unknown> => {
 }
 
 describe('a sweep', () => {
-  it('takes a part of what there is in a round, so that other tenants have their turn, and looks at nothing twice', async () => {
+  it('handles a part of the threads per round, so that other tenants get a turn, and reads none twice', async () => {
     const { deps } = world.app
     await crowd(deps.store.now() + 14 * MINUTE)
     const { thread } = await held(bot, LARGE)
@@ -82,7 +82,7 @@ describe('a sweep', () => {
     expect(looks).toBeLessThan(MANY + 10)
   })
 
-  it('begins again when something else is frozen meanwhile', async () => {
+  it('starts again when another freeze begins', async () => {
     const { deps } = world.app
     const early = await held(other, LARGE)
     await crowd(deps.store.now() + 16 * MINUTE)
@@ -96,7 +96,7 @@ describe('a sweep', () => {
     expect([await status(early.thread), await status(late.thread)]).toEqual(['rejected', 'rejected'])
   })
 
-  it('comes back to what it could not end', async () => {
+  it('returns to a thread that it could not end', async () => {
     const { deps } = world.app
     const { thread } = await held(bot, LARGE)
     const spared = await held(bot, LARGE)
@@ -111,7 +111,7 @@ describe('a sweep', () => {
     expect(await status(thread)).toBe('rejected')
   })
 
-  it('ends all of it when another gateway has begun', async () => {
+  it('ends every thread that another gateway left', async () => {
     const { deps } = world.app
     await crowd(deps.store.now() + 14 * MINUTE)
     const { thread } = await held(bot, LARGE)

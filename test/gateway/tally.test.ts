@@ -48,7 +48,7 @@ const typesOf = async (act: () => Promise<unknown>): Promise<string[]> =>
   (await world.evidenceOf(act)).map(({ record }) => record.type)
 
 describe('an escalation that fills the last seat', () => {
-  it('approves the thread when its time comes, by the timer', async () => {
+  it('approves the thread through the timer at the escalation time', async () => {
     const { thread } = await voted()
     world.clock.advance(30 * MINUTE - 1)
     expect(await typesOf(() => world.due())).toEqual(['review.reminded'])
@@ -64,7 +64,7 @@ describe('an escalation that fills the last seat', () => {
     expect(await typesOf(() => world.due())).toEqual([])
   })
 
-  it('or by the first poll, which carries the proof: it works once', async () => {
+  it('approves at the first poll, which returns a proof that works once', async () => {
     const { task, thread, payload } = await voted()
     world.clock.advance(30 * MINUTE)
     let token: string | undefined
@@ -80,14 +80,14 @@ describe('an escalation that fills the last seat', () => {
     expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'used' })
   })
 
-  it('or by the first reviewer who looks', async () => {
+  it("approves at the first reviewer's look", async () => {
     const { thread } = await voted()
     world.clock.advance(30 * MINUTE)
     expect(await typesOf(() => people.ben.show(thread))).toEqual(['review.approved'])
     expect((await people.ben.show(thread)).body.status).toBe('approved')
   })
 
-  it('once, whoever looks at the same time, and one poll gets the proof', async () => {
+  it('approves once under concurrent requests, and one poll gets the proof', async () => {
     const { thread } = await voted()
     world.clock.advance(30 * MINUTE)
     let tokens: (string | undefined)[] = []
@@ -100,13 +100,13 @@ describe('an escalation that fills the last seat', () => {
     expect(tokens.filter((token) => token !== undefined)).toHaveLength(1)
   })
 
-  it('not when the time of the thread is over as well: expiry rejects', async () => {
+  it('does not approve when the thread has expired too', async () => {
     const { thread } = await voted()
     world.clock.advance(60 * MINUTE)
     expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^expired: /)
   })
 
-  it('not what another instance freezes in the same moment', async () => {
+  it('does not approve when another instance freezes the agent at the same moment', async () => {
     const { thread } = await voted()
     world.clock.advance(30 * MINUTE)
     const scope = { tenant: 'acme', agent: 'bot', reason: 'odd' }
@@ -114,7 +114,7 @@ describe('an escalation that fills the last seat', () => {
     expect((await bot.poll({ thread_id: thread })).body.message).toBe('frozen: odd')
   })
 
-  it('not what a freeze has ended', async () => {
+  it('does not approve when a freeze has ended the thread', async () => {
     const { thread } = await voted()
     await world.admin('POST', 'freeze', { body: { tenant: 'acme', agent: 'bot', reason: 'odd' } })
     world.clock.advance(30 * MINUTE)
@@ -122,8 +122,8 @@ describe('an escalation that fills the last seat', () => {
   })
 })
 
-describe('a directory that knows a voter again', () => {
-  it('approves a thread whose other seats were filled meanwhile, and a held poll is answered', async () => {
+describe('a directory that lists a voter again', () => {
+  it('approves a thread whose other seats were filled, and answers a held poll', async () => {
     const { thread } = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
     expect((await people.cat.approve(thread)).body.approvals.given).toBe(1)
     await world.changePolicies(edited('directory.yaml', 'groups: [desk, audit] }', 'groups: [desk] }'))

@@ -121,8 +121,8 @@ const VERBS: readonly Verb[] = [
   },
 ]
 
-describe('a store that is away', () => {
-  it('has a line in the log for each refused request, with why, and without where it was noticed', async () => {
+describe('a store that is unavailable', () => {
+  it('logs one line with the reason for each refused request, without a stack', async () => {
     await open()
     misbehave = () => Promise.reject(new StoreUnavailable('away', { cause: new Error('ECONNREFUSED') }))
     await bot.submit(newTask(), { tool_name: 't' })
@@ -169,7 +169,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     expect(text).not.toMatch(/"(allow|approved|valid)"/)
   })
 
-  it('that fails guards for a while: the verb decides again until it gets through', async () => {
+  it('that fails guards for a while: the verb decides again until it succeeds', async () => {
     await open()
     const act = await prepare()
     let left = 5
@@ -182,7 +182,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     expect(left).toBeLessThan(0)
   })
 
-  it('that fails guards for ever: 503 store_unavailable after a bounded number of tries', async () => {
+  it('that always fails guards: 503 store_unavailable after a bounded number of attempts', async () => {
     await open()
     const act = await prepare()
     commits = 0
@@ -194,7 +194,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
 })
 
 describe('a store that fails at validate', () => {
-  it('that wrote and did not say: 503, and the retry reads used', async () => {
+  it('that wrote without an answer: 503, and the retry reads used', async () => {
     await open()
     const { thread, task, payload } = await held(bot)
     await ann.approve(thread)
@@ -206,13 +206,13 @@ describe('a store that fails at validate', () => {
     expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'used' })
   })
 
-  it('that is away: 503 for a well-formed token, still 200 invalid for what is none', async () => {
+  it('that is unavailable: 503 for a well-formed token, but 200 invalid for a malformed one', async () => {
     await open()
     misbehave = unavailable
     expect((await bot.validate(PROOFLESS)).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
-  it('that cannot be read: 503 store_unavailable on every verb that reads', async () => {
+  it('that cannot be read: 503 store_unavailable for every verb that reads', async () => {
     await open()
     const { thread, task } = await held(bot)
     reads = () => {
@@ -229,7 +229,7 @@ describe('a store that fails at validate', () => {
     for (const { headers } of answers) expect(headers.get('retry-after')).toBe('1')
   })
 
-  it('that breaks in a way nobody foresaw: 500 without its words, which are in the log', async () => {
+  it('that fails unexpectedly: 500 without its error text, which is in the log', async () => {
     await open()
     misbehave = () => Promise.reject(new Error('private words about /some/path'))
     const { status, problem, text } = await bot.submit('s', { tool_name: 't' })
@@ -239,8 +239,8 @@ describe('a store that fails at validate', () => {
   })
 })
 
-describe('many at once', () => {
-  it('whose gateway was stopped for long in the middle of a decision: nothing of then is written now', async () => {
+describe('many writes at once', () => {
+  it('a gateway that was suspended during a decision writes nothing of it later', async () => {
     await open()
     const thread = await held(bot)
     reads = (type) => {
@@ -281,8 +281,8 @@ describe('many at once', () => {
   })
 })
 
-describe('what comes too late or cannot be judged', () => {
-  it('a vote and a revision that reach the store after the deadline change nothing: 409 not_pending', async () => {
+describe('writes that are too late, and calls that cannot be judged', () => {
+  it('a vote and a revision after the deadline change nothing: 409 not_pending', async () => {
     await open()
     const verbs = [
       (one: Held) => ann.approve(one.thread),
@@ -304,7 +304,7 @@ describe('what comes too late or cannot be judged', () => {
     }
   })
 
-  it('an engine that fails ends no approval and no review, and redeems nothing: all goes on afterwards', async () => {
+  it('a failing engine ends no approval or review and redeems nothing, and all works afterwards', async () => {
     await open()
     const proven = await approved(bot, ann)
     const waiting = await held(bot)
@@ -336,7 +336,7 @@ describe('what comes too late or cannot be judged', () => {
     expect((await bot.validate(proof)).body.valid).toBe(true)
   })
 
-  it('redeems nothing where no bundle was ever loaded, says so in evidence, and takes nothing away', async () => {
+  it('redeems nothing when no bundle was ever loaded, records it, and keeps the proof valid', async () => {
     await open()
     const proven = await approved(bot, ann)
     const { policies } = world.app.deps

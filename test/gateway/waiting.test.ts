@@ -18,7 +18,7 @@ const deaf = (store: Store): Store =>
   })
 
 describe('a poll that waits', () => {
-  it('looks again by itself, whatever the engine has forgotten meanwhile', async () => {
+  it('reads the thread again by itself, even after garbage collection', async () => {
     const world = await openWorld({ wrapStore: deaf })
     try {
       const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
@@ -43,7 +43,7 @@ describe('a poll that waits', () => {
     await looks.end()
   })
 
-  it('looks at the deadline of its thread, however many wait', async () => {
+  it('reads its thread at the deadline, however many polls wait', async () => {
     const looks = await looksOf({ waiting: 10_000, after: 3_000, deadlineInMs: 3_000 })
     expect((await looks.answer).status).toBe('rejected')
     expect(looks.asked()).toBe(true)

@@ -84,7 +84,7 @@ async function leftovers(place: Awaited<ReturnType<Places['of']>>, now: number):
 describe('webhooks and a model of them', () => {
   const seen = new Set<string>()
 
-  it.each(SEEDS)('agree on what everybody is told (seed %d)', { timeout: 120_000 }, async (seed) => {
+  it.each(SEEDS)('agree on every delivery (seed %d)', { timeout: 120_000 }, async (seed) => {
     const place = await places.of(KIND)
     const fleet = await Fleet.open({ place, receivers, ports: open.map(({ port }) => port) })
     let now: number
@@ -100,7 +100,7 @@ describe('webhooks and a model of them', () => {
     expect(await leftovers(place, now)).toEqual([])
   })
 
-  it('have met everything that can happen', () => {
+  it('have met every possible event', () => {
     expect((IS_SOAK ? SEEN : ALWAYS_SEEN).filter((one) => !seen.has(one))).toEqual([])
   })
 })

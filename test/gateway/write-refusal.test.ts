@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { publicReason } from '../../src/gateway/core/write-refusal.ts'
 
-describe('why the store took no write, in public words', () => {
+describe('explain in public words why the store refused a write', () => {
   it.each([
     ["OOM command not allowed when used memory > 'maxmemory'.", 'it is out of memory'],
     ["READONLY You can't write against a read only replica.", 'it is read-only'],
@@ -14,7 +14,7 @@ describe('why the store took no write, in public words', () => {
     expect(publicReason(new Error('no', { cause: new Error(said) }))).toBe(words)
   })
 
-  it('are none for what is no error', () => {
+  it('are undefined without an error', () => {
     expect(publicReason('OOM')).toBeUndefined()
     expect(publicReason(undefined)).toBeUndefined()
   })

@@ -19,12 +19,12 @@ const said = (other: object = {}): string =>
   })
 
 describe('a call', () => {
-  it('of Claude Code is its session, its tool and the input of that', async () => {
+  it('of Claude Code consists of its session, tool and input', async () => {
     const call = await readCall(bytes(said()), CLAUDE)
     expect(call).toEqual({ task: 'claude-code:a1-b2', tool: 'Bash', input: { command: 'ls' } })
   })
 
-  it('of Gemini CLI is the same under its own event', async () => {
+  it('of Gemini CLI is the same under its own event name', async () => {
     const text = said({ hook_event_name: 'BeforeTool', tool_name: 'run_shell_command' })
     const call = await readCall(bytes(text), HARNESSES.gemini)
     expect(call).toEqual({ task: 'gemini:a1-b2', tool: 'run_shell_command', input: { command: 'ls' } })
@@ -86,7 +86,7 @@ describe('the task of a session', () => {
   ]
   const taskOf = async (session_id: string) => (await readCall(bytes(said({ session_id })), CLAUDE)).task
 
-  it('fits whatever the session is named, and belongs to it alone', async () => {
+  it('fits any session name, and differs for every session', async () => {
     const hashed = `sha256:${await sha256('a b')}`
     const sessions = [...SESSIONS, hashed]
     const tasks = await Promise.all(sessions.map(taskOf))

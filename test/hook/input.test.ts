@@ -17,18 +17,18 @@ function source(count: number): AsyncIterable<Uint8Array> & { read: number } {
 }
 
 describe('the input', () => {
-  it('is all of it, up to the bound', async () => {
+  it('is read whole, up to the bound', async () => {
     expect(String(await inputOf(source(3), 6, never))).toBe('ababab')
     expect(await inputOf(source(0), 6, never)).toHaveLength(0)
   })
 
-  it('is refused beyond it, and read to its end all the same', async () => {
+  it('is refused beyond the bound, but still read to its end', async () => {
     const endless = source(1_000)
     await expect(inputOf(endless, 5, never)).rejects.toMatchObject({ outcome: 'invalid_payload' })
     expect(endless.read).toBe(1_000)
   })
 
-  it('that does not end ends with the signal', async () => {
+  it('ends with the signal when it does not end itself', async () => {
     const stop = new AbortController()
     const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }
     const asked = inputOf(silent, 5, stop.signal)
@@ -37,7 +37,7 @@ describe('the input', () => {
     await expect(inputOf(silent, 5, stop.signal)).rejects.toMatchObject({ outcome: 'aborted' })
   })
 
-  it('that cannot be read is no input', async () => {
+  it('counts as missing when it cannot be read', async () => {
     const broken = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('EISDIR')) }) }
     await expect(inputOf(broken, 5, never)).rejects.toThrow('EISDIR')
   })

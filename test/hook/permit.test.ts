@@ -67,21 +67,21 @@ async function asked(count = 1): Promise<string[]> {
 }
 
 describe('a call', () => {
-  it('that policy allows may run', async () => {
+  it('allows a call that policy allows', async () => {
     await run({ tool: 't', input: { any: ['thing'] } })
     expect(left()).toEqual([])
   })
 
-  it('that policy rejects may not', async () => {
+  it('denies a call that policy rejects', async () => {
     await expect(run({ tool: 'bare' })).rejects.toMatchObject({ outcome: 'rejected' })
     expect(left()).toEqual([])
   })
 
-  it('of a tool that the gateway does not know may not', async () => {
+  it('denies a tool that the gateway does not know', async () => {
     await expect(run({ tool: 'Bash' })).rejects.toMatchObject({ outcome: 'unknown_tool' })
   })
 
-  it('that people approve may run, its proof redeemed, and they see who calls', async () => {
+  it('allows an approved call, redeems its proof, and shows the caller to reviewers', async () => {
     const done = run()
     const [thread = ''] = await asked()
     expect((await ann.show(thread)).text).toContain('claude-code')
@@ -90,7 +90,7 @@ describe('a call', () => {
     expect((await ann.show(thread)).text).toContain('redeemed')
   })
 
-  it('that people reject may not', async () => {
+  it('denies a call that reviewers reject', async () => {
     const done = run()
     const [thread = ''] = await asked()
     await Promise.all([
@@ -100,17 +100,17 @@ describe('a call', () => {
     expect(left()).toEqual([])
   })
 
-  it('is decided under the prefix', async () => {
+  it('is decided under its tool prefix', async () => {
     const recorded = await world.evidenceOf(() => run({ tool: 'y', input: { amount: 1 } }, { prefix: 'pa' }))
     expect(recorded[0]?.record).toMatchObject({ type: 'decision.allowed', tool: 'pay', task_id: task })
   })
 })
 
-describe('a call that nobody decides in time', () => {
+describe('a call that no reviewer decides in time', () => {
   const timedOut = (call: Partial<HeldCall> = {}) =>
     expect(run(call, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
 
-  it('goes on with its thread when it comes again, and runs once', async () => {
+  it('continues its thread when it is repeated, and runs once', async () => {
     await timedOut()
     await timedOut()
     const threads = await asked()
@@ -122,7 +122,7 @@ describe('a call that nobody decides in time', () => {
     expect((await asked(2)).length).toBe(2)
   })
 
-  it('is another call with another input, another tool or in another session', async () => {
+  it('is a different call when input, tool or session differ', async () => {
     await timedOut()
     await timedOut({ input: { n: 2 } })
     await timedOut({ tool: 'brief' })
@@ -132,15 +132,15 @@ describe('a call that nobody decides in time', () => {
     expect((await asked()).length).toBe(1)
   })
 
-  it('is never two that come together', async () => {
+  it('never merges two simultaneous calls', async () => {
     await Promise.all([timedOut(), timedOut()])
     await Promise.all([timedOut(), timedOut(), timedOut()])
     expect((await asked(3)).length).toBe(3)
   })
 })
 
-describe('a run that ends while people decide', () => {
-  it('because it is told to, withdraws its call: the next one asks anew', async () => {
+describe('a hook that ends while reviewers decide', () => {
+  it('withdraws its call on a signal, so that the next hook opens a new thread', async () => {
     const before = left()
     const stop = new AbortController()
     const done = run({}, { signal: stop.signal })
@@ -153,14 +153,14 @@ describe('a run that ends while people decide', () => {
     expect((await asked(2)).length).toBe(2)
   })
 
-  it('because it is told to before it knows the contract, withdraws what an earlier run left', async () => {
+  it("withdraws an earlier hook's call on a signal, even before it knows the contract", async () => {
     await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
     const [thread = ''] = await asked()
     await expect(run({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ outcome: 'aborted' })
     expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
   })
 
-  it('because nobody waits for it any more, leaves its call to the next one', async () => {
+  it('leaves its call to the next hook when only its waiting time is over', async () => {
     const stop = new AbortController()
     const done = run({}, { signal: stop.signal })
     const [thread = ''] = await asked()
@@ -172,7 +172,7 @@ describe('a run that ends while people decide', () => {
   })
 })
 
-it('without a gateway nothing runs, and the call is kept', async () => {
+it('without a gateway no call runs, and the call is kept', async () => {
   const before = left().length
   const gate = createGate({ url: 'http://127.0.0.1:9', key: 'csk_x', timeoutMs: 200 })
   await expect(run({ tool: 't' }, { gate })).rejects.toMatchObject({ outcome: 'gateway_error' })
@@ -212,15 +212,15 @@ describe('the contract of a call', () => {
     ['mcp__my_shop__a_b', 'claude-code'],
     ['Read', 'claude-code'],
     ['mcp__shop__Bash', 'claude-code'],
-  ] as const)('is that of the tool of the server: %s in %s', async (tool, harness) => {
+  ] as const)('is found under the name that the server uses: %s in %s', async (tool, harness) => {
     await expect(runs(tool, harness)).resolves.toBeUndefined()
   })
 
   it.each([
-    ['of a tool of an MCP server for one of the harness', 'Bash', 'of the MCP server `shop`'],
-    ['of another server', 'mcp__other___run', 'does not let this agent use'],
-    ['of two that the harness names alike', 'mcp__s__x_y', 'more than one contract'],
-  ])('is never one %s', async (_, tool, why) => {
+    ['that of an MCP server for a tool of the harness', 'Bash', 'of the MCP server `shop`'],
+    ['that of another server', 'mcp__other___run', 'does not let this agent use'],
+    ['one of two that the harness names alike', 'mcp__s__x_y', 'more than one contract'],
+  ])('is never %s', async (_, tool, why) => {
     await expect(runs(tool)).rejects.toThrow(why)
   })
 })

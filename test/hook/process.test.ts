@@ -73,11 +73,11 @@ async function asked(): Promise<string> {
 }
 
 describe('a call', () => {
-  it('that policy allows: exit code 0, and nothing said', async () => {
+  it('exit code 0 without output when policy allows the call', async () => {
     expect(await hook(callOf('t', { a: 1 }))).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('that policy allows, with --grant: exit code 0, and an explicit allow', async () => {
+  it('exit code 0 and an explicit allow when policy allows the call, with --grant', async () => {
     const { code, out, err } = await hook(callOf('t', {}), '--grant')
     expect([code, err]).toEqual([0, ''])
     expect(JSON.parse(out)).toEqual({
@@ -89,37 +89,40 @@ describe('a call', () => {
     })
   })
 
-  it.each(HARNESSES)('of %s that policy allows: exit code 0, and nothing said', async (name, event) => {
+  it.each(HARNESSES)('exit code 0 without output when policy allows the call of %s', async (name, event) => {
     const input = callOf('t', {}, { hook_event_name: event })
     expect(await run([name], input)).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('of Codex, with all that it says of one: exit code 0', async () => {
+  it('exit code 0 for a call of Codex with all of its fields', async () => {
     const { tool_input } = JSON.parse(callOf('t', { command: 'ls' })) as { tool_input: object }
     const more = { turn_id: 'a', agent_id: 'b', agent_type: 'c', transcript_path: null, cwd: '/', model: 'm' }
     const input = callOf('t', tool_input, { ...more, permission_mode: 'default', tool_use_id: 'call_1' })
     expect(await run(['codex'], input)).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it.each([[[]], [['--grant']]])('that policy rejects: exit code 2 and why (%j)', async (args) => {
-    const { code, out, err } = await hook(callOf('pay', { amount: 1_000_000 }), ...args)
-    expect([code, out]).toEqual([2, ''])
-    expect(err).toBe('Not executed: Nobody moves that much.\n')
-  })
+  it.each([[[]], [['--grant']]])(
+    'exit code 2 and the reason when policy rejects the call (%j)',
+    async (args) => {
+      const { code, out, err } = await hook(callOf('pay', { amount: 1_000_000 }), ...args)
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toBe('Not executed: Nobody moves that much.\n')
+    },
+  )
 
-  it('that people approve: exit code 0', async () => {
+  it('exit code 0 when reviewers approve the call', async () => {
     const done = hook(callOf('hold', { n: 1 }))
     await ann.approve(await asked())
     expect(await done).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('that people reject: exit code 2 and what they say', async () => {
+  it('exit code 2 and the comment when reviewers reject the call', async () => {
     const done = hook(callOf('hold', { n: 1 }))
     await ann.vote(await asked(), { decision: 'reject', revision: 1, comment: 'not on a Friday' })
     expect(await done).toEqual({ code: 2, out: '', err: 'Not executed: not on a Friday\n' })
   })
 
-  it('that nobody decides in time: exit code 2 and what to do; the next one goes on', async () => {
+  it('exit code 2 and advice when no reviewer decides in time; the next hook continues', async () => {
     const input = callOf('hold', { n: 2 })
     const { code, err } = await hook(input, '--max-wait', '1s')
     const thread = await asked()
@@ -128,7 +131,7 @@ describe('a call', () => {
     expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('is asked about again where nothing can be kept, which is said', async () => {
+  it('reports that it cannot store a call, which is then asked about again', async () => {
     const input = callOf('hold', { n: 3 })
     const first = await run(['claude-code', '--max-wait', '1s', '--state', MAIN], input)
     expect(first.code).toBe(2)
@@ -138,7 +141,7 @@ describe('a call', () => {
   })
 })
 
-describe.each(HARNESSES)('exit code 2 and a reason, to %s', (harness, event) => {
+describe.each(HARNESSES)('exit code 2 and a reason for %s', (harness, event) => {
   const other = event === 'PreToolUse' ? 'BeforeTool' : 'PreToolUse'
   const called = (tool_name: string, tool_input: unknown, more: object = {}): string =>
     callOf(tool_name, tool_input, { hook_event_name: event, ...more })
@@ -185,7 +188,7 @@ describe.each(HARNESSES)('exit code 2 and a reason, to %s', (harness, event) => 
     expect(err).not.toContain('    at ')
   })
 
-  it('without a key, whatever a file in the project says', async () => {
+  it('exit code 2 without a key, whatever a project file contains', async () => {
     const project = await mkdtemp(join(directory, 'project-'))
     mkdirSync(join(project, 'data'))
     const demo = { url: world.url, agent_key: agent.key }
@@ -199,7 +202,7 @@ describe.each(HARNESSES)('exit code 2 and a reason, to %s', (harness, event) => 
   })
 })
 
-describe('exit code 2 for a fault of our own', () => {
+describe('exit code 2 for an internal error', () => {
   const script = (text: string): Record<string, string> => ({
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(text)}`,
   })
@@ -227,7 +230,7 @@ describe('exit code 2 for a fault of our own', () => {
     expect(code).toBe(2)
   })
 
-  it('a program of which a part is missing', async () => {
+  it('a program with a missing part', async () => {
     const broken = await mkdtemp(join(directory, 'broken-'))
     cpSync(BIN, broken, { recursive: true })
     writeFileSync(join(broken, 'package.json'), '{"type":"module"}')
@@ -263,7 +266,7 @@ const ended = ({ child, ended: end }: Started): Promise<CliRun> => {
 }
 const HOOK = [process.execPath, MAIN, 'hook', 'claude-code']
 
-describe('what takes too long', () => {
+describe('a step that takes too long', () => {
   let silent: Server
   beforeAll(async () => {
     // takes every request, and answers none
@@ -275,7 +278,7 @@ describe('what takes too long', () => {
     silent.close()
   })
 
-  it('an input that does not end, and a gateway that does not answer: exit code 2 at our own deadline', async () => {
+  it("an endless input, or a gateway that does not answer: exit code 2 at the hook's own deadline", async () => {
     const tookMs = stopwatch()
     const { port } = silent.address() as AddressInfo
     const stuck = [...HOOK, '--max-wait', '1s', '--url', `http://127.0.0.1:${port}`]
@@ -289,7 +292,7 @@ describe('what takes too long', () => {
   })
 })
 
-describe('a hook that is told to end', () => {
+describe('a hook that gets a signal', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'by %s: exit code 2, and its call is withdrawn',
     async (signal) => {
@@ -307,7 +310,7 @@ describe('a hook that is told to end', () => {
     },
   )
 
-  it('by SIGKILL: its call goes on', async () => {
+  it('by SIGKILL: its call stays for the next hook', async () => {
     const input = callOf('hold', { n: 6 })
     const started = start(HOOK, input)
     const done = ended(started)
@@ -319,7 +322,7 @@ describe('a hook that is told to end', () => {
     expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('while it reads: exit code 2', async () => {
+  it('while it reads its input: exit code 2', async () => {
     // by the first word on standard error everything is set up: a hook says nothing before it ends
     const started = start([process.execPath, '--import', READY, ...HOOK.slice(1)], '{')
     await new Promise((resolve) => started.child.stderr?.once('data', resolve))
@@ -327,7 +330,7 @@ describe('a hook that is told to end', () => {
     expect(await started.ended).toMatchObject({ code: 2, err: expect.stringContaining('SIGTERM') as string })
   })
 
-  it('because its shell is gone: it ends, and nobody is let through', async () => {
+  it('ends without allowing a call when its shell is killed', async () => {
     const input = callOf('hold', { n: 5 })
     const command = `"${process.execPath}" "${MAIN}" hook claude-code || exit 2`
     const started = start(['/bin/sh', '-c', command], input)
@@ -353,7 +356,7 @@ describe('nobody listens', () => {
     expect((await ended(started)).code).toBe(2)
   })
 
-  it('on standard output, to a grant: exit code 2', async () => {
+  it('on standard output, with a grant: exit code 2', async () => {
     const started = start([...HOOK, '--grant'], callOf('t', {}))
     started.child.stdout?.destroy()
     expect((await ended(started)).code).toBe(2)

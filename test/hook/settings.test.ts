@@ -44,17 +44,17 @@ describe('docs/hooks.md', () => {
   const block = (language: string): string[] =>
     [...text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'))].map(([, inner = '']) => inner)
 
-  it('shows what --settings prints', async () => {
+  it('shows the output of --settings', async () => {
     expect(block('json')).toEqual([(await settings('claude-code')).out])
   })
 
-  it('shows for the administrator of Codex what --settings prints', async () => {
+  it('shows the output of --settings for an administrator of Codex', async () => {
     const [toml = ''] = block('toml')
     // a TOML string of these characters is a JSON string
     expect(toml).toContain(`\ncommand = ${JSON.stringify(await commandOf('codex'))}\ntimeout = 80\n`)
   })
 
-  it('has a contract and rules that check', async () => {
+  it('has a contract and rules that pass the check', async () => {
     const bundle = await mkdtemp(join(directory, 'bundle-'))
     const [contract = '', rules = ''] = block('yaml')
     const files = {
@@ -76,7 +76,7 @@ describe('docs/hooks.md', () => {
 const A_WORD = "{ echo 'countersign: the tool did not run' >&2; exit 2; }"
 
 describe('--settings', () => {
-  it('prints what Claude Code needs: every tool, a time above ours, and a block when the hook fails', async () => {
+  it("prints Claude Code settings: every tool, a time limit above the hook's, and a block on failure", async () => {
     const { code, out } = await settings('claude-code')
     expect(code).toBe(0)
     expect(JSON.parse(out)).toEqual({
@@ -98,7 +98,7 @@ describe('--settings', () => {
     })
   })
 
-  it('prints what Gemini CLI needs, whose times are in milliseconds', async () => {
+  it('prints Gemini CLI settings with times in milliseconds', async () => {
     const { code, out } = await settings('gemini', '--max-wait', '10m')
     expect(code).toBe(0)
     const command = `countersign hook gemini --max-wait 10m || ${A_WORD}`
@@ -111,7 +111,7 @@ describe('--settings', () => {
     })
   })
 
-  it('prints what Codex needs, whose times are in seconds', async () => {
+  it('prints Codex settings with times in seconds', async () => {
     const { code, out } = await settings('codex', '--max-wait', '10m')
     expect(code).toBe(0)
     const command = `countersign hook codex --max-wait 10m || ${A_WORD}`
@@ -120,7 +120,7 @@ describe('--settings', () => {
     })
   })
 
-  it('keeps every word of the options, whatever is in it', async () => {
+  it('keeps every word of the options, whatever it contains', async () => {
     const prefix = `a'b "$HOME" \\ ;c.`
     const command = await commandOf('claude-code', '--prefix', prefix)
     const { out } = await shell(`countersign() { printf '%s\\n' "$@"; }; ${command}`)
@@ -132,14 +132,14 @@ describe('--settings', () => {
     ['--state', 'hooks'],
     ['--state', './hooks'],
     ['--state', ''],
-  ])('refuses what the hook would refuse: %s %o', async (flag, value) => {
+  ])('refuses options that the hook would refuse: %s %o', async (flag, value) => {
     const { code, out, err } = await settings('claude-code', flag, value)
     expect([code, out]).toEqual([2, ''])
     expect(err).toContain(flag)
   })
 })
 
-describe.each(['claude-code', 'codex', 'gemini'])('the command for %s is a block', (harness) => {
+describe.each(['claude-code', 'codex', 'gemini'])('the command for %s blocks on failure', (harness) => {
   it.each([
     ['is not there', undefined],
     ['was killed', 'kill -9 $$'],
@@ -158,7 +158,7 @@ describe.each(['claude-code', 'codex', 'gemini'])('the command for %s is a block
     if (harness !== 'claude-code') expect(err).toMatch(/the tool did not run\n$/)
   })
 
-  it('and nothing is added to a yes', async () => {
+  it('adds nothing to an answer that allows', async () => {
     const command = await commandOf(harness)
     expect(await shell(`countersign() { :; }; ${command}`)).toEqual({ code: 0, out: '', err: '' })
   })

@@ -53,7 +53,7 @@ describe('a store that only a gateway has written', () => {
     expect(report.counts.records).toBeGreaterThan(20)
   })
 
-  it('breaks none in Redis either, also while a gateway uses it', async () => {
+  it('breaks no law on Redis either, even while a gateway uses it', async () => {
     const place = await places.redis()
     await played(place, async (world) => {
       await playHistory(world, 7, 120)
@@ -63,7 +63,7 @@ describe('a store that only a gateway has written', () => {
     })
   })
 
-  it('breaks none when an approval lapses whose token is in hand, nor when tokens are forgotten', async () => {
+  it('breaks no law when an approval with an issued token expires, or when tokens are purged', async () => {
     const place = places.embedded()
     const now = await played(place, async (world) => {
       const agent = await world.agent()
@@ -82,7 +82,7 @@ describe('a store that only a gateway has written', () => {
     expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
   })
 
-  it('breaks none with an item that a timer has claimed', async () => {
+  it('breaks no law with an item that a timer has claimed', async () => {
     const place = places.embedded()
     const now = await played(place, async (world) => {
       const agent = await world.agent()
@@ -439,14 +439,14 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
   ],
 ]
 
-describe('what is broken', () => {
+describe('a broken store', () => {
   const place = places.embedded()
   let now: number
   beforeAll(async () => {
     now = await furnish(place)
   })
 
-  it('is nothing at first', async () => {
+  it('has no finding at first', async () => {
     expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
   })
 
@@ -456,7 +456,7 @@ describe('what is broken', () => {
     expect(findings.every(({ partition, what }) => partition === 'acme' && what.length > 10)).toBe(true)
   })
 
-  it('G07: a tenant that the index of tenants does not name', async () => {
+  it('G07: the index of tenants lacks a tenant', async () => {
     const doctor: Doctor = (entry) => (entry.kind === 'index' && entry.index === 'tenants' ? [] : [entry])
     const { findings } = await checked(await place.archive(clockAt(now)), doctor)
     expect(findings).toEqual([
@@ -464,7 +464,7 @@ describe('what is broken', () => {
     ])
   })
 
-  it('S12: a store that is ahead of its clock', async () => {
+  it('S12: the store is ahead of its clock', async () => {
     const archive = await place.archive(clockAt(now))
     const behind: StoreArchive = {
       now: () => now - 60_000,
@@ -477,7 +477,7 @@ describe('what is broken', () => {
     await archive.close()
   })
 
-  it('is listed in docs/store.md, rule by rule', () => {
+  it('has every rule listed in docs/store.md', () => {
     const page = readFileSync(new URL('../../../docs/store.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| (G\d\d) \| (.*) \|$/gm)].map(([, rule, text]) => [rule, text])
     expect(rows).toEqual(Object.entries(GATEWAY_RULES))
@@ -489,7 +489,7 @@ describe('what is broken', () => {
   })
 })
 
-describe('what was broken in the embedded store itself', () => {
+describe('faults inside the embedded store', () => {
   const breaks: readonly [
     law: string,
     what: string,
@@ -524,7 +524,7 @@ describe('what was broken in the embedded store itself', () => {
   })
 })
 
-describe('what was broken in Redis itself', () => {
+describe('faults inside Redis', () => {
   const breaks: readonly [law: string, what: string, act: (ask: RedisPlace['ask']) => Promise<unknown>][] = [
     ['S06', 'an event is gone', (ask) => ask('XDEL', 'cs:{acme}:e', '2-0')],
     ['S06', 'an event has no number', (ask) => ask('XADD', 'cs:{acme}:e', '99-1', 'c', 'c', 'b', '{}')],
