@@ -28,7 +28,7 @@ afterAll(() => world.close())
 const T = { tool_name: 't' }
 
 describe('POST and DELETE keys', () => {
-  it('201 with the key of an agent, which works at once and is stored as a hash only', async () => {
+  it('201 with the key of an agent, which works at once and is stored only as a hash', async () => {
     const records = await world.evidenceOf(async () => {
       const { status, body } = await world.admin<IssuedKey>('POST', 'agents/acme/bot/key')
       expect(status).toBe(201)
@@ -57,7 +57,7 @@ describe('POST and DELETE keys', () => {
     expect((await new Reviewer(world, body.api_key).call('GET', 'me')).status).toBe(200)
   })
 
-  it('201 rotates: the old key is dead in the same moment, and two rotations at once leave one key', async () => {
+  it('201 rotates: the old key stops working at once, and two concurrent rotations leave one key', async () => {
     const old = await world.agent('short')
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => world.admin<IssuedKey>('POST', 'agents/acme/short/key')),
@@ -70,7 +70,7 @@ describe('POST and DELETE keys', () => {
     expect(alive.toSorted((a, b) => a - b)).toEqual([200, 401, 401, 401])
   })
 
-  it('204 revokes; 404 when there is nothing left to revoke', async () => {
+  it('204 revokes a key; 404 when no key is left', async () => {
     const agent = await world.agent('limited')
     const path = 'agents/acme/limited/key'
     const records = await world.evidenceOf(async () => {
@@ -82,7 +82,7 @@ describe('POST and DELETE keys', () => {
     expect((await world.admin('DELETE', path)).problem.code).toBe('not_found')
   })
 
-  it('204 revokes a key in use: no call that began before it commits after it', async () => {
+  it('204 revokes a key in use: no earlier call that still runs commits after it', async () => {
     const agent = await world.agent('other')
     const calls = Array.from({ length: 40 }, () =>
       agent.event('race', { event_type: 'x', event_summary: 'x' }),
@@ -112,8 +112,8 @@ describe('POST and DELETE keys', () => {
   })
 })
 
-describe('a body where none is asked for', () => {
-  it('400, 413 or 415 when it is none that we read, and nothing happens', async () => {
+describe('a body that the endpoint does not expect', () => {
+  it('400, 413 or 415 when the body is not readable JSON, and nothing changes', async () => {
     const ann = await world.reviewer('ann')
     const { thread } = await held(await world.agent())
     const routes = [
@@ -190,7 +190,7 @@ describe('POST policies/explain', () => {
     expect(body.rules.map(({ id }) => id)).toContain('pay-shadow')
   })
 
-  it('200 without the value of a sensitive field', async () => {
+  it('200 omits the value of a sensitive field', async () => {
     const { text, body } = await ask(asked)
     expect(body.outcome.reads.find(({ field }) => field === 'payload.secret')).toEqual({
       field: 'payload.secret',
@@ -200,7 +200,7 @@ describe('POST policies/explain', () => {
     expect(text).not.toContain('hush-hush')
   })
 
-  it('200 and nothing comes of it: no thread, no evidence, no count', async () => {
+  it('200 without side effects: no thread, no evidence, no count', async () => {
     const before = (await world.admin<PoliciesView>('GET', 'policies')).body.shadow
     const records = [
       ...(await world.evidenceOf(() => ask(asked))),
@@ -236,13 +236,13 @@ describe('POST policies/explain', () => {
     expect(problem.errors).toEqual([{ pointer: '/payload/amount', message: 'is required and missing' }])
   })
 
-  it('400 with pointers for what `used` says of no limit of the tool', async () => {
+  it('400 with pointers for an unknown limit in `used`', async () => {
     const { status, problem } = await ask({ ...asked, used: { 'no/limit': 5 } })
     expect([status, problem.code]).toEqual([400, 'invalid_request'])
     expect(problem.errors).toEqual([{ pointer: '/used/no~1limit', message: 'is not a limit of the tool' }])
   })
 
-  it('404 when an administrator of one tenant asks about an agent of another; without an agent it is the own tenant', async () => {
+  it("404 for an agent of another tenant; without an agent, the administrator's own tenant is used", async () => {
     const ann = await world.reviewer('ann')
     const headers = { authorization: `Bearer ${ann.key}` }
     const post = (body: object) => call(`${world.url}/api/admin/policies/explain`, 'POST', { headers, body })
@@ -253,7 +253,7 @@ describe('POST policies/explain', () => {
 })
 
 describe('GET evidence', () => {
-  it('200 as NDJSON, from after to limit, and the reading is evidence too', async () => {
+  it('200 as NDJSON, from after to limit, and the read is evidence too', async () => {
     const bot = await world.agent()
     for (let i = 0; i < 5; i++) await bot.event('a', { event_type: 'x', event_summary: String(i) })
     const all = await world.evidence()
@@ -270,11 +270,11 @@ describe('GET evidence', () => {
     expect(last).toMatchObject({ type: 'evidence.read', details: { tenant: 'acme', after: all.length } })
   })
 
-  it('200 with nothing for a tenant that is not there', async () => {
+  it('200 without a record for an unknown tenant', async () => {
     expect((await world.admin('GET', 'evidence?tenant=nobody')).text).toBe('')
   })
 
-  it('200 with nothing behind a number that no record will ever have', async () => {
+  it('200 without a record after a number beyond the last record', async () => {
     for (const after of [2 ** 48 - 1, 10 ** 15 - 1]) {
       const { status, text } = await world.admin('GET', `evidence?tenant=acme&after=${after}`)
       expect([status, text]).toEqual([200, ''])
@@ -322,7 +322,7 @@ describe('tenants', () => {
     expect(globex.every(({ record }) => record.tenant === 'globex')).toBe(true)
   })
 
-  it('tenants_isolated: the same task, key and payload in two tenants have nothing to do with each other', async () => {
+  it('tenants_isolated: the same task, key and payload in two tenants are independent', async () => {
     const [bot, stranger] = [await world.agent(), await world.agent('bot', 'globex')]
     const body = { tool_name: 'pay', payload: { amount: 500 } }
     const headers = { 'idempotency-key': 'shared' }

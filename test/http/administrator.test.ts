@@ -69,7 +69,7 @@ const revoke = (): Promise<unknown> => world.admin('DELETE', 'reviewers/acme/ann
 const endSessions = (): Promise<unknown> => world.admin('DELETE', 'reviewers/acme/ann/sessions')
 const reason = 'late'
 
-describe('an administrator whose right goes while the body is on its way', () => {
+describe('an administrator who loses the right during the request', () => {
   it.each([
     ['freezes nothing', 'freeze', { tenant: 'acme', tool: 't', reason }],
     ['lets nothing go', 'unfreeze', { tenant: 'acme', agent: 'bot', reason }],
@@ -93,7 +93,7 @@ describe('an administrator whose right goes while the body is on its way', () =>
     expect((await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')).body.webhooks).toHaveLength(1)
   })
 
-  it('403 when it is the role that goes, and 200 while it stays', async () => {
+  it('403 when the role is removed, and 200 while it remains', async () => {
     const ann = await world.reviewer('ann')
     const tool = { tenant: 'acme', tool: 'pay', reason }
     expect(await ask(ann, 'freeze', tool, () => Promise.resolve())).toMatchObject({ status: 200 })

@@ -104,7 +104,7 @@ function pass(ms: number): void {
 }
 
 describe('places', () => {
-  it('a request begins at once while there is a place, and waits for one when there is none', () => {
+  it('a request begins at once while a place is free, and waits otherwise', () => {
     const calls = askOften(OWN + 2)
     expect(begun(calls)).toHaveLength(OWN)
     expect(admission.sight().waiting.propose).toBe(2)
@@ -115,7 +115,7 @@ describe('places', () => {
     expect(admission.sight()).toMatchObject({ underWay: { propose: OWN }, waiting: { propose: 1 } })
   })
 
-  it('a place is free when the answer is complete, however slowly that is read, or when the caller is gone, once', () => {
+  it('a place is freed once, when the answer is complete or the caller has disconnected', () => {
     const calls = askOften(OWN + 3)
     calls[0]?.emit('prefinish')
     calls[0]?.emit('close')
@@ -124,7 +124,7 @@ describe('places', () => {
     expect(begun(calls)).toHaveLength(OWN + 2)
   })
 
-  it('one tenant cannot take all of them: another begins at once, before those that wait', () => {
+  it("one tenant cannot take every place: another tenant's request begins before those that wait", () => {
     const many = askOften(10 * OWN)
     expect(begun(many)).toHaveLength(OWN)
     const other = ask({ tenant: 'other' })
@@ -132,7 +132,7 @@ describe('places', () => {
     expect([other.began, begun(many).length]).toEqual([1, OWN])
   })
 
-  it('tenants that wait have their turns one after the other', () => {
+  it('tenants with waiting requests take turns', () => {
     const first = askOften(OWN)
     askOften(PLACES.propose, { tenant: 'second' })
     const waiting = [...askOften(20, { tenant: 'a' }), ...askOften(20, { tenant: 'b' })]
@@ -144,7 +144,7 @@ describe('places', () => {
     )
   })
 
-  it('who asks anew, who follows up, and people have their own; health is always answered', () => {
+  it('new calls, follow-ups and reviewers have separate places; health is always answered', () => {
     askOften(1_000)
     for (const url of FOLLOW) expect(ask({ url }).began).toBe(1)
     for (const url of PEOPLE) expect(ask({ url }).began).toBe(1)
@@ -154,14 +154,14 @@ describe('places', () => {
   })
 
   it.each(['/api/%61gent/tasks/a/requests', '/%61pi/agent/tasks/a/requests', '/a%70i/%61gent/decisions?x'])(
-    'an agent that writes its path as %s takes no place of people',
+    "an agent that writes its path as %s takes no reviewer's place",
     (url) => {
       askOften(OWN)
       expect(ask({ url }).began).toBe(0)
     },
   )
 
-  it('a request that only waits for people takes none, and gives back none when it ends', () => {
+  it('a poll that waits for reviewers takes no place, and frees none when it ends', () => {
     const [first] = askOften(OWN) as [Call]
     admission.leave(response(first))
     expect(ask().began).toBe(1)
@@ -169,7 +169,7 @@ describe('places', () => {
     expect(ask().began).toBe(0)
   })
 
-  it('only some begin in one turn of the loop, so that it hears new connections between them', () => {
+  it('a limited number begins per turn of the event loop, so that new connections are accepted in between', () => {
     const calls = askOften(2 * OWN)
     for (const call of begun(calls)) call.end()
     vi.advanceTimersToNextTimer()
@@ -181,7 +181,7 @@ describe('places', () => {
     expect(begun(calls)).toHaveLength(2 * OWN)
   })
 
-  it('thousands that are answered in the moment in which they begin do not fill the stack', () => {
+  it('thousands of requests that are answered at once do not overflow the stack', () => {
     const held = askOften(OWN)
     const others = Array.from({ length: 4_000 }, () => new Call(PROPOSE, 'acme', {}))
     for (const call of others)
@@ -196,7 +196,7 @@ describe('places', () => {
 })
 
 describe('the queue', () => {
-  it('a caller that has gone leaves it', () => {
+  it('a caller that disconnects leaves the queue', () => {
     const calls = askOften(OWN + 3)
     const [gone, next] = calls.slice(OWN) as [Call, Call]
     gone.leave()
@@ -206,7 +206,7 @@ describe('the queue', () => {
     expect([gone.began, next.began]).toEqual([0, 1])
   })
 
-  it('a burst waits as long as its patience is; then 503 overloaded with Retry-After, and nothing began', () => {
+  it('a burst waits for the patience; then 503 overloaded with Retry-After, and nothing began', () => {
     const calls = askOften(OWN + 3)
     pass(PATIENCE.BURST_MS)
     expect(refused(calls)).toEqual([])
@@ -223,14 +223,14 @@ describe('the queue', () => {
     expect(admission.sight()).toMatchObject({ waiting: { propose: 0 }, refused: { propose: 3 } })
   })
 
-  it('holds a bounded amount of memory, and a tenant three quarters of it; whoever comes then is refused at once', () => {
+  it('the queue is bounded in memory, with three quarters for one tenant; the rest is refused at once', () => {
     const room = (0.75 * WAITING_BYTES) / LEAST_BYTES
     const calls = askOften(OWN + room + 2)
     expect(refused(calls)).toHaveLength(2)
     expect(refused([ask({ tenant: 'other' })])).toEqual([])
   })
 
-  it('counts what it may hold of a body: one piece of those that are large, or of unknown length', () => {
+  it('counts one piece of a body that is large or has no known length', () => {
     const bytes = 0.75 * WAITING_BYTES
     const held = Math.max(OWN, 48)
     const bodies = [{ 'transfer-encoding': 'chunked' }, { 'content-length': String(BODY_BYTES) }]
@@ -241,7 +241,7 @@ describe('the queue', () => {
     expect(waiting).toBe(bytes / ADMISSION.READ_BYTES)
   })
 
-  it('whoever would wait in vain at the present pace is refused at once, and sent to a turn of its own', () => {
+  it('a request that would wait too long is refused at once, with its own Retry-After', () => {
     const calls = askOften(OWN + 200)
     const perSecond = 20
     for (let second = 0; second < 3; second++)
@@ -260,7 +260,7 @@ describe('the queue', () => {
     expect(late[99]?.retryAfter).toBeLessThanOrEqual(13)
   })
 
-  it('says once that it refuses, and once that it does no more, and how many they were', () => {
+  it('logs once that it refuses, and once that it has stopped, with the number of refusals', () => {
     const calls = askOften(OWN + 5)
     pass(PATIENCE.BURST_MS + 2 * SWEEP_MS)
     for (const call of begun(calls)) call.end()
@@ -277,7 +277,7 @@ describe('the queue', () => {
 describe('bodies', () => {
   const body = { 'content-length': '10' }
 
-  it('a body that is late takes no place; when it is there its request is the next of its tenant', () => {
+  it('a late body takes no place; when it is complete, its request is the next of its tenant', () => {
     const slow = askOften(OWN, { headers: body })
     const others = askOften(2)
     pass(LATE_MS + SWEEP_MS)
@@ -293,21 +293,21 @@ describe('bodies', () => {
     expect([resumed, begun(more).length]).toEqual([1, OWN - 2])
   })
 
-  it('one that is there in time goes on at once, and keeps its place', () => {
+  it('a body in time continues at once, and keeps its place', () => {
     const [first] = askOften(OWN, { headers: body }) as [Call]
     let resumed = 0
     admission.resume(response(first), () => resumed++)
     expect([resumed, ask().began]).toEqual([1, 0])
   })
 
-  it('one that this server has not read yet is not late', () => {
+  it('a body that this server has not yet read does not count as late', () => {
     const calls = askOften(OWN, { headers: body })
     for (const { request } of calls.slice(1)) request.readableLength = 3
     pass(LATE_MS + SWEEP_MS)
     expect(admission.sight().underWay.propose).toBe(OWN - 1)
   })
 
-  it('one sender that has too many late bodies is refused with 429, and what comes of them later goes nowhere', () => {
+  it('one sender with too many late bodies gets 429, and the rest of those bodies is ignored', () => {
     const most = (0.75 * WAITING_BYTES) / ADMISSION.READ_BYTES
     const large = { 'content-length': String(BODY_BYTES) }
     const slow: Call[] = []
@@ -323,7 +323,7 @@ describe('bodies', () => {
     expect(ask({ tenant: 'other', headers: large }).began).toBe(1)
   })
 
-  it('those under way are bounded together, and one tenant has three quarters of the room', () => {
+  it('bodies in progress are bounded together, and one tenant gets three quarters of the room', () => {
     const large = { 'content-length': String(BODY_BYTES) }
     const calls = askOften(100, { headers: large })
     expect(begun(calls)).toHaveLength(48)
@@ -375,8 +375,8 @@ function simulate({ perMs, atOnce = 0, asked = 0, ms, clients = Infinity }: Load
   return { served: waits.length, refusals, p99 }
 }
 
-describe('a gateway that is asked for too much', () => {
-  it('serves all of a burst that it can serve within the patience', () => {
+describe('a gateway with too many requests', () => {
+  it('serves a whole burst if it can do so within the patience', () => {
     const { served, refusals } = simulate({ perMs: 1, atOnce: 4_000, ms: 4_500 })
     expect([served, refusals]).toEqual([4_000, 0])
   })
@@ -385,15 +385,15 @@ describe('a gateway that is asked for too much', () => {
     ['2,048 connections', { perMs: 4, asked: 8, ms: 10_000, clients: 2_048 }, 1],
     // a refusal costs 0.2 of serving: s + (2 - s) * 0.2 = 1
     ['as many connections as it likes', { perMs: 8, asked: 16, ms: 10_000 }, 0.75],
-  ])('at twice its capacity from %s serves what refusing leaves, and in time', (_, load, left) => {
+  ])('at twice its capacity from %s, serves in time what the refusals leave', (_, load, left) => {
     const { served, p99 } = simulate(load)
     expect(served / (load.perMs * load.ms)).toBeGreaterThan(0.95 * left)
     expect(p99).toBeLessThan(2_000)
   })
 })
 
-describe('a gateway with too much to do', () => {
-  it('503 overloaded changes nothing; whoever has a place is answered, and reviewers, polls and probes go on', async () => {
+describe('an overloaded gateway', () => {
+  it('503 overloaded changes nothing; admitted calls, reviewers, polls and probes are served', async () => {
     vi.useRealTimers()
     let open = (): void => undefined
     const opened = new Promise<void>((resolve) => (open = resolve))

@@ -79,7 +79,7 @@ describe('agent keys', () => {
     },
   )
 
-  it('401 comes before anything is said about the body or the path', async () => {
+  it('401 precedes every error about the body or the path', async () => {
     const nobody = (path: string, options: object) => call(`${world.url}/api/agent/${path}`, 'POST', options)
     const answers = await Promise.all([
       nobody('tasks/a/requests', { raw: 'nonsense' }),
@@ -95,7 +95,7 @@ describe('agent keys', () => {
     expect((await bot.call('POST', 'tools/resolve', { body: { tools: [] }, headers })).status).toBe(200)
   })
 
-  it('401 on every endpoint the moment a key is revoked, or rotated', async () => {
+  it('401 on every endpoint at once when a key is revoked or rotated', async () => {
     const agent = await world.agent('other')
     const { thread } = await held(agent)
     expect((await agent.poll({ thread_id: thread })).status).toBe(200)
@@ -138,7 +138,7 @@ describe('reviewer keys', () => {
     }
   })
 
-  it('401 for a reviewer who is no longer in the directory', async () => {
+  it('401 for a reviewer who has left the directory', async () => {
     const own = await openWorld()
     try {
       const gone = await own.reviewer('nil')
@@ -202,7 +202,7 @@ describe('the admin key', () => {
     expect([status, (body as { code: string }).code]).toEqual([403, 'not_permitted'])
   })
 
-  it('200 on policies for every reviewer, who is told of agents and tools of the own tenant only', async () => {
+  it("200 on policies for every reviewer, with the agents and tools of the reviewer's own tenant only", async () => {
     const { key } = await world.reviewer('nil')
     const headers = { authorization: `Bearer ${key}` }
     const ask = (body: object): ReturnType<typeof call> =>
@@ -214,7 +214,7 @@ describe('the admin key', () => {
     expect((await ask({ ...proposal, agent: 'globex/bot' })).status).toBe(404)
   })
 
-  it('200 on policies and on the evidence of the own tenant for a reviewer with the admin role, who is named in the record', async () => {
+  it('200 on policies and own evidence for a reviewer with the admin role, who is named in the record', async () => {
     const headers = { authorization: `Bearer ${ann.key}` }
     const read = async (path: string): Promise<number> =>
       (await fetch(`${world.url}/api/admin/${path}`, { headers })).status

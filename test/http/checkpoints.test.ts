@@ -50,7 +50,7 @@ async function signed(): Promise<CheckpointList> {
 }
 
 describe('GET /api/admin/checkpoints', () => {
-  it('the newest covers all evidence, signed by the key that anybody may ask for', async () => {
+  it('the newest covers all evidence, signed by the published key', async () => {
     for (let i = 0; i < 5; i++) await allow()
     const { origin, verifier_key, checkpoints } = await signed()
     const [newest] = checkpoints
@@ -71,7 +71,7 @@ describe('GET /api/admin/checkpoints', () => {
     expect(keys.text).not.toContain('acme')
   })
 
-  it('the export agrees with every checkpoint that was ever handed out', async () => {
+  it('the export agrees with every checkpoint that the gateway ever returned', async () => {
     const notes: string[] = []
     for (let i = 0; i < 4; i++) {
       await allow()
@@ -83,7 +83,7 @@ describe('GET /api/admin/checkpoints', () => {
     expect(verdict.signed?.size).toBe(verdict.records)
   })
 
-  it('keeps the last of each hour, pages, and leaves an hour without evidence out', async () => {
+  it('keeps the last one of each hour, in pages, and skips hours without evidence', async () => {
     world.clock.advance(HOUR - (world.clock.now % HOUR))
     const before = (await list()).body.checkpoints.length
     const sizes: number[] = []
@@ -101,7 +101,7 @@ describe('GET /api/admin/checkpoints', () => {
     expect(page.checkpoints.map(({ size }) => size)).toEqual([sizes[1]])
   })
 
-  it('a restart goes on with the same key and the same tree', async () => {
+  it('continues with the same key and the same tree after a restart', async () => {
     const before = await signed()
     await world.restart()
     await allow()
@@ -112,7 +112,7 @@ describe('GET /api/admin/checkpoints', () => {
     expect((await verifyEvidence(exported(), proofs)).faults).toEqual([])
   })
 
-  it('a key of the configuration signs instead of that of the store; after a rotation both keys speak for one history', async () => {
+  it('the configured key signs in place of the stored one; after a rotation both keys cover one history', async () => {
     const own = await openWorld({ checkpointEveryMs: 10 })
     try {
       const agent = await own.agent()
@@ -152,7 +152,7 @@ describe('GET /api/admin/checkpoints', () => {
     }
   })
 
-  it('a tree of more records than there are is not signed over, and it is said', async () => {
+  it('signs no tree that is larger than the evidence, and logs it', async () => {
     const own = await openWorld({ checkpointEveryMs: 10 })
     try {
       const agent = await own.agent()
@@ -203,7 +203,7 @@ describe('GET /api/admin/checkpoints', () => {
     expect((await verifyEvidence(exported(), proofs)).faults).toEqual([])
   })
 
-  it('is for the admin key and for the admin role in its own tenant; a tenant without evidence has none', async () => {
+  it('is for the admin key and for the admin role in its own tenant; a tenant without evidence has no checkpoint', async () => {
     const ask = async (tenant: string, headers: Record<string, string>): Promise<number> =>
       (await call(`${world.url}/api/admin/checkpoints?tenant=${tenant}`, 'GET', { headers })).status
     const ben = await world.reviewer('ben')

@@ -46,7 +46,7 @@ const assets = async (): Promise<string[]> =>
   )
 
 describe('GET /console/', () => {
-  it('200 with the page, which browsers ask for every time, under the strictest policy', async () => {
+  it('200 with the page, which browsers revalidate every time, under the strictest policy', async () => {
     const { status, headers, body } = await get('/console/')
     expect(status).toBe(200)
     expect(body.toString()).toContain('<title>Countersign</title>')
@@ -66,7 +66,7 @@ describe('GET /console/', () => {
     expect(headers['set-cookie']).toBeUndefined()
   })
 
-  it('303 from / and from /console, which have the headers too', async () => {
+  it('303 from / and from /console, with the same headers', async () => {
     for (const path of ['/', '/console']) {
       const { status, headers } = await get(path)
       expect([status, headers['location']]).toEqual([303, '/console/'])
@@ -74,7 +74,7 @@ describe('GET /console/', () => {
     }
   })
 
-  it('303 from the other names of this machine to the one where people sign in, and for pages only', async () => {
+  it('303 from other names of this machine to the sign-in origin, for pages only', async () => {
     const { port, host } = new URL(world.url)
     for (const name of ['localhost', 'LOCALHOST', '[::1]'])
       for (const path of ['/', '/console', '/console/']) {
@@ -88,7 +88,7 @@ describe('GET /console/', () => {
       expect((await get(path, { host: `localhost:${port}` })).status).toBe(200)
   })
 
-  it('304 for a page that one has, in the encoding one has it in', async () => {
+  it('304 for a page that the browser has, in the encoding of its copy', async () => {
     for (const encoding of ['', 'gzip', 'br']) {
       const accept = { 'accept-encoding': encoding }
       const { etag } = (await get('/console/', accept)).headers
@@ -99,8 +99,8 @@ describe('GET /console/', () => {
   })
 })
 
-describe('a gateway whose console was not built', () => {
-  it('503 in words for a person; it starts and answers all the same', async () => {
+describe('a gateway without a built console', () => {
+  it('503 with an explanation; the gateway still starts and answers', async () => {
     const app = Fastify()
     consoleRoutes(app, {
       built: new URL('file:///nowhere/at/all/'),
@@ -114,7 +114,7 @@ describe('a gateway whose console was not built', () => {
 })
 
 describe('GET /console/assets/*', () => {
-  it('200 for each file of the page, kept for good, with its type', async () => {
+  it('200 for each file of the page, cached forever, with its type', async () => {
     const types = []
     for (const path of await assets()) {
       const { status, headers } = await get(`/console/${path}`)
@@ -125,7 +125,7 @@ describe('GET /console/assets/*', () => {
     expect(new Set(types)).toEqual(new Set(['image/svg+xml', 'text/css', 'text/javascript']))
   })
 
-  it('200 in the best encoding that is accepted, and the bytes are the same', async () => {
+  it('200 in the best accepted encoding, with the same content', async () => {
     const [path = ''] = (await assets()).filter((name) => name.endsWith('.js'))
     const plain = (await get(`/console/${path}`)).body
     const answers: [string, string | undefined][] = [
@@ -145,7 +145,7 @@ describe('GET /console/assets/*', () => {
     }
   })
 
-  it('200 for the evaluator, which alone may compile code, and reaches nothing', async () => {
+  it('200 for the evaluator, which alone may compile code, and has no network access', async () => {
     const names = readdirSync(new URL('assets/', BUILT_CONSOLE)).filter((name) => name.endsWith('.js'))
     const policies = new Map<string, unknown>()
     for (const name of names) {
@@ -167,7 +167,7 @@ describe('GET /console/assets/*', () => {
     })
   })
 
-  it('404 for what is not there, what lies outside, and the compressed twins', async () => {
+  it('404 for missing files, paths outside, and compressed copies', async () => {
     const [path = ''] = await assets()
     const others = [
       'assets/x.js',
@@ -184,7 +184,7 @@ describe('GET /console/assets/*', () => {
     }
   })
 
-  it('404 for other methods than GET and HEAD', async () => {
+  it('404 for every method except GET and HEAD', async () => {
     expect((await get('/console/', {}, 'POST')).status).toBe(404)
     expect((await get('/console/', {}, 'HEAD')).status).toBe(200)
   })

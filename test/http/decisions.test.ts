@@ -30,8 +30,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-describe('GET decisions, what a thread reads as', () => {
-  it('200 pending_review with the reasons, for as long as nobody decided', async () => {
+describe('GET decisions of a thread', () => {
+  it('200 pending_review with the reasons, until a reviewer decides', async () => {
     const { thread, task } = await held(bot)
     const { status, body } = await bot.poll({ thread_id: thread })
     expect(status).toBe(200)
@@ -85,7 +85,7 @@ describe('GET decisions, what a thread reads as', () => {
     expect((await bot.poll({ thread_id: thread })).body.action_hash).toBe(HASH)
   })
 
-  it('200 rejected, with what the reviewer said', async () => {
+  it("200 rejected, with the reviewer's comment", async () => {
     const { thread } = await held(bot, { action_hash: HASH })
     await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'Not like this.' })
     const { status, body } = await bot.poll({ thread_id: thread })
@@ -99,7 +99,7 @@ describe('GET decisions, what a thread reads as', () => {
     expect(body).not.toHaveProperty('approval_token')
   })
 
-  it('200 changes_requested, with what the reviewer said', async () => {
+  it("200 changes_requested, with the reviewer's comment", async () => {
     const { thread } = await held(bot, { action_hash: HASH })
     await ann.vote(thread, { decision: 'request_changes', revision: 1, comment: 'Say who gets it.' })
     const { status, body } = await bot.poll({ thread_id: thread })
@@ -117,7 +117,7 @@ describe('GET decisions, what a thread reads as', () => {
     ['spaces', ' \n\u00a0'],
     ['what nobody sees', '\u200b\u2060\u{e0041}'],
     ['fillers', '\u3164\u2800'],
-  ])('200 says so where a reviewer has written %s', async (_, comment) => {
+  ])('200 marks a comment in which a reviewer has written %s', async (_, comment) => {
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'reject', revision: 1, ...(comment === undefined ? {} : { comment }) })
     expect((await bot.poll({ thread_id: thread })).body.message).toBe(
@@ -125,7 +125,7 @@ describe('GET decisions, what a thread reads as', () => {
     )
   })
 
-  it('200 by task id is the newest thread of the task, whatever became of the others', async () => {
+  it('200 by task id is the newest thread of the task, in whatever state the others are', async () => {
     const one = await held(bot, { payload: { amount: 101 } })
     for (let i = 0; i < 10; i++) {
       const next = await held(bot, { payload: { amount: 200 + i } }, one.task)
@@ -199,7 +199,7 @@ describe('GET decisions, the token', () => {
     expect(body.token_expires_at).toBe(new Date(world.clock.now + MINUTE).toISOString())
   })
 
-  it('200 approved also after the token was redeemed', async () => {
+  it('200 approved even after the token was redeemed', async () => {
     const { thread, task, payload } = await held(bot)
     await ann.approve(thread)
     const { body } = await bot.poll({ thread_id: thread })
@@ -250,7 +250,7 @@ describe('GET decisions, refused', () => {
     expect([status, problem.code]).toEqual([404, 'not_found'])
   })
 
-  it('404 for a task that has only automatic decisions', async () => {
+  it('404 for a task with automatic decisions only', async () => {
     const task = newTask()
     await bot.submit(task, { tool_name: 't' })
     expect((await bot.poll({ task_id: task })).status).toBe(404)
@@ -285,7 +285,7 @@ describe('GET decisions, refused', () => {
 })
 
 describe('GET decisions, time', () => {
-  it('200 rejected with `expired: ` at the deadline, whoever looks first', async () => {
+  it('200 rejected with `expired: ` at the deadline, whoever asks first', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {}, action_hash: HASH })
     world.clock.advance(MINUTE - 1)
     expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
@@ -300,14 +300,14 @@ describe('GET decisions, time', () => {
     expect((await ann.approve(thread)).status).toBe(409)
   })
 
-  it('200 rejected with `expired: ` for changes that nobody made', async () => {
+  it('200 rejected with `expired: ` when the agent did not make the requested changes', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     await ann.vote(thread, { decision: 'request_changes', revision: 1 })
     world.clock.advance(MINUTE)
     expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^expired: /)
   })
 
-  it('200 rejected with `expired: ` for an approval that nobody collected in time', async () => {
+  it('200 rejected with `expired: ` when the agent did not collect an approval in time', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     world.clock.advance(30 * SECOND)
     await ann.approve(thread)
@@ -335,7 +335,7 @@ describe('GET decisions, time', () => {
 describe('GET decisions with Prefer: wait', () => {
   const WAIT = { headers: { prefer: 'wait=55' } }
 
-  it('200 at once when somebody votes, with Preference-Applied', async () => {
+  it('200 at once when a reviewer votes, with Preference-Applied', async () => {
     const tookMs: number[] = []
     // not the next look a second later: the fastest of three, because the machine may be busy
     for (let round = 0; round < 3; round++) {
@@ -355,7 +355,7 @@ describe('GET decisions with Prefer: wait', () => {
     expect(Math.min(...tookMs)).toBeLessThan(900)
   })
 
-  it('200 with what is known when the time is over', async () => {
+  it('200 with the current state when the waiting time is over', async () => {
     const own = await openWorld()
     try {
       own.clock.run()
@@ -369,7 +369,7 @@ describe('GET decisions with Prefer: wait', () => {
     }
   })
 
-  it('200 by task id is the newest thread of the task at the end of the wait, not at its beginning', async () => {
+  it('200 by task id is the newest thread of the task at the end of the wait', async () => {
     const [first, others] = [await held(bot), world.watches]
     const waiting = bot.poll({ task_id: first.task }, WAIT)
     await until(() => world.watches > others)
@@ -381,7 +381,7 @@ describe('GET decisions with Prefer: wait', () => {
     expect(approval_token).toBeDefined()
   })
 
-  it('200 without waiting for a thread that is decided', async () => {
+  it('200 without waiting for a decided thread', async () => {
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'request_changes', revision: 1 })
     expect((await bot.poll({ thread_id: thread }, WAIT)).body.status).toBe('changes_requested')
@@ -411,13 +411,13 @@ describe('GET decisions with Prefer: wait', () => {
     expect(headers.get('preference-applied')).toBe(applied)
   })
 
-  it('404 at once for a thread of somebody else', async () => {
+  it('404 at once for a thread of another agent', async () => {
     const other = await world.agent('other')
     const { thread } = await held(bot)
     expect((await other.poll({ thread_id: thread }, WAIT)).status).toBe(404)
   })
 
-  it('200 when the gateway shuts down, and it does shut down', async () => {
+  it('200 when the gateway shuts down, without delaying the shutdown', async () => {
     const own = await openWorld()
     const agent = await own.agent()
     const { thread } = await held(agent)
@@ -427,7 +427,7 @@ describe('GET decisions with Prefer: wait', () => {
     expect((await waiting).body.status).toBe('pending_review')
   })
 
-  it('the wait ends when the caller goes away', async () => {
+  it('the wait ends when the caller disconnects', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -443,7 +443,7 @@ describe('GET decisions with Prefer: wait', () => {
     }
   })
 
-  it('nothing is held for a caller who went away before the wait began', async () => {
+  it('nothing is held for a caller who disconnected before the wait began', async () => {
     let letIn = (): void => undefined
     const credential = new Promise<void>((resolve) => (letIn = resolve))
     let [asked, watched] = [0, 0]
@@ -487,7 +487,7 @@ describe('GET decisions with Prefer: wait', () => {
   it.each([
     ['waits', WAIT],
     ['does not wait', {}],
-  ])('no proof is made for who %s, and goes away while the approval is looked at', async (_, how) => {
+  ])('no proof is made for a caller who %s and disconnects while the approval is checked', async (_, how) => {
     let goOn = (): void => undefined
     let reached = false
     const released = new Promise<void>((resolve) => (goOn = resolve))
@@ -534,7 +534,7 @@ describe('GET decisions with Prefer: wait', () => {
   })
 })
 
-describe('GET decisions, asking policy and people again', () => {
+describe('GET decisions after policy or voters have changed', () => {
   const withOwn = async (act: (own: World) => Promise<void>): Promise<void> => {
     const own = await openWorld()
     try {
@@ -544,7 +544,7 @@ describe('GET decisions, asking policy and people again', () => {
     }
   }
 
-  it('200 rejected with `policy_changed: ` when policy now rejects the approved action, for good', () =>
+  it('200 rejected with `policy_changed: ` when policy now rejects the approved action, permanently', () =>
     withOwn(async (own) => {
       const agent = await own.agent()
       const reviewer = await own.reviewer('ann')
@@ -562,7 +562,7 @@ describe('GET decisions, asking policy and people again', () => {
       expect((await agent.poll({ thread_id: thread })).body.status).toBe('rejected')
     }))
 
-  it('200 rejected with `policy_changed: ` when policy now rejects what the agent said of the call', () =>
+  it("200 rejected with `policy_changed: ` when policy now rejects the agent's claims about the call", () =>
     withOwn(async (own) => {
       const agent = await own.agent()
       const reviewer = await own.reviewer('ann')
@@ -576,7 +576,7 @@ describe('GET decisions, asking policy and people again', () => {
       expect((await agent.poll({ thread_id: daily.thread })).body.status).toBe('approved')
     }))
 
-  it('200 approved still when policy or people change after the proof was redeemed: what ran was approved', () =>
+  it('200 approved even if policy or voters change after the redemption: the call has run', () =>
     withOwn(async (own) => {
       const agent = await own.agent()
       const { task, thread, token, payload } = await approved(agent, await own.reviewer('ann'))
@@ -602,7 +602,7 @@ describe('GET decisions, asking policy and people again', () => {
       expect((await agent.poll({ thread_id: thread })).body.approval_token).toBeDefined()
     }))
 
-  it('200 rejected with `policy_changed: ` when the contract of the tool no longer takes the payload', () =>
+  it("200 rejected with `policy_changed: ` when the tool's contract no longer accepts the payload", () =>
     withOwn(async (own) => {
       const agent = await own.agent()
       const reviewer = await own.reviewer('ann')
@@ -629,7 +629,7 @@ describe('GET decisions, asking policy and people again', () => {
       }
     }))
 
-  it('200 rejected when a counted voter has only the group of an escalation that came after the vote', () =>
+  it('200 rejected when a counted voter belongs only to a group that escalated after the vote', () =>
     withOwn(async (own) => {
       const agent = await own.agent()
       const reviewer = await own.reviewer('ann')
@@ -657,7 +657,7 @@ describe('GET decisions, asking policy and people again', () => {
       expect((await agent.poll({ thread_id: thread })).body.status).toBe('rejected')
     }))
 
-  it('a waiting poll works on the directory of its end, not of its beginning', () =>
+  it('a waiting poll uses the directory at the end of its wait', () =>
     withOwn(async (own) => {
       const agent = await own.agent('other')
       const reviewer = await own.reviewer('ann')
@@ -671,7 +671,7 @@ describe('GET decisions, asking policy and people again', () => {
 })
 
 describe('GET decisions, restarts', () => {
-  it('200 the same before and after a restart, and the token is not handed out twice', async () => {
+  it('200 the same before and after a restart, and the token is returned only once', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()

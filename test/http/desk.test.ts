@@ -100,7 +100,7 @@ describe('POST comments', () => {
     ])
   })
 
-  it('leaves the comment in the evidence, and is no vote', async () => {
+  it('records the comment in evidence, and does not count as a vote', async () => {
     const { thread } = await held(bot)
     const records = await world.evidenceOf(() => comment(by('ann'), thread, 'looks fine'))
     expect(records.map(({ record }) => record)).toMatchObject([
@@ -114,7 +114,7 @@ describe('POST comments', () => {
     expect((await by('ann').show(thread)).body).toMatchObject({ votes: [], can_vote: { allowed: true } })
   })
 
-  it('keeps all of those that come at once', async () => {
+  it('keeps all comments that arrive at once', async () => {
     const { thread } = await held(bot)
     const all = Array.from({ length: 8 }, (_, i) => `${i}`)
     const answers = await Promise.all(all.map((text) => comment(by('ann'), thread, text)))
@@ -123,7 +123,7 @@ describe('POST comments', () => {
     expect(body.comments.map((one) => one.comment).toSorted()).toEqual(all)
   })
 
-  it('is said once however often it is sent, until somebody says something else or the call is another one', async () => {
+  it('is stored once for repeated requests, until the text or the revision changes', async () => {
     const { thread, task } = await held(bot)
     const said = async (): Promise<string[]> =>
       (await by('ann').show(thread)).body.comments.map(
@@ -143,7 +143,7 @@ describe('POST comments', () => {
     expect((await said()).at(-1)).toBe('ann sent twice 2')
   })
 
-  it('that is sent again is answered once it is known to be kept', async () => {
+  it('a repeated comment is answered once the first is known to be stored', async () => {
     const { thread } = await held(bot)
     await comment(by('ann'), thread, 'is it there?')
     const commit = vi.spyOn(world.app.deps.store, 'commit')
@@ -154,7 +154,7 @@ describe('POST comments', () => {
     expect((await by('ann').show(thread)).body.comments).toHaveLength(1)
   })
 
-  it('400 for an empty or a long one, 404 where there is no thread, 409 when there are too many', async () => {
+  it('400 for an empty or long comment, 404 for an unknown thread, 409 for too many comments', async () => {
     const { thread } = await held(bot)
     for (const text of ['', 'x'.repeat(LIMITS.COMMENT_CHARS + 1), 7])
       expect((await comment(by('ann'), thread, text)).status).toBe(400)
@@ -171,7 +171,7 @@ describe('POST comments', () => {
 })
 
 describe('POST claim and release', () => {
-  it('200 shows everybody who is looking, until it is released, decided, or has lasted long enough', async () => {
+  it('200 shows every reviewer the claim, until release, decision, or its end', async () => {
     const { thread } = await held(bot)
     const claimed = await claim(by('ann'), thread)
     expect(claimed.status).toBe(200)
@@ -190,13 +190,13 @@ describe('POST claim and release', () => {
     expect((await by('ann').approve(thread)).body).not.toHaveProperty('claim')
   })
 
-  it('keeps nobody from voting', async () => {
+  it('does not prevent other reviewers from voting', async () => {
     const { thread } = await held(bot)
     await claim(by('ann'), thread)
     expect((await by('ben').approve(thread)).body.status).toBe('approved')
   })
 
-  it('409 already_claimed while somebody else looks, unless it is taken over; releasing ends only my own', async () => {
+  it("409 already_claimed while another reviewer holds the claim, unless taken over; release ends only one's own", async () => {
     const { thread } = await held(bot)
     await claim(by('ann'), thread)
     expect((await claim(by('ben'), thread)).problem).toMatchObject({ status: 409, code: 'already_claimed' })
@@ -209,7 +209,7 @@ describe('POST claim and release', () => {
     expect((await by('ann').show(thread)).body.claim?.reviewer).toBe('ben')
   })
 
-  it('refuses whom a vote would be refused, for the same reason', async () => {
+  it('refuses a reviewer who could not vote, for the same reason', async () => {
     const { thread } = await held(bot)
     expect((await claim(by('nil'), thread)).problem.code).toBe('not_eligible')
     expect((await claim(by('olga'), thread)).problem.code).toBe('self_review')
@@ -224,7 +224,7 @@ describe('sensitive values', () => {
     (shown as { secret?: unknown }).secret
   const payload = { amount: 500, to: 'shop', secret: 'hush' }
 
-  it('stand as tags in a session, in every revision, equal where the values are equal', async () => {
+  it('appear as tags in a session, in every revision, equal for equal values', async () => {
     const { task, thread } = await held(bot, { payload })
     await by('ann').vote(thread, { decision: 'request_changes', revision: 1 })
     await bot.revise(task, thread, { request_payload: { ...payload, amount: 600 } })
@@ -244,12 +244,12 @@ describe('sensitive values', () => {
     expect(secretOf((await annSignedIn.show(other.thread)).body)).not.toBe(tags[0])
   })
 
-  it('are what they are for a key, which a program holds', async () => {
+  it('are shown in full to a key, which a program holds', async () => {
     const { thread } = await held(bot, { payload })
     expect((await by('ann').show(thread)).body).toMatchObject({ payload, masked: [] })
   })
 
-  it('cannot be guessed and checked against a digest of the payload', async () => {
+  it('cannot be guessed and checked against the digest of the payload', async () => {
     const { thread } = await held(bot, { payload })
     const digestOfGuess = digestOf(payload)
     expect((await annSignedIn.show(thread)).text).not.toContain(digestOfGuess)
@@ -259,7 +259,7 @@ describe('sensitive values', () => {
     expect(shown?.payload_digest).toBe(digestOf({ amount: 500 }))
   })
 
-  it('cannot be guessed and checked against an action hash, which may be made of nothing else', async () => {
+  it('cannot be guessed and checked against an action hash that covers only them', async () => {
     const task = newTask()
     const action_hash = digestOf({ task_id: task, tool_name: 'pay', payload })
     const { body } = await bot.submit(task, { tool_name: 'pay', payload, action_hash })
@@ -272,7 +272,7 @@ describe('sensitive values', () => {
     expect((await annSignedIn.show(held.body.thread_id ?? '')).body.action_hash).toBe(action_hash)
   })
 
-  it('cannot be read from how full a limit is that adds them up', async () => {
+  it('cannot be inferred from the level of a limit that sums them', async () => {
     const own = await openWorld({
       files: {
         ...LIMITED,
@@ -289,7 +289,7 @@ describe('sensitive values', () => {
     await own.close()
   })
 
-  it('cannot be read from a limit that adds up those of another tool, too', async () => {
+  it('cannot be inferred from a limit that also sums those of another tool', async () => {
     const bonus = (BUNDLE['tools/pay.yaml'] ?? '')
       .replace('tool: pay', 'tool: bonus')
       .replace('[payload.secret]', '[payload.amount]')
@@ -316,7 +316,7 @@ rules:
     await own.close()
   })
 
-  it('200 of reveal gives them, and who asked is on record', async () => {
+  it('200 of reveal returns them, and records who asked', async () => {
     const { thread } = await held(bot, { payload })
     let answer: Answer<Revealed> | undefined
     const records = await world.evidenceOf(async () => (answer = await reveal(annSignedIn, thread, 1)))
@@ -334,7 +334,7 @@ rules:
     expect((await annSignedIn.show(thread)).text).not.toContain('hush')
   })
 
-  it('warnings of a thread are about what is shown; reveal tells those of what was hidden', async () => {
+  it('warnings of a thread cover the visible part; reveal returns those of the hidden part', async () => {
     const hidden = { amount: 500, to: 'а shop', secret: 'hu\u202esh' }
     const { thread } = await held(bot, { payload: hidden, subject: 'pаypal', summary: ['ok', 'o\u200bk'] })
     const places = (warnings: readonly TextWarning[]): string[] => warnings.map(({ place }) => place)
@@ -351,14 +351,14 @@ rules:
     expect(places((await by('ann').show(thread)).body.warnings)).toEqual(places(revealed.body.warnings))
   })
 
-  it('404 of reveal for a revision or a thread that is not there, 400 for what is no number', async () => {
+  it('404 of reveal for an unknown revision or thread, 400 for an invalid number', async () => {
     const { thread } = await held(bot, { payload })
     expect((await reveal(annSignedIn, thread, 2)).status).toBe(404)
     expect((await reveal(annSignedIn, NO_THREAD, 1)).status).toBe(404)
     expect((await reveal(annSignedIn, thread, '1')).status).toBe(400)
   })
 
-  it('hides everything while the tool has no contract any more', async () => {
+  it('hides everything after the tool has lost its contract', async () => {
     const own = await openWorld()
     const { thread } = await held(await own.agent(), { payload })
     const ann = await own.signIn('ann')
@@ -385,7 +385,7 @@ describe('images', () => {
   const image = (who: Reviewer, path: string): Promise<Response> =>
     fetch(`${world.url}/api/review/threads/${path}`, { headers: who.credentials() })
 
-  it('200 with the bytes of one that is surely an image, which nothing can take for anything else', async () => {
+  it('200 with the bytes of a valid image, in a form that no browser takes for another type', async () => {
     const { thread } = await held(bot, { images: ['https://x.test/a.png', PIXEL] })
     const { body } = await annSignedIn.show(thread)
     expect(body.pictures).toEqual([
@@ -404,7 +404,7 @@ describe('images', () => {
     })
   })
 
-  it('404 for everything else', async () => {
+  it('404 for every other image', async () => {
     const { thread } = await held(bot, { images: ['https://x.test/a.png', PIXEL] })
     for (const path of ['images/1/0', 'images/1/2', 'images/2/1', 'images/0/1', 'images/1/-1', 'images/x/y'])
       expect([path, (await image(annSignedIn, `${thread}/${path}`)).status]).toEqual([path, 404])
@@ -412,7 +412,7 @@ describe('images', () => {
     expect((await image(await world.reviewer('zoe', 'globex'), `${thread}/images/1/1`)).status).toBe(404)
   })
 
-  it('404 for each hostile one that is accepted at all, whatever it says it is', async () => {
+  it('404 for each hostile image that is accepted at all, whatever type it claims', async () => {
     let shown = 0
     for (const { value } of entries) {
       const { status, body } = await bot.submit(newTask(), { tool_name: 'hold', images: [value] })
@@ -427,8 +427,8 @@ describe('images', () => {
   })
 })
 
-describe('what stands around a thread', () => {
-  it('the other calls of the task: reviewed, rejected, and of those allowed the last of each tool', async () => {
+describe('the context of a thread', () => {
+  it('other calls of the task: reviewed and rejected ones, and the last allowed one of each tool', async () => {
     const task = newTask()
     const submit = (tool_name: string, payload: unknown) => bot.submit(task, { tool_name, payload })
     await submit('t', {})
@@ -463,7 +463,7 @@ describe('what stands around a thread', () => {
     ])
   })
 
-  it('how full the limits are that an approval would charge, and what it would add', async () => {
+  it('the level of the limits that an approval would charge, and the amount that it would add', async () => {
     const spender = await world.agent('other')
     const pay = (amount: number) => held(spender, { payload: { amount } })
     await approved(spender, by('ann'), { payload: { amount: 300 } })
@@ -474,7 +474,7 @@ describe('what stands around a thread', () => {
     expect((await by('ann').show(thread)).body.limits).toEqual([{ ...limit, used: 1_000, amount: 500 }])
   })
 
-  it('reminders and escalations that will come, until they have', async () => {
+  it('upcoming reminders and escalations, until they have happened', async () => {
     const { thread } = await held(bot, { payload: { amount: 20_000 } })
     const born = world.clock.now
     const reminder = { kind: 'reminder', at: new Date(born + 15 * MINUTE).toISOString() }
@@ -487,7 +487,7 @@ describe('what stands around a thread', () => {
     expect(body.evidence.map(({ type }) => type)).toContain('review.reminded')
   })
 
-  it('the latest of its evidence, however much there is', async () => {
+  it('the latest part of its evidence, however long it is', async () => {
     const { thread } = await held(bot)
     for (let i = 0; i < 200; i++) await reveal(by('ann'), thread, 1)
     const { body } = await by('ann').approve(thread)
@@ -497,7 +497,7 @@ describe('what stands around a thread', () => {
     expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
   })
 
-  it('when it changed last, also when nobody did it', async () => {
+  it('the time of the last change, even without an actor', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     const end = at(MINUTE)
     world.clock.advance(MINUTE)
@@ -508,7 +508,7 @@ describe('what stands around a thread', () => {
 })
 
 describe('GET counts and agents', () => {
-  it('200 with how many wait, by risk', async () => {
+  it('200 with the number of waiting threads, by risk', async () => {
     const own = await openWorld()
     const agent = await own.agent()
     const ann = await own.reviewer('ann')
@@ -525,7 +525,7 @@ describe('GET counts and agents', () => {
     await own.close()
   })
 
-  it('200 with the agents of the tenant, who answers for them and when their keys were issued', async () => {
+  it('200 with the agents of the tenant, their owners and the age of their keys', async () => {
     const { status, body } = await by('nil').call<AgentList>('GET', 'agents')
     expect(status).toBe(200)
     expect(body.agents.map(({ id }) => id)).toEqual([
@@ -550,8 +550,8 @@ describe('GET counts and agents', () => {
   })
 })
 
-describe('GET threads by what people look for', () => {
-  it('200 by words, by time, by claim, and by whether I may vote', async () => {
+describe('GET threads by search terms', () => {
+  it('200 by words, time, claim, and permission to vote', async () => {
     const own = await openWorld()
     const agent = await own.agent()
     const [ann, dan] = [await own.reviewer('ann'), await own.reviewer('dan')]
@@ -597,8 +597,8 @@ describe('GET threads by what people look for', () => {
   })
 })
 
-describe('a page of threads that few fit', () => {
-  it('200 after few reads of the index, however short the page', async () => {
+describe('a page with few matching threads', () => {
+  it('200 after few reads of the index, even for a short page', async () => {
     let reads = 0
     const wrapStore = (store: Store): Store =>
       overriding(store, {
@@ -620,11 +620,11 @@ describe('a page of threads that few fit', () => {
   })
 })
 
-describe('a store that fails right after it has written', () => {
+describe('a store that fails right after a write', () => {
   it.each([
     ['which says so', new StoreUnavailable('gone')],
     ['in a way that nobody foresaw', new TypeError('broken by the test')],
-  ])('503 outcome_unknown, and never that nothing was changed: %s', async (_, failure) => {
+  ])('503 outcome_unknown, and no claim that nothing changed: %s', async (_, failure) => {
     let written = 0
     const unreadable = new Set<number>()
     const own = await openWorld({
@@ -674,7 +674,7 @@ describe('a store that fails right after it has written', () => {
 })
 
 describe('another tenant', () => {
-  it('404 on every route of a thread, and nothing is recorded', async () => {
+  it('404 on every route of an unknown thread, and nothing is recorded', async () => {
     const { thread } = await held(bot)
     const foreign = await world.reviewer('zoe', 'globex')
     const records = await world.evidenceOf(async () => {

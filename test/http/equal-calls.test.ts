@@ -64,7 +64,7 @@ const many = (task: string): Promise<unknown> =>
 
 describe('equal calls of one agent, task and tool', () => {
   it.each(['chat', 'teams'])(
-    'are a thread each and one message in a chat (%s), however they race',
+    'get a thread each and one chat message (%s), even when they race',
     async (format) => {
       const task = `race-${format}`
       expect(await toldOf(format, () => many(task))).toHaveLength(1)
@@ -75,11 +75,11 @@ describe('equal calls of one agent, task and tool', () => {
     },
   )
 
-  it('are told to a program each', async () => {
+  it('are each sent to a destination for programs', async () => {
     expect(await toldOf(undefined, () => many('programs'))).toHaveLength(MANY)
   })
 
-  it('are others by agent, task, tool, payload or subject, and each is told', async () => {
+  it('differ by agent, task, tool, payload or subject, and are then each announced', async () => {
     const other = await world.agent('other')
     const told = await toldOf('chat', async () => {
       await held(bot, PROPOSAL, 'a')
@@ -94,7 +94,7 @@ describe('equal calls of one agent, task and tool', () => {
     expect(new Set(threads.map(({ equal }) => equal)).size).toBe(6)
   })
 
-  it('are told of again once the first is decided, or revised, and a revision is told by itself', async () => {
+  it('are announced again after the first is decided or revised; a revision is announced alone', async () => {
     for (const end of ['decided', 'revised'] as const) {
       const task = `again-${end}`
       const told = await toldOf('chat', async () => {
@@ -128,7 +128,7 @@ describe('equal calls of one agent, task and tool', () => {
     expect(own[0]).toContain(second.thread)
   })
 
-  it('say nothing of their payload, and have no mark once they are decided or revised', async () => {
+  it('reveal nothing about their payload, and have no mark after a decision or revision', async () => {
     const { thread, payload } = await held(bot, PROPOSAL, 'marks')
     const [summary] = await waiting('marks')
     const { body } = await ann.show(thread)

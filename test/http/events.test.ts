@@ -66,7 +66,7 @@ describe('POST events, evidence', () => {
   })
 
   it.each(['anything', 'revision', 'revisions.a.b', ' revision.a.b', 'Revision.a.b', 'revısion.a.b', '修訂'])(
-    '201 for the event type %j: the vocabulary is open',
+    '201 for the event type %j, because the vocabulary is open',
     async (event_type) => {
       const records = await world.evidenceOf(async () => {
         expect((await bot.event('a', { event_type, event_summary: '' })).status).toBe(201)
@@ -93,7 +93,7 @@ describe('POST events, evidence', () => {
     expect(problem.errors?.map((error) => error.pointer)).toContain(pointer)
   })
 
-  it('400 for a task id that is not one', async () => {
+  it('400 for an invalid task id', async () => {
     expect((await bot.event('.a', { event_type: 'x', event_summary: 's' })).status).toBe(400)
   })
 
@@ -106,7 +106,7 @@ describe('POST events, evidence', () => {
   })
 })
 
-describe('POST events, a revision that is accepted', () => {
+describe('POST events with an accepted revision', () => {
   it('201 with the thread, its status and the number of the revision', async () => {
     const { task, thread } = await held(bot)
     const { status, body } = await bot.revise(task, thread, PAYLOAD)
@@ -136,7 +136,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await bot.revise('a', `b.${thread}`, PAYLOAD)).status).toBe(400)
   })
 
-  it('201 carries every field of a revision, and fields that nobody knows', async () => {
+  it('201 stores every field of a revision, and unknown fields', async () => {
     const { task, thread } = await held(bot, { action_hash: HASH })
     const claims = {
       workflow_name: 'w2',
@@ -168,7 +168,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await bot.poll({ thread_id: thread })).body.action_hash).toBe(OTHER_HASH)
   })
 
-  it('201 voids earlier votes: they must be cast anew', async () => {
+  it('201 voids earlier votes, which must be cast again', async () => {
     const { task, thread } = await held(bot, { payload: { amount: 60_000 } })
     await ann.approve(thread)
     await bot.revise(task, thread, { request_payload: { amount: 60_001 } })
@@ -178,7 +178,7 @@ describe('POST events, a revision that is accepted', () => {
     expect(body.votes.map((vote) => vote.void)).toEqual([true, false, false])
   })
 
-  it('201 binds the token to the revised payload and hash, never to the first', async () => {
+  it('201 binds the token to the revised payload and hash, and never to the first ones', async () => {
     const { task, thread } = await held(bot, { action_hash: HASH })
     await bot.revise(task, thread, { ...PAYLOAD, action_hash: OTHER_HASH })
     await ann.approve(thread, 2)
@@ -192,7 +192,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await bot.validate(now)).body).toMatchObject({ valid: true, action_hash: OTHER_HASH })
   })
 
-  it('201 keeps a thread with the people when policy would now allow the action, and says so', async () => {
+  it('201 keeps a thread in review when policy would now allow the action, and says so', async () => {
     const { task, thread } = await held(bot)
     await ann.vote(thread, { decision: 'request_changes', revision: 1, comment: 'Less, please.' })
     const { body } = await bot.revise(task, thread, { request_payload: { amount: 5 } })
@@ -205,7 +205,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await ann.approve(thread, 2)).body.status).toBe('approved')
   })
 
-  it('201 with the status rejected when policy rejects the revised action, for good', async () => {
+  it('201 with status rejected when policy rejects the revised action, permanently', async () => {
     const { task, thread } = await held(bot, { action_hash: HASH })
     const revision = { request_payload: { amount: 100_001 }, action_hash: OTHER_HASH }
     const records = await world.evidenceOf(async () => {
@@ -222,7 +222,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await bot.revise(task, thread, { ...revision, revision_id: 'r2' })).status).toBe(409)
   })
 
-  it('201 with the status rejected when no rule covers the tool any more', async () => {
+  it('201 with status rejected when no rule covers the tool any more', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -235,7 +235,7 @@ describe('POST events, a revision that is accepted', () => {
     }
   })
 
-  it('201 with the status rejected when the agent may not use the tool any more: it is not told what its contract says', async () => {
+  it("201 with status rejected when the agent may no longer use the tool, without its contract's text", async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -248,7 +248,7 @@ describe('POST events, a revision that is accepted', () => {
     }
   })
 
-  it('201 never asks for less than before: risk, groups and approvals stay or grow', async () => {
+  it('201 never requires less than before: risk, groups and approvals stay or grow', async () => {
     const { task, thread } = await held(bot, { payload: { amount: 60_000, to: 'audit-1' } })
     const before = (await ann.show(thread)).body
     expect(before.seats.map(({ group, approvals }) => [group, approvals])).toEqual([
@@ -269,7 +269,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await cat.approve(thread, 2)).body.status).toBe('approved')
   })
 
-  it('201 starts the deadline anew, and never a longer one', async () => {
+  it('201 restarts the deadline, and never extends its length', async () => {
     const { task, thread } = await held(bot, { tool_name: 'brief', payload: {} })
     const revise = (revision_id: string) =>
       bot.revise(task, thread, { tool_name: 'brief', request_payload: {}, revision_id })
@@ -286,7 +286,7 @@ describe('POST events, a revision that is accepted', () => {
     expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^expired: /)
   })
 
-  it('201 wakes nobody early: advice to poll and the newest thread stay what they were', async () => {
+  it('201 notifies no waiting poll: advice and newest thread stay the same', async () => {
     const { task, thread } = await held(bot)
     const newer = await held(bot, {}, task)
     await bot.revise(task, thread, PAYLOAD)
@@ -294,7 +294,7 @@ describe('POST events, a revision that is accepted', () => {
   })
 })
 
-describe('POST events, a revision that is refused', () => {
+describe('POST events with a refused revision', () => {
   const refused = async (
     answer: Promise<{ status: number; problem: { code: string } }>,
     ...expected: [number, string]
@@ -370,7 +370,7 @@ describe('POST events, a revision that is refused', () => {
       expect(problem.errors?.map(({ pointer }) => pointer)).toEqual(['/payload/revision/action_hash'])
   })
 
-  it('400 for another tool than the one of the thread', async () => {
+  it("400 for a tool other than the thread's", async () => {
     const { task, thread } = await held(bot)
     const other = bot.revise(task, thread, { ...PAYLOAD, tool_name: 'hold' })
     await refused(other, 400, 'invalid_revision')
@@ -385,7 +385,7 @@ describe('POST events, a revision that is refused', () => {
     expect(problem.errors?.[0]?.pointer).toBe('/payload/revision/request_payload/amount')
   })
 
-  it('409 for a thread that does not exist, is foreign, or belongs to another task', async () => {
+  it('409 for a thread that is unknown, foreign, or of another task', async () => {
     const { task, thread } = await held(bot)
     const other = await world.agent('other')
     const stranger = await world.agent('bot', 'globex')
@@ -412,7 +412,7 @@ describe('POST events, a revision that is refused', () => {
     await refused(bot.revise(done.task, done.thread, PAYLOAD), 409, 'not_pending')
   })
 
-  it('409 for a revision id that was seen before in the thread, also the second time round', async () => {
+  it('409 for a revision id that the thread already has, every time', async () => {
     const [one, two] = [await held(bot), await held(bot)]
     expect((await bot.revise(one.task, one.thread, PAYLOAD)).status).toBe(201)
     await refused(bot.revise(one.task, one.thread, PAYLOAD), 409, 'duplicate_revision')
@@ -421,7 +421,7 @@ describe('POST events, a revision that is refused', () => {
     expect((await bot.revise(two.task, two.thread, PAYLOAD)).status).toBe(201)
   })
 
-  it('409 for all but one of eight revisions with one id at once', async () => {
+  it('409 for seven of eight concurrent revisions with one id', async () => {
     const { task, thread } = await held(bot)
     const answers = await Promise.all(Array.from({ length: 8 }, () => bot.revise(task, thread, PAYLOAD)))
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -455,8 +455,8 @@ describe('POST events, a revision that is refused', () => {
   })
 })
 
-describe('POST events, what a revision shows to reviewers', () => {
-  it('201 with images of the event only: members that the contract does not name are not shown', async () => {
+describe('POST events: how reviewers see a revision', () => {
+  it('201 with images of the event only, without members that the contract does not name', async () => {
     const one = await held(bot)
     const images = ['data:image/png;base64,AAAA']
     const revised = await bot.revise(
@@ -470,7 +470,7 @@ describe('POST events, what a revision shows to reviewers', () => {
     expect((await reviewer.show(one.thread)).body.images).toEqual(images)
   })
 
-  it('the digest that votes are bound to lets nobody guess a payload: it covers a nonce that is never shown', async () => {
+  it('the digest of a vote reveals no payload, because it covers a hidden nonce', async () => {
     const one = await held(bot)
     const reviewer = await world.reviewer('ann')
     const { body } = await reviewer.show(one.thread)

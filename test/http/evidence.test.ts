@@ -109,7 +109,7 @@ describe('evidence of each verb', () => {
     })
   })
 
-  it('a trace context is kept with the thread, and nonsense is dropped', async () => {
+  it('a trace context is stored with the thread, and an invalid one is dropped', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const of = async (value: string) => {
       const [line] = await world.evidenceOf(() =>
@@ -121,7 +121,7 @@ describe('evidence of each verb', () => {
     expect(await of('00-zz')).toBeUndefined()
   })
 
-  it('stays dense when sixty calls race', async () => {
+  it('has no gap when sixty calls race', async () => {
     const records = await world.evidenceOf(() =>
       Promise.all(Array.from({ length: 60 }, (_, i) => bot.submit(`race-${i % 7}`, { tool_name: 't' }))),
     )
@@ -158,7 +158,7 @@ describe('the receipt of an answer', () => {
     expect(receipts.at(-1)).toBe(`${last?.number}:${last?.leaf_hash}`)
   })
 
-  it('an answer that rests on no new record has none', async () => {
+  it('an answer without a new record has no receipt', async () => {
     const { thread } = await held(bot)
     const { headers } = await bot.poll({ thread_id: thread })
     expect(headers.get('countersign-evidence')).toBeNull()
@@ -166,7 +166,7 @@ describe('the receipt of an answer', () => {
 })
 
 describe('secrets', () => {
-  it('canaries: no key, token or sensitive value in evidence, in the log, in metrics or in an answer that is not its own', async () => {
+  it("canaries: no key, token or sensitive value in evidence, log or metrics, or in another's answer", async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -207,7 +207,7 @@ describe('secrets', () => {
     }
   })
 
-  it('a sensitive value stands as a salted commitment: the same value twice does not look the same, and no digest gives it away', async () => {
+  it('a sensitive value is a salted commitment: equal values differ, and no digest reveals them', async () => {
     const lines = await world.evidenceOf(async () => {
       for (let i = 0; i < 2; i++) {
         await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, secret: '1234' } })
@@ -227,7 +227,7 @@ describe('secrets', () => {
     }
   })
 
-  it('a payload with a sensitive value that no rule reads is not given away by a digest either', async () => {
+  it('a sensitive value that no rule reads is not revealed by a digest either', async () => {
     const own = await openWorld({
       files: {
         'tools/safe.yaml':

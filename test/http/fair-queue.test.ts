@@ -16,26 +16,26 @@ const drain = (queue: FairQueue<string>, now = 0, perMs?: number): (string | und
   Array.from({ length: queue.size }, () => queue.next(now, perMs, always))
 
 describe('the order of turns', () => {
-  it('is first come, first served for a tenant, and tenants take turns', () => {
+  it('is first come, first served within a tenant, and tenants take turns', () => {
     const queue = queueOf({ a: ['a1', 'a2', 'a3', 'a4'], b: ['b1'], c: ['c1', 'c2'] })
     expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4'])
     expect(queue.next(0, undefined, always)).toBeUndefined()
   })
 
-  it('whoever does not fit keeps the turn, and nobody waits for it', () => {
+  it('a request that does not fit keeps its turn, without blocking others', () => {
     const queue = queueOf({ a: ['a1', 'a2'], b: ['b1'] })
     expect(queue.next(0, undefined, (item) => item !== 'a1')).toBe('b1')
     expect(queue.next(0, undefined, (item) => item !== 'a1')).toBeUndefined()
     expect(drain(queue)).toEqual(['a1', 'a2'])
   })
 
-  it('a request that had its turn before is the first of its tenant', () => {
+  it('a request that had a turn before is the first of its tenant', () => {
     const queue = queueOf({ a: ['a1', 'a2'] })
     queue.add('a', 'a0', 0, true)
     expect(drain(queue)).toEqual(['a0', 'a1', 'a2'])
   })
 
-  it('whoever has gone is not in the queue any more, wherever it was', () => {
+  it('a request that was removed leaves the queue from any position', () => {
     const queue = new FairQueue<string>()
     const all = ['a1', 'a2', 'a3', 'a4'].map((item) => queue.add('a', item, 0)) as Waiting<string>[]
     for (const i of [1, 0, 3]) queue.remove(all[i] as Waiting<string>)
@@ -44,13 +44,13 @@ describe('the order of turns', () => {
 })
 
 describe('patience', () => {
-  it('is long in a burst: everybody waits, the first comes first', () => {
+  it('is long in a burst: every request waits, and the first is served first', () => {
     const queue = queueOf({ a: ['a1', 'a2'] })
     expect(queue.expired(BURST_MS)).toBeUndefined()
     expect(queue.next(BURST_MS, 0.0001, always)).toBe('a1')
   })
 
-  it('is short in a line that has not been empty for as long as that', () => {
+  it('is short in a queue that has been busy for the length of a burst', () => {
     const queue = queueOf({ a: ['a1'] })
     queue.add('a', 'a2', BURST_MS - OVERLOAD_MS + 1)
     expect(queue.expired(BURST_MS + 1)).toBe('a1')
@@ -59,7 +59,7 @@ describe('patience', () => {
     expect(queue.size).toBe(0)
   })
 
-  it('is long again for a line that was empty, and for a tenant that has just come', () => {
+  it('is long again for an empty queue, and for a new tenant', () => {
     const queue = queueOf({ a: ['a1'] })
     drain(queue)
     queue.add('a', 'a2', BURST_MS)
@@ -67,7 +67,7 @@ describe('patience', () => {
     expect(queue.expired(2 * BURST_MS)).toBeUndefined()
   })
 
-  it('an overload serves the newest first while not all can be served in time, else the oldest', () => {
+  it('an overload serves the newest first while not all can be in time, and otherwise the oldest', () => {
     const now = BURST_MS + 1
     const items = Array.from({ length: 10 }, (_, i) => `a${i}`)
     const perMs = 5 / OVERLOAD_MS
@@ -76,7 +76,7 @@ describe('patience', () => {
     expect(drain(queueOf({ a: items }), now, undefined)).toEqual(items)
   })
 
-  it('whoever would wait in vain at the present pace need not wait', () => {
+  it('predicts which requests would wait too long at the present rate', () => {
     const queue = queueOf({ a: ['a1', 'a2'], b: ['b1'] })
     const perMs = 3.9 / BURST_MS
     expect(['a', 'b', 'c'].map((tenant) => queue.isTooLong(tenant, 0, perMs))).toEqual([true, false, false])
@@ -88,7 +88,7 @@ describe('patience', () => {
   })
 })
 
-it('holds what was added and neither served nor removed, whatever happens', () => {
+it('contains every request that was added and neither served nor removed', () => {
   const step = fc.record({ what: fc.nat(5), tenant: fc.constantFrom('a', 'b', 'c'), pick: fc.nat(20) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

@@ -54,7 +54,7 @@ async function actElsewhere(what: typeof freeze | typeof unfreeze, scope: object
 }
 
 describe('POST /api/admin/freeze', () => {
-  it('rejects new calls of the agent, with the reason, and leaves others alone', async () => {
+  it('rejects new calls of the agent with the reason, and no calls of others', async () => {
     const { status, body } = await act('freeze', { agent: 'bot' })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -79,7 +79,7 @@ describe('POST /api/admin/freeze', () => {
     expect((await other.submit(task, { tool_name: 't', payload: {} })).body.status).toBe('allow')
   })
 
-  it('of a tool: for every agent, and for nothing else', async () => {
+  it('of a tool: stops it for every agent, and stops nothing else', async () => {
     await act('freeze', { tool: 't' })
     const statuses = await Promise.all(
       [bot, other].map(async (agent) => [
@@ -93,7 +93,7 @@ describe('POST /api/admin/freeze', () => {
     ])
   })
 
-  it('of a tenant: for all its agents, and for no other tenant', async () => {
+  it('of a tenant: stops all of its agents, and no other tenant', async () => {
     const foreign = await world.agent('bot', 'globex')
     await act('freeze', {})
     for (const agent of [bot, other])
@@ -101,14 +101,14 @@ describe('POST /api/admin/freeze', () => {
     expect((await foreign.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('allow')
   })
 
-  it('says when the bundle does not know the name, and freezes it all the same', async () => {
+  it('freezes a name that the bundle does not know, and says so', async () => {
     expect((await act('freeze', { agent: 'bto' })).body.known).toBe(false)
     expect((await act('freeze', { tool: 'shel' })).body.known).toBe(false)
     expect((await act('freeze', { tool: 'pay' })).body.known).toBe(true)
     expect((await world.admin<FreezeList>('GET', 'freezes?tenant=acme')).body.freezes).toHaveLength(3)
   })
 
-  it('freezes anew what is frozen, for the new reason', async () => {
+  it('replaces an existing freeze with the new reason', async () => {
     await act('freeze', { agent: 'bot' })
     await act('freeze', { agent: 'bot', reason: 'and it lies' })
     const { body } = await world.admin<FreezeList>('GET', 'freezes?tenant=acme')
@@ -142,7 +142,7 @@ describe('POST /api/admin/freeze', () => {
     expect(body.freezes).toMatchObject([{ agent: 'bot', by: 'reviewer:ann' }])
   })
 
-  it('409 for more names than a tenant can have; the tenant as a whole can be frozen all the same', async () => {
+  it('409 for more names than allowed; the whole tenant can still be frozen', async () => {
     const { deps } = world.app
     for (let i = 0; i < LIMITS.FREEZES; i++)
       await freeze(deps, { actor: admin }, { tenant: 'crowded', agent: `a${i}`, reason: REASON })
@@ -153,8 +153,8 @@ describe('POST /api/admin/freeze', () => {
   })
 })
 
-describe('what is under way', () => {
-  it('a waiting thread is rejected when its agent asks, and stays so after the freeze was lifted', async () => {
+describe('a freeze during a review', () => {
+  it('rejects a waiting thread when its agent polls, even after the freeze is lifted', async () => {
     const { thread } = await held(bot)
     await act('freeze', { agent: 'bot' })
     const dead = { status: 'rejected', message: `frozen: ${REASON}` }
@@ -170,7 +170,7 @@ describe('what is under way', () => {
     expect((await held(bot)).thread).not.toBe(thread)
   })
 
-  it('a waiting thread is rejected when a reviewer looks at it, before the timer comes', async () => {
+  it('rejects a waiting thread when a reviewer opens it, before the timer runs', async () => {
     const { thread } = await held(bot)
     expect((await ann.show(thread)).body.can_vote.allowed).toBe(true)
     await act('freeze', { agent: 'bot' })
@@ -183,7 +183,7 @@ describe('what is under way', () => {
     expect(body.evidence.at(-1)?.type).toBe('review.frozen')
   })
 
-  it('a waiting thread is nobody’s to vote on or to claim, though neither timer nor reviewer has looked', async () => {
+  it('stops votes and claims on a waiting thread before the timer or a reviewer reads it', async () => {
     const { task, thread } = await held(bot)
     const mine = async (query: Record<string, string>): Promise<unknown> =>
       (await ann.list({ task_id: task, ...query })).body.threads.map((one) => [one.thread_id, one.mine])
@@ -203,7 +203,7 @@ describe('what is under way', () => {
     ])
   })
 
-  it('is dead even when nobody noticed before the freeze was lifted', async () => {
+  it('cancels earlier calls even when nothing read them before it was lifted', async () => {
     const { thread, task, payload } = await held(bot)
     const one = await approved(bot, ann)
     await act('freeze', {})
@@ -218,7 +218,7 @@ describe('what is under way', () => {
     expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('rejected')
   })
 
-  it('an approval that was not collected is not handed out', async () => {
+  it('stops an approval that the agent has not collected', async () => {
     const { thread } = await held(bot)
     expect((await ann.approve(thread)).body.status).toBe('approved')
     await act('freeze', { tool: 'pay' })
@@ -227,7 +227,7 @@ describe('what is under way', () => {
     expect(body).not.toHaveProperty('approval_token')
   })
 
-  it('a token is refused, nothing is consumed, and the refusal says why in evidence', async () => {
+  it('refuses a token without redeeming it, and records the reason', async () => {
     const one = await approved(bot, ann)
     await act('freeze', { agent: 'bot' })
     const records = await world.evidenceOf(async () => {
@@ -238,7 +238,7 @@ describe('what is under way', () => {
     ])
   })
 
-  it('what was redeemed stays as it was', async () => {
+  it('does not change a redeemed call', async () => {
     const one = await approved(bot, ann)
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
     await act('freeze', { agent: 'bot' })
@@ -247,7 +247,7 @@ describe('what is under way', () => {
     expect((await ann.show(one.thread)).body.status).toBe('approved')
   })
 
-  it('is ended by the timer without anybody asking: waiting, sent back, approved, and with a token in hand', async () => {
+  it('ends through the timer: waiting threads, requested changes, approvals, and issued tokens', async () => {
     const waiting = await held(bot)
     const back = await held(bot)
     await ann.vote(back.thread, { decision: 'request_changes', revision: 1, comment: 'less' })
@@ -270,7 +270,7 @@ describe('what is under way', () => {
     expect(await world.evidenceOf(() => world.due())).toEqual([])
   })
 
-  it('is ended where another thread has a broken record; that one, too, when the record is mended', async () => {
+  it('ends other threads when one record is broken, and that thread after its repair', async () => {
     const broken = await held(bot)
     const [waiting, proved] = [await held(bot), await approved(bot, ann)]
     const mend = await breakRecord(world, 'thread', broken.thread)
@@ -299,13 +299,13 @@ describe('what is under way', () => {
 })
 
 describe('on another instance', () => {
-  it('a call that is overtaken by a freeze is rejected', async () => {
+  it('rejects a call that it overtakes', async () => {
     overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     const { body } = await bot.submit(newTask(), { tool_name: 't', payload: {} })
     expect(body).toMatchObject({ status: 'reject', message: `frozen: ${REASON}` })
   })
 
-  it('a redemption that is overtaken by a freeze is refused, also when it was lifted at once', async () => {
+  it('refuses a redemption that it overtakes, even when it is lifted at once', async () => {
     const one = await approved(bot, ann)
     overtaking.before = async () => {
       await actElsewhere(freeze, { tool: 'pay' })
@@ -314,14 +314,14 @@ describe('on another instance', () => {
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
-  it('a claim that is overtaken is refused', async () => {
+  it('refuses a claim that it overtakes', async () => {
     const { thread } = await held(bot)
     overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     const { problem } = await ann.call('POST', `threads/${thread}/claim`, { body: {} })
     expect(problem.code).toBe('not_pending')
   })
 
-  it('a vote, a revision and the hand-out of a token that are overtaken come to nothing', async () => {
+  it('stops a vote, a revision and a proof that it overtakes', async () => {
     const voted = await held(bot)
     overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     expect((await ann.approve(voted.thread)).problem.code).toBe('not_pending')
@@ -337,7 +337,7 @@ describe('on another instance', () => {
     expect((await bot.poll({ thread_id: granted.thread })).body.status).toBe('rejected')
   })
 
-  it('a call that is rejected here for a freeze lifted elsewhere is judged again', async () => {
+  it('a call is judged again after another instance has lifted the freeze', async () => {
     await act('freeze', { agent: 'bot' })
     await bot.submit(newTask(), { tool_name: 't', payload: {} })
     await actElsewhere(unfreeze, { agent: 'bot' })
@@ -346,7 +346,7 @@ describe('on another instance', () => {
 })
 
 describe('a stored answer', () => {
-  it('that allows is not given again after a freeze, not even after it was lifted', async () => {
+  it('is not replayed after a freeze, even when that was lifted', async () => {
     const task = newTask()
     const ask = () => bot.submit(task, { tool_name: 't', payload: {} }, { 'idempotency-key': 'k1' })
     expect((await ask()).body.status).toBe('allow')
@@ -363,7 +363,7 @@ describe('a stored answer', () => {
     expect(records.map(({ record }) => record.type)).toEqual(['decision.allowed'])
   })
 
-  it('is not replayed past a freeze that overtakes it', async () => {
+  it('is not replayed when a freeze overtakes the request', async () => {
     const task = newTask()
     const ask = () => bot.submit(task, { tool_name: 't', payload: {} }, { 'idempotency-key': 'k3' })
     expect((await ask()).body.status).toBe('allow')
@@ -373,7 +373,7 @@ describe('a stored answer', () => {
 })
 
 describe('POST /api/admin/unfreeze', () => {
-  it('404 for what is not frozen, and the acts are evidence', async () => {
+  it('404 for a scope that is not frozen; freezing and unfreezing are evidence', async () => {
     expect((await act('unfreeze', { agent: 'bot' })).status).toBe(404)
     const records = await world.evidenceOf(async () => {
       await act('freeze', { agent: 'bot' })

@@ -35,7 +35,7 @@ describe('HEAD', () => {
     expect((await head('/api/review/threads/none', ann.key)).status).toBe(404)
   })
 
-  it('404 for a poll, and for what writes or lasts: an approval is not collected by it', async () => {
+  it('404 for a poll, and for routes that write or stream: it collects no approval', async () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     expect((await head(`/api/agent/decisions?thread_id=${thread}`, bot.key)).status).toBe(404)

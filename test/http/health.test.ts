@@ -29,23 +29,20 @@ describe('GET livez and readyz', () => {
   it.each([
     ['ready', {}, 200],
     ['not ready', { 'routing.yaml': 'nonsense: true\n' }, 503],
-  ])(
-    'the same on the port of the metrics, where no crowd of callers stands in front: %s',
-    async (_, files, status) => {
-      const own = await openWorld({ files })
-      const there = (path: string): Promise<Response> => fetch(new URL(path, own.app.metricsUrl))
-      try {
-        expect(await (await there('/livez')).json()).toEqual({ live: true })
-        const answer = await there('/readyz')
-        expect(answer.status).toBe(status)
-        expect(await answer.json()).toEqual(await (await fetch(`${own.url}/readyz`)).json())
-      } finally {
-        await own.close()
-      }
-    },
-  )
+  ])('200 on the metrics port too, where no crowd of callers waits: %s', async (_, files, status) => {
+    const own = await openWorld({ files })
+    const there = (path: string): Promise<Response> => fetch(new URL(path, own.app.metricsUrl))
+    try {
+      expect(await (await there('/livez')).json()).toEqual({ live: true })
+      const answer = await there('/readyz')
+      expect(answer.status).toBe(status)
+      expect(await answer.json()).toEqual(await (await fetch(`${own.url}/readyz`)).json())
+    } finally {
+      await own.close()
+    }
+  })
 
-  it('503 of readyz, 200 of livez, while no valid bundle was ever loaded; every evaluation is a reject', async () => {
+  it('503 of readyz, 200 of livez, before a valid bundle was ever loaded; every call is rejected', async () => {
     const own = await openWorld({ files: { 'routing.yaml': 'nonsense: true\n' } })
     try {
       const response = await fetch(`${own.url}/readyz`)
@@ -58,7 +55,7 @@ describe('GET livez and readyz', () => {
     }
   })
 
-  it('200 with a word about it while an older bundle is in force', async () => {
+  it('200 with a note while an older bundle is in force', async () => {
     const own = await openWorld()
     try {
       await own.changePolicies({ 'routing.yaml': 'nonsense: true\n' })
@@ -70,7 +67,7 @@ describe('GET livez and readyz', () => {
     }
   })
 
-  it('without any bundle an agent that has a key is told reject, and its approvals do not hold', async () => {
+  it('rejects every call of a known agent without a bundle, and honours no approval', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -84,8 +81,8 @@ describe('GET livez and readyz', () => {
   })
 })
 
-describe('people, while no bundle is in force', () => {
-  it('are not signed out: 503 not_ready for key and session, and all is as before when policy is back', async () => {
+describe('reviewers, while no bundle is in force', () => {
+  it('stay signed in: 503 not_ready for key and session until a bundle loads again', async () => {
     const own = await openWorld()
     const routing = await readFile(`${own.policies}/routing.yaml`, 'utf8')
     try {
@@ -125,13 +122,13 @@ async function restartWith(own: World, routing: string): Promise<void> {
 const BARE: Readonly<Record<string, number>> = { signIn: 403, startSingleSignOn: 404, endSingleSignOn: 404 }
 
 describe('GET openapi.json', () => {
-  it('200 with the document that the gateway validates with', async () => {
+  it('200 with the OpenAPI document that the gateway validates with', async () => {
     const { status, text } = await call(`${world.url}/openapi.json`, 'GET')
     expect(status).toBe(200)
     expect(text).toBe(readFileSync(new URL('../../schemas/openapi.json', import.meta.url), 'utf8'))
   })
 
-  it('every path and method of the document is served, and nothing that it does not name', async () => {
+  it('serves every path and method of the document, and no other', async () => {
     const { body } = await call<{
       paths: Record<string, Record<string, { operationId: string; security: object[] }>>
     }>(`${world.url}/openapi.json`, 'GET')
@@ -149,7 +146,7 @@ describe('GET openapi.json', () => {
 })
 
 describe('shutting down', () => {
-  it('a request that ends after it began is answered, and its connection ends with the answer', async () => {
+  it('a request that began before the shutdown is answered, and its connection closes', async () => {
     const own = await openWorld()
     const { health } = own.app
     const { port } = new URL(own.url)
@@ -168,7 +165,7 @@ describe('shutting down', () => {
     expect(text.toLowerCase()).toContain('connection: close')
   })
 
-  it('503 shutting_down with Retry-After for a request that comes late, and the connection ends', async () => {
+  it('503 shutting_down with Retry-After for a later request, and the connection closes', async () => {
     const own = await openWorld()
     const { port } = new URL(own.url)
     const socket = connect(Number(port), '127.0.0.1')
@@ -189,7 +186,7 @@ describe('shutting down', () => {
     expect(text.toLowerCase()).toContain('connection: close')
   })
 
-  it('takes no longer for clients that keep connections alive, silent or not', async () => {
+  it('takes no longer when clients keep connections open, silent or not', async () => {
     const own = await openWorld()
     const agent = await own.agent()
     const { port } = new URL(own.url)

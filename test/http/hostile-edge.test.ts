@@ -63,8 +63,8 @@ async function faultOf({ id, want, raw }: Entry, thread: string): Promise<string
   return isProblem && /cache-control: no-store/i.test(text) ? undefined : 'not a problem document'
 }
 
-describe('hostile HTTP, header by header', () => {
-  it('has every entry of the file: a new one cannot be left out', () => {
+describe('hostile HTTP by header', () => {
+  it('contains every entry of the file, so that none is left out', () => {
     expect(new Set(entries.map(({ id }) => id)).size).toBe(count)
     expect(CATEGORIES).toHaveLength(14)
   })
@@ -81,7 +81,7 @@ describe('hostile HTTP, header by header', () => {
     expect((await bot.poll({ thread_id: thread })).body.approval_token).toBeDefined()
   })
 
-  it('nothing of all that reached the log as an error', () => {
+  it('none of these requests was logged as an error', () => {
     expect(world.logged.filter((line) => line.includes('"level":"error"'))).toEqual([])
   })
 })
@@ -130,13 +130,13 @@ const PROOFS: readonly (readonly [
   ['no type', (body) => [`Content-Length: ${body.length}\r\n`, body], 200],
 ]
 
-describe('a proof in a request that cannot be accepted', () => {
+describe('a proof in a malformed request', () => {
   let one: Approved
   beforeAll(async () => {
     one = await approved(bot, ann)
   })
 
-  it.each(PROOFS)('is not consumed: %s', async (_, make, status) => {
+  it.each(PROOFS)('is not redeemed: %s', async (_, make, status) => {
     const proof = { task_id: one.task, signature: one.token, request_payload: REVIEWED }
     const [lines, body] = make(JSON.stringify(proof))
     const head = `POST ${VALIDATE} HTTP/1.1\r\nHost: gw.test\r\nAuthorization: Bearer ${bot.key}\r\n`
@@ -146,7 +146,7 @@ describe('a proof in a request that cannot be accepted', () => {
     else expect(reply.closed).toBe(true)
   })
 
-  it('is good all the same', async () => {
+  it('is still valid afterwards', async () => {
     const proof = { task_id: one.task, signature: one.token, request_payload: REVIEWED }
     expect((await bot.validate(proof)).body).toEqual({ valid: true })
   })

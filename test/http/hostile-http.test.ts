@@ -102,7 +102,7 @@ function expected(entry: Entry): number[] {
 }
 
 describe('hostile HTTP', () => {
-  it('has every entry of the file: a new one cannot be left out', () => {
+  it('contains every entry of the file, so that none is left out', () => {
     expect(entries.length).toBe(86)
     expect(new Set(entries.map(({ id }) => id)).size).toBe(86)
   })
@@ -366,7 +366,7 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
   ['a stray byte behind the last request', get('/livez', 'Connection: close\r\n').concat('x'), [200]],
 ]
 
-describe('hostile HTTP, beyond the file', () => {
+describe('hostile HTTP that the file does not contain', () => {
   it.each(OURS.map(([name, ...rest]) => [name, rest] as const))(
     '%s',
     async (_, [raw, statuses, answers = 1]) => {
@@ -386,7 +386,7 @@ describe('hostile HTTP, beyond the file', () => {
     'x',
     'GARBAGE\r\n\r\n',
     requests('Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n', '\r\nzz\r\n'),
-  ])('%j behind a poll takes nothing of its answer: the token arrives, then the refusal', async (stray) => {
+  ])('%j after a poll does not affect its answer: the token is returned, then the refusal', async (stray) => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     const { text } = await exchange(world.url, [filled(poll('thread_id=$THREAD') + stray, thread)])
@@ -397,7 +397,7 @@ describe('hostile HTTP, beyond the file', () => {
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(2)
   })
 
-  it('a stray byte behind three requests at once is refused after the three answers', async () => {
+  it('a stray byte after three requests is refused after the three answers', async () => {
     const { text } = await exchange(world.url, [filled(`${requests('').repeat(3)}x`, '')])
     expect(Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual([
       '200',
@@ -412,7 +412,7 @@ describe('hostile HTTP, beyond the file', () => {
     ['one byte', ['G']],
     ['random bytes', [Buffer.from('8f3a00ff17e2', 'hex')]],
     ['line ends', ['\r\n'.repeat(1_000)]],
-  ])('%s, and then the end of the connection, is no error', async (_, pieces) => {
+  ])('%s, followed by the end of the connection, is no error', async (_, pieces) => {
     const { port } = new URL(world.url)
     await new Promise<void>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () => {
@@ -426,7 +426,7 @@ describe('hostile HTTP, beyond the file', () => {
     expect((await world.app.health.ready()).ready).toBe(true)
   })
 
-  it('nothing of all that reached the log as an error, and the gateway is alive', async () => {
+  it('none of these requests was logged as an error, and the gateway still answers', async () => {
     expect(world.logged.filter((line) => line.includes('"level":"error"'))).toEqual([])
     expect((await bot.submit('t', { tool_name: 't' })).body.status).toBe('allow')
   })

@@ -90,8 +90,8 @@ async function faults(
   return wrong
 }
 
-describe('members of another kind', () => {
-  it('400 at its place for each of a proposal', async () => {
+describe('members with the wrong type', () => {
+  it('400 with the place for each member of a proposal', async () => {
     const before = (await world.allEvidence()).length
     expect(
       await faults(PROPOSAL, '', (member) =>
@@ -101,7 +101,7 @@ describe('members of another kind', () => {
     expect((await world.allEvidence()).length).toBe(before)
   })
 
-  it('400 at its place for each of an event', async () => {
+  it('400 with the place for each member of an event', async () => {
     const event = { event_type: 'x', event_summary: 's' }
     expect(
       await faults(EVENT, '', (member) =>
@@ -110,7 +110,7 @@ describe('members of another kind', () => {
     ).toEqual([])
   })
 
-  it('400 at its place for each of a revision, and the thread stays as it was', async () => {
+  it('400 with the place for each member of a revision, and the thread is unchanged', async () => {
     const before = (await world.allEvidence()).length
     expect(
       await faults(REVISION, '/payload/revision', (member) =>
@@ -129,14 +129,14 @@ describe('members of another kind', () => {
     expect((await bot.poll({ thread_id: waiting.thread })).body.status).toBe('pending_review')
   })
 
-  it('400 for a list of tools that is none', async () => {
+  it('400 for an invalid list of tools', async () => {
     for (const tools of [...NO_LIST, undefined, Array(257).fill('t')])
       expect([tools, (await bot.resolve(tools)).status]).toEqual([tools, 400])
     const names = ['__proto__', 'constructor', '']
     expect((await bot.resolve(names)).body).toEqual({ tools: [], unknown: names })
   })
 
-  it('200 valid: false for each of a redemption, and the proof is as good as before', async () => {
+  it('200 valid: false for each member of a redemption, and the proof stays valid', async () => {
     const whole = { task_id: proof.task, signature: proof.token, request_payload: proof.payload }
     const { token } = proof
     const values: Values = {

@@ -57,7 +57,7 @@ afterAll(() => world.close())
 const long = (characters = LIMITS.STRING_BYTES + 1): string => 'x'.repeat(characters)
 const submit = (payload: object, tool_name = 'write') => bot.submit(newTask(), { tool_name, payload })
 
-describe('a text beyond 64 KiB', () => {
+describe('a text longer than 64 KiB', () => {
   it.each([
     ['a field with a larger maxLength', { content: long(RAISED) }],
     ['a reference', { shared: long() }],
@@ -65,7 +65,7 @@ describe('a text beyond 64 KiB', () => {
     ['an item of a list', { files: [{}, { 'a/b': long() }] }],
     ['any further field', { closed: { 'in.any': long() } }],
     ['characters of more than one byte', { short: 'é'.repeat(70_000) }],
-  ])('is taken in %s', async (_, payload) => {
+  ])('is accepted in %s', async (_, payload) => {
     const { status, body } = await submit(payload)
     expect([status, body.status]).toEqual([200, 'pending_review'])
   })
@@ -76,20 +76,20 @@ describe('a text beyond 64 KiB', () => {
     ['a field with a branch that has none', { either: long() }, '/payload/either'],
     ['a field that the contract leaves open', { other: [long()] }, '/payload/other/0'],
     ['a name with a slash', { other: { 'a/b~c': long() } }, '/payload/other/a~1b~0c'],
-  ])('is refused in %s, and the field and the limit are named', async (_, payload, pointer) => {
+  ])('is refused in %s with the field and the limit', async (_, payload, pointer) => {
     const { status, problem } = await submit(payload)
     expect([status, problem.code]).toEqual([400, 'invalid_policy_input'])
     expect(problem.errors).toEqual([{ pointer, message: expect.stringContaining('at most 65536 bytes') }])
   })
 
-  it('is refused beyond the maxLength, whose limit is named', async () => {
+  it('is refused beyond its maxLength with that limit', async () => {
     const { problem } = await submit({ content: long(RAISED + 1) })
     expect(problem.errors).toEqual([
       { pointer: '/payload/content', message: `must have at most ${RAISED} characters` },
     ])
   })
 
-  it.each(['none', 'private'])('is refused where the agent may use no such tool: %s', async (tool) => {
+  it.each(['none', 'private'])('is refused when the agent may not use such a tool: %s', async (tool) => {
     const { status, problem } = await submit({ text: long() }, tool)
     expect([status, problem.errors?.[0]?.pointer]).toEqual([400, '/payload/text'])
   })
@@ -103,12 +103,12 @@ describe('a text beyond 64 KiB', () => {
     expect([status, problem.code]).toEqual([400, 'invalid_json'])
   })
 
-  it('is read by rules from end to end', async () => {
+  it('is read by rules completely', async () => {
     const { body } = await submit({ content: `${long(RAISED - 4)}DROP` })
     expect(body.status).toBe('reject')
   })
 
-  it('is approved, shown and redeemed once, and only as it was approved', async () => {
+  it('is approved, shown and redeemed once, and only in the approved form', async () => {
     const one = await approved(bot, ann, { tool_name: 'write', payload: { content: long(RAISED) } })
     const proof = { task_id: one.task, signature: one.token, request_payload: one.payload }
     const other = { ...proof, request_payload: { content: long(RAISED - 1) } }
@@ -118,7 +118,7 @@ describe('a text beyond 64 KiB', () => {
   })
 })
 
-describe('a text beyond 64 KiB in an event', () => {
+describe('a text longer than 64 KiB in an event', () => {
   const revision = (thread: string, task: string, members: object) =>
     bot.call<Record<string, unknown>>('POST', `tasks/${task}/events`, {
       body: {
@@ -128,14 +128,14 @@ describe('a text beyond 64 KiB in an event', () => {
       },
     })
 
-  it('is refused in evidence, whatever contracts say', async () => {
+  it('is refused as evidence, whatever contracts allow', async () => {
     const { status, problem } = await bot.call('POST', `tasks/${newTask()}/events`, {
       body: { event_type: 'tool.done', event_summary: 'Done.', payload: { content: long() } },
     })
     expect([status, problem.errors?.[0]?.pointer]).toEqual([400, '/payload/content'])
   })
 
-  it('is judged by the contract in a revision', async () => {
+  it('is checked by the contract in a revision', async () => {
     const { thread, task } = await held(bot, { tool_name: 'write', payload: {} })
     const refused = await revision(thread, task, { request_payload: { note: long() } })
     expect([refused.status, refused.problem.errors?.[0]?.pointer]).toEqual([

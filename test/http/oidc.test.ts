@@ -157,7 +157,7 @@ async function refused(
 }
 
 describe('single sign-on', () => {
-  it('302 to the provider with PKCE, state and nonce, and 303 back to the console with a session of the reviewer whose verified address it is', async () => {
+  it('302 to the provider with PKCE, state and nonce; 303 back with a session for the verified address', async () => {
     const browser = new Browser()
     const start = await browser.ask(`${world.url}${browser.start}`)
     const asked = new URL(start.headers.get('location') ?? '')
@@ -192,7 +192,7 @@ describe('single sign-on', () => {
     ])
   })
 
-  it('200 is offered on the sign-in page with the host of the provider', async () => {
+  it("200 offers single sign-on on the sign-in page, with the provider's host", async () => {
     const { body } = await call<SignInOptions>(`${world.url}/api/review/session`, 'GET')
     expect(body).toEqual({
       signed_in: false,
@@ -200,7 +200,7 @@ describe('single sign-on', () => {
     })
   })
 
-  it('ends the session that the browser had before', async () => {
+  it('ends the earlier session of the browser', async () => {
     const browser = await signIn()
     const headers = sessionOf(browser)
     await signIn(browser)
@@ -209,7 +209,7 @@ describe('single sign-on', () => {
     expect((await meOf(browser)).status).toBe(200)
   })
 
-  it('its link signs in the tab that began it, once, within a minute, and nobody else', async () => {
+  it('returns a link that works once, within a minute, and only in the tab that began', async () => {
     const browser = new Browser()
     const hand = async (): Promise<string> => knock(browser, await codeFor(browser))
     const open = (location: string, verifier?: string): Promise<Answer<SignedIn>> =>
@@ -231,7 +231,7 @@ describe('single sign-on', () => {
     expect((await open(await world.link('ann'), browser.verifier)).status, 'of an administrator').toBe(401)
   })
 
-  it('problem=expired for whoever did not begin at the sign-in page', async () => {
+  it('problem=expired for a sign-in that did not begin at the sign-in page', async () => {
     for (const query of [
       '',
       '?challenge=',
@@ -243,7 +243,7 @@ describe('single sign-on', () => {
     }
   })
 
-  it('404 on both routes where no provider is configured', async () => {
+  it('404 on both routes when no provider is configured', async () => {
     const own = await openWorld()
     try {
       for (const path of ['start', 'callback?code=a&state=b']) {
@@ -258,7 +258,7 @@ describe('single sign-on', () => {
   })
 
   it.each(['client_secret_post', 'none'] as const)(
-    'signs in a client that authenticates by %s',
+    'signs in with client authentication by %s',
     async (authentication) => {
       await withPair(pair({}, { authentication }), async (made) => {
         made.provider.person = ANN
@@ -267,7 +267,7 @@ describe('single sign-on', () => {
     },
   )
 
-  it('asks the userinfo endpoint when the ID token does not hold the claims', async () => {
+  it('asks the userinfo endpoint when the ID token lacks the claims', async () => {
     await withPair(pair({}, { thinIdToken: true }), async (made) => {
       made.provider.person = ANN
       await signIn(new Browser(), made.world)
@@ -276,8 +276,8 @@ describe('single sign-on', () => {
   })
 })
 
-describe('an answer that is not the one this browser asked for', () => {
-  it('a code that was used is refused, and its session is not given again', async () => {
+describe('an answer that this browser did not ask for', () => {
+  it('a code that was used is refused, and its session is not returned again', async () => {
     const browser = new Browser()
     const url = await codeFor(browser)
     const flow = browser.cookies.get(FLOW) ?? ''
@@ -288,7 +288,7 @@ describe('an answer that is not the one this browser asked for', () => {
     expect(thief.cookies.has(SESSION)).toBe(false)
   })
 
-  it('another state is refused without asking the provider', async () => {
+  it('another state is refused without a request to the provider', async () => {
     const browser = new Browser()
     const url = await codeFor(browser)
     url.searchParams.set('state', 'a'.repeat(43))
@@ -314,7 +314,7 @@ describe('an answer that is not the one this browser asked for', () => {
     expect(browser.cookies.has(SESSION)).toBe(false)
   })
 
-  it('a browser without the cookie of a flow is refused: nobody is signed in as somebody else', async () => {
+  it('a browser without the cookie of a flow is refused, so that no one signs in as another', async () => {
     const url = await codeFor(new Browser())
     await refused(() => knock(new Browser(), url), 'expired')
   })
@@ -326,7 +326,7 @@ describe('an answer that is not the one this browser asked for', () => {
     await refused(() => knock(two, url), 'expired')
   })
 
-  it('an answer of an earlier flow, or of none, leaves the one that is under way: of two tabs the later one signs in', async () => {
+  it('an answer of another flow does not end the current one: of two tabs, the later one signs in', async () => {
     const browser = new Browser()
     const earlier = await codeFor(browser)
     const url = await codeFor(browser)
@@ -336,7 +336,7 @@ describe('an answer that is not the one this browser asked for', () => {
     expect(browser.cookies.has(FLOW)).toBe(false)
   })
 
-  it('a cookie in which one character was changed is refused, whichever', async () => {
+  it('a cookie is refused when any character is changed', async () => {
     const browser = new Browser()
     const url = await codeFor(browser)
     const flow = browser.cookies.get(FLOW) ?? ''
@@ -356,7 +356,7 @@ describe('an answer that is not the one this browser asked for', () => {
     await refused(() => knock(browser, url), 'expired')
   })
 
-  it('a flow that was begun more than ten minutes ago is refused', async () => {
+  it('a flow that began more than ten minutes ago is refused', async () => {
     const browser = new Browser()
     const url = await codeFor(browser)
     world.clock.advance(10 * MINUTE)
@@ -372,7 +372,7 @@ describe('an answer that is not the one this browser asked for', () => {
     await refused(() => knock(browser, url), 'invalid')
   })
 
-  it('a code that was asked for with another verifier is refused', async () => {
+  it('a code that belongs to another verifier is refused', async () => {
     const browser = new Browser()
     const url = await codeFor(browser, world, (authorize) => {
       authorize.searchParams.set('code_challenge', 'c'.repeat(43))
@@ -381,7 +381,7 @@ describe('an answer that is not the one this browser asked for', () => {
     await refused(() => knock(browser, url), 'invalid')
   })
 
-  it('a person who says no at the provider is sent back to the sign-in page', async () => {
+  it('a person who declines at the provider returns to the sign-in page', async () => {
     provider.refuses = true
     const browser = new Browser()
     const url = await codeFor(browser)
@@ -394,7 +394,7 @@ describe('an ID token', () => {
     (claims: Record<string, unknown>) =>
     (token: IdToken): IdToken => ({ ...token, claims: { ...token.claims, ...claims } })
 
-  it('that was only signed again is accepted: what follows is refused for what was changed', async () => {
+  it('is accepted when it is only signed again, so that later refusals are due to the changes', async () => {
     provider.tamper = (token) => token
     await signIn()
   })
@@ -444,7 +444,7 @@ describe('who it is', () => {
     await refused(() => attempt(person), problem)
   })
 
-  it('problem=unverified when it is another address that the userinfo endpoint calls verified', async () => {
+  it('problem=unverified when the userinfo endpoint verifies another address', async () => {
     const saying = (email: string) => (token: IdToken) => {
       const { email_verified: _, ...claims } = token.claims
       return { ...token, claims: { ...claims, email } }
@@ -454,7 +454,7 @@ describe('who it is', () => {
     expect(await attempt(ANN)).toMatch(HANDED)
   })
 
-  it('problem=unverified when the ID token says so of no address, and the userinfo endpoint not of its own', async () => {
+  it('problem=unverified when the verified flag and the address come from different sources', async () => {
     provider.tamper = (token) => {
       const { email: _, ...claims } = token.claims
       return { ...token, claims: { ...claims, email_verified: true } }
@@ -489,7 +489,7 @@ describe('who it is', () => {
       return (await meOf(await signIn(new Browser(), made.world), made.world)).body.reviewer
     }
 
-    it('is found by it, whatever the provider says of an address', async () => {
+    it('is found by the subject, whatever address the provider sends', async () => {
       await withPair(pair({}, {}, named('subject: ben-1')), async (made) => {
         expect(await signedIn(made, { sub: 'ben-1' })).toBe('ben')
         // the address is another reviewer's
@@ -498,7 +498,7 @@ describe('who it is', () => {
       })
     })
 
-    it('problem=unknown for another subject, its case counted, though the address is theirs', async () => {
+    it('problem=unknown for another subject or case, although the address matches', async () => {
       await withPair(pair({}, {}, named('subject: ben-1, email: ben@acme.example')), async (made) => {
         for (const sub of ['ben-2', 'BEN-1', ' ben-1'])
           await refused(() => attempt({ ...BEN, sub }, made), 'unknown', made.world)
@@ -523,7 +523,7 @@ describe('who it is', () => {
     })
   })
 
-  it('problem=unknown for a letter that only looks like, or becomes, the one of the directory', async () => {
+  it("problem=unknown for a letter that looks like the directory's, or changes into it", async () => {
     const known = edited('directory.yaml', 'ann@acme.example', 'ann@kite.example')
     await withPair(pair({}, {}, known), async (made) => {
       for (const email of ['ann@\u212Aite.example', 'ann@\u043Aite.example'])
@@ -533,7 +533,7 @@ describe('who it is', () => {
     })
   })
 
-  it('another claim is compared with the id of the reviewer, and its case counts', async () => {
+  it("another claim is compared with the reviewer's id, and case matters", async () => {
     await withPair(pair({ oidcReviewerClaim: 'nickname', oidcTenant: 'acme' }), async (made) => {
       await refused(() => attempt({ sub: 'x', nickname: 'Ben' }, made), 'unknown', made.world)
       made.provider.person = { sub: 'x', nickname: 'ben' }
@@ -566,7 +566,7 @@ describe('groups of a claim', () => {
       headers: { ...sessionOf(browser), ...pageOf(SITE) },
     })
 
-  it('stand in place of those of the directory', async () => {
+  it('replace those of the directory', async () => {
     const browser = await signedIn(['audit', 'chess', 7])
     expect((await meOf(browser, made.world)).body.groups).toEqual(['audit', 'chess'])
     const { thread } = await held(bot)
@@ -590,13 +590,13 @@ describe('groups of a claim', () => {
     expect(made.world.logged.some((line) => line.includes('single sign-on failed'))).toBe(true)
   })
 
-  it('are a thousand at the most, and those with names of 256 characters count', async () => {
+  it('are a thousand at most, with names of up to 256 characters', async () => {
     const all = ['audit', ...Array.from({ length: 1_000 }, (_, i) => `${'x'.repeat(252)}${1_000 + i}`)]
     const browser = await signedIn(all.toReversed())
     expect((await meOf(browser, made.world)).body.groups).toEqual(all.slice(0, 1_000))
   })
 
-  it('are not all told to somebody who may not vote, of whom the provider knows hundreds', async () => {
+  it('are listed in part to a person who may not vote and has hundreds of groups', async () => {
     const browser = await signedIn(Array.from({ length: 300 }, (_, i) => `unit-${1_000 + i}`))
     const { thread } = await held(bot)
     const { status, problem } = await vote(browser, thread)
@@ -604,7 +604,7 @@ describe('groups of a claim', () => {
     expect(problem.detail).toMatch(/you are in unit-1000, .*, unit-1009 and 290 more$/)
   })
 
-  it('count at the vote, and still when the agent collects, though the directory does not name them', async () => {
+  it('count at the vote and at collection, even if the directory does not list them', async () => {
     made.provider.person = {
       sub: 'dan',
       email: 'dan@acme.example',
@@ -634,7 +634,7 @@ describe('the limit of attempts', () => {
     return statuses
   }
 
-  it('is used up by nobody who only calls the addresses', async () => {
+  it('is not used up by requests without a valid flow', async () => {
     await withPair(pair(), async (made) => {
       made.provider.person = ANN
       const { url } = made.world
@@ -650,7 +650,7 @@ describe('the limit of attempts', () => {
     })
   })
 
-  it('429 for answers that make us ask the provider, and the flow is still there afterwards', async () => {
+  it('429 for answers that need a request to the provider, and the flow stays valid', async () => {
     await withPair(pair(), async (made) => {
       const browser = new Browser()
       const answer = await codeFor(browser, made.world)
@@ -680,8 +680,8 @@ describe('the limit of attempts', () => {
   })
 })
 
-describe('a provider in trouble', () => {
-  it('that is down sends people to the sign-in page, and the gateway goes on', async () => {
+describe('a provider with a fault', () => {
+  it('that is down sends people to the sign-in page, and the gateway keeps working', async () => {
     const made = await pair()
     const { issuer } = made.provider
     await made.provider.close()
@@ -709,7 +709,7 @@ describe('a provider in trouble', () => {
     }
   })
 
-  it('that goes down between the two halves sends people to the sign-in page', async () => {
+  it('that fails between the two steps sends people to the sign-in page', async () => {
     const made = await pair()
     try {
       made.provider.person = ANN
@@ -722,7 +722,7 @@ describe('a provider in trouble', () => {
     }
   })
 
-  it('that takes connections and never answers keeps nobody else out, however many ask for it', async () => {
+  it('that accepts connections and never answers blocks no other request', async () => {
     const hanging = new Set<Socket>()
     const server = createTcpServer((socket) => hanging.add(socket.on('error', () => socket.destroy())))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -747,7 +747,7 @@ describe('a provider in trouble', () => {
     }
   })
 
-  it('that never says who somebody is keeps nobody else out, however many come back from it', async () => {
+  it('that never returns an identity blocks no other request', async () => {
     const asked: unknown[] = []
     const silent = createServer(({ url }, response) => {
       if (url !== '/.well-known/openid-configuration') return void asked.push(response)
@@ -780,7 +780,7 @@ describe('a provider in trouble', () => {
     }
   })
 
-  it('that takes connections and never answers is given up after the deadline, and asked again', async () => {
+  it('that accepts connections and never answers is abandoned at the deadline, and asked again', async () => {
     let asked = 0
     const silent = createServer(() => void asked++)
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -802,7 +802,7 @@ describe('a provider in trouble', () => {
     silent.close()
   })
 
-  it('that names an endpoint inside the network, on another host than its own, opens no connection there', async () => {
+  it('that names an internal endpoint on another host gets no connection to it', async () => {
     let reached = 0
     const inside = createTcpServer((socket) => {
       reached += 1
@@ -841,7 +841,7 @@ describe('a provider in trouble', () => {
     server.close()
   })
 
-  it('inside the network is called through the guard, because the operator has named it, and nothing else there is', async () => {
+  it('in an internal network is called because the operator named it, and nothing else there', async () => {
     const receivers = new Receivers()
     const [issuer, other] = [await receivers.open(), await receivers.open()]
     const origin = `https://localhost:${issuer.port}`
@@ -866,7 +866,7 @@ describe('a provider in trouble', () => {
     await receivers.dispose()
   })
 
-  it('that says it is somebody else is of no use', async () => {
+  it('that names itself differently is refused', async () => {
     const client = openIdProvider({
       issuer: `${provider.issuer}/tenant`,
       clientId: CLIENT_ID,

@@ -68,7 +68,7 @@ async function ask({ method, path, key }: Asked): Promise<{ status: number; said
   return { status, said: text.replace(/countersign-request: \S+\r\n/i, '').replace(/\r\ndate: [^\r]+/i, '') }
 }
 
-describe('a path that is spelled in another way', () => {
+describe('a path in another spelling', () => {
   it('has spellings for every route', () => {
     expect(ROUTES.length).toBeGreaterThan(45)
     expect(otherSpellings('/api/agent/decisions')).toContain('/%61pi/agent/decisions')
@@ -88,7 +88,7 @@ describe('a path that is spelled in another way', () => {
     },
   )
 
-  it('is the same answer for everybody', async () => {
+  it('gets the same answer with every credential', async () => {
     const answers = await Promise.all(
       [undefined, 'nonsense', bot.key, ann.key, ADMIN_KEY].map((key) =>
         ask({ method: 'GET', path: '/%61pi/admin/policies', key }),
@@ -97,7 +97,7 @@ describe('a path that is spelled in another way', () => {
     expect(new Set(answers.map(({ said }) => said)).size).toBe(1)
   })
 
-  it('leaves escapes that are needed, and the two paths that end in a slash', async () => {
+  it('keeps necessary escapes, and the two paths that end in a slash', async () => {
     expect((await bot.submit('a%3Ab', { tool_name: 't' })).body.task_id).toBe('a:b')
     expect((await ask({ method: 'GET', path: '/' })).status).toBe(303)
     expect([200, 503]).toContain((await ask({ method: 'GET', path: '/console/' })).status)
@@ -105,7 +105,7 @@ describe('a path that is spelled in another way', () => {
   })
 })
 
-describe('an escape that is none', () => {
+describe('an invalid escape sequence', () => {
   const BROKEN = [
     '%',
     '%z',
@@ -122,7 +122,7 @@ describe('an escape that is none', () => {
   ]
   const TARGETS = ROUTES.filter(({ method }) => method === 'GET')
 
-  it.each(BROKEN)('400 in any query, whoever asks: %s', async (broken) => {
+  it.each(BROKEN)('400 in any query, with any credential: %s', async (broken) => {
     for (const { method, path } of TARGETS)
       for (const query of [`x=${broken}`, `${broken}=x`, `thread_id=a&task_id=${broken}`])
         for (const key of [undefined, bot.key, ann.key, ADMIN_KEY]) {

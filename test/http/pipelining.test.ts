@@ -51,7 +51,7 @@ function open(
 const statuses = (text: string): number[] =>
   Array.from(text.matchAll(/HTTP\/1\.1 (\d\d\d)/g), ([, status]) => Number(status))
 
-describe('behind an answer that ends the connection', () => {
+describe('requests after an answer that ends the connection', () => {
   it.each([
     ['two Hosts', () => get('/livez', 'Host: other.test\r\n'), 400],
     ['no Host', () => 'GET /livez HTTP/1.1\r\n\r\n', 400],
@@ -65,7 +65,7 @@ describe('behind an answer that ends the connection', () => {
     ],
     ['a body that is no JSON', () => post(`${JSON_TYPE}Content-Length: 1\r\n`, '{'), 400],
     ['a path that cannot be decoded, and two Hosts', () => get('/api/%ff', 'Host: other.test\r\n'), 400],
-  ])('(%s) nothing is looked at: the token is still to be had', async (_, refused, status) => {
+  ])('(%s) are not read: the token can still be collected', async (_, refused, status) => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     const reply = await exchange(world.url, [refused() + poll(thread)])
@@ -73,7 +73,7 @@ describe('behind an answer that ends the connection', () => {
     expect((await bot.poll({ thread_id: thread })).body.approval_token).toBeDefined()
   })
 
-  it('of a gateway that is closing, nothing is looked at either', async () => {
+  it('are not read by a gateway that is closing either', async () => {
     const numbers: number[] = []
     const own = await openWorld({
       wrapStore: (store) =>
@@ -98,7 +98,7 @@ describe('behind an answer that ends the connection', () => {
 })
 
 describe('requests on one connection', () => {
-  it('are served one after the other: who is behind an answer that waits has done nothing yet', async () => {
+  it('are handled in order: a request after a waiting poll has had no effect yet', async () => {
     const { thread } = await held(bot)
     const { socket, text } = open(world)
     const before = (await world.allEvidence()).length
@@ -114,7 +114,7 @@ describe('requests on one connection', () => {
     socket.destroy()
   })
 
-  it('are answered in their order, with their bodies, whatever each of them is answered', async () => {
+  it('are answered in order with their bodies, whatever each answer is', async () => {
     const refused = post(`Content-Type: text/plain\r\nContent-Length: ${BODY.length}\r\n`, BODY)
     const large = JSON.stringify({ tool_name: 't', payload: { a: ['x'.repeat(60_000), 'y'.repeat(60_000)] } })
     const big = post(`${JSON_TYPE}Content-Length: ${large.length}\r\n`, large)
@@ -123,7 +123,7 @@ describe('requests on one connection', () => {
     expect(statuses(text)).toEqual([200, 200, 404, 200, 200, 200, 415])
   })
 
-  it('more than a hundred that wait end it', async () => {
+  it('end the connection when more than a hundred wait', async () => {
     const { thread } = await held(bot)
     const { socket, text, ended } = open(world)
     socket.write(poll(thread, 'Prefer: wait=50\r\n') + get('/livez').repeat(LIMITS.PIPELINED + 1))
@@ -134,7 +134,7 @@ describe('requests on one connection', () => {
     socket.destroy()
   })
 
-  it('behind one whose caller is gone are never looked at, and nothing of them stays', async () => {
+  it('are never read after the caller has disconnected, and leave nothing behind', async () => {
     const { thread } = await held(bot)
     const before = (await world.allEvidence()).length
     for (let i = 0; i < (4 * ADMISSION.PLACES.propose) / 64; i++) {
@@ -170,7 +170,7 @@ describe('CONNECT', () => {
     },
   )
 
-  it('leaves no connection behind, whether its caller stays or goes', async () => {
+  it('leaves no connection behind, whether the caller stays or disconnects', async () => {
     const before = await connections()
     const callers = [open(world, true), open(world)]
     for (const { socket } of callers) socket.write(`CONNECT gw.test:443 HTTP/1.1\r\n${lines(bot)}\r\nmore`)
@@ -180,7 +180,7 @@ describe('CONNECT', () => {
     callers[0]?.socket.destroy()
   })
 
-  it('is refused behind the answer that is under way, and nothing behind it is looked at', async () => {
+  it('is refused after the answer in progress, and later requests are not read', async () => {
     const [first, second] = [await held(bot), await held(bot)]
     await ann.approve(first.thread)
     await ann.approve(second.thread)

@@ -28,11 +28,11 @@ function passed(gaps: readonly number[]): number[] {
 }
 
 describe('the rate of calls', () => {
-  it('lets a burst of the whole rate through at once, then one per share of time', () => {
+  it('allows a burst of the whole rate at once, then one call per share of time', () => {
     expect(passed([0, 0, 0, 0, 999, 1, 1, 999])).toEqual([0, 0, 0, 1_000, 2_000])
   })
 
-  it('never lets more through in any window than a full bucket and what was refilled meanwhile', () => {
+  it('never allows more in any window than a full bucket and its refill', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 500 }), { maxLength: 60 }), (gaps) => {
         const through = passed(gaps)
@@ -45,7 +45,7 @@ describe('the rate of calls', () => {
     )
   })
 
-  it('says how long to wait: then, and not sooner, a call gets through', () => {
+  it('says how long to wait: a call succeeds then, and not before', () => {
     const rates = fc.record({
       calls: fc.integer({ min: 1, max: 50 }),
       withinMs: fc.integer({ min: 100, max: 100_000 }),
@@ -65,7 +65,7 @@ describe('the rate of calls', () => {
     )
   })
 
-  it('counts each key for itself, and never saves up more than the rate', () => {
+  it('counts each key separately, and saves up no more than the rate', () => {
     const rates = createRates()
     for (let i = 0; i < 3; i++) expect(rates.take('one', RATE)).toBeUndefined()
     expect(rates.take('one', RATE)).toBe(1_000)
@@ -80,7 +80,7 @@ describe('the rate of calls', () => {
     ])
   })
 
-  it('a rate that was changed gives nothing back that was used, and holds from then on', () => {
+  it('a changed rate returns nothing that was used, and holds from then on', () => {
     const rates = createRates()
     for (let i = 0; i < 3; i++) rates.take('key', RATE)
     const higher = { calls: 6, withinMs: 3_000 }

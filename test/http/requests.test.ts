@@ -127,7 +127,7 @@ describe('POST requests, held for review', () => {
     })
   })
 
-  it('200 pending_review again and again in one task: every request has its own thread, in order of time', async () => {
+  it('200 pending_review repeatedly in one task: every request has its own thread, in order of time', async () => {
     const task = newTask()
     const threads: string[] = []
     for (let i = 0; i < 20; i++) threads.push((await held(bot, {}, task)).thread)
@@ -135,7 +135,7 @@ describe('POST requests, held for review', () => {
     expect(threads).toEqual(threads.toSorted())
   })
 
-  it('200 pending_review keeps all that was claimed for the reviewers', async () => {
+  it('200 pending_review keeps all claims for the reviewers', async () => {
     const claims = {
       workflow_name: 'w',
       task_label: 'l',
@@ -201,7 +201,7 @@ describe('POST requests, refused', () => {
     refused({ tool_name: 't', action_hash }, '/action_hash'),
   )
 
-  it('400 for a payload that does not fit the contract of the tool, with pointers and without its values', async () => {
+  it("400 for a payload that does not fit the tool's contract, with pointers and without its values", async () => {
     const { status, problem, text } = await bot.submit(newTask(), {
       tool_name: 'pay',
       payload: { amount: 'canary-4711', extra: 1, pin: 'canary-4712' },
@@ -274,7 +274,7 @@ describe('POST requests, refused', () => {
     expect([status, problem.code]).toEqual([415, 'unsupported_media_type'])
   })
 
-  it('401 for an agent that the directory no longer knows', async () => {
+  it('401 for an agent that has left the directory', async () => {
     const own = await openWorld()
     try {
       const gone = await own.agent('other')
@@ -293,7 +293,7 @@ describe('POST requests, refused', () => {
     }
   })
 
-  it('429 with Retry-After for an agent over its rate, others are not touched', async () => {
+  it('429 with Retry-After for an agent over its rate, without an effect on others', async () => {
     const limited = await world.agent('limited')
     for (let i = 0; i < 3; i++) expect((await limited.submit(newTask(), SMALL)).status).toBe(200)
     const { status, headers, problem } = await limited.submit(newTask(), SMALL)
@@ -318,7 +318,7 @@ describe('POST requests with Idempotency-Key', () => {
   const key = (value: string) => ({ 'idempotency-key': value })
   const HELD = { tool_name: 'pay', payload: REVIEWED }
 
-  it('200 gives a retry the first answer, and one thread and one record are all there is', async () => {
+  it('200 returns the first answer to a retry, with one thread and one record', async () => {
     const task = newTask()
     const records = await world.evidenceOf(async () => {
       const first = await bot.submit(task, HELD, key('k1'))
@@ -331,7 +331,7 @@ describe('POST requests with Idempotency-Key', () => {
     expect(records.map(({ record }) => record.type)).toEqual(['review.pending'])
   })
 
-  it('200 with one thread for eight calls at once under one key', async () => {
+  it('200 with one thread for eight concurrent calls under one key', async () => {
     const task = newTask()
     const answers = await Promise.all(Array.from({ length: 8 }, () => bot.submit(task, HELD, key('race'))))
     expect(new Set(answers.map(({ body }) => body.thread_id)).size).toBe(1)
@@ -345,7 +345,7 @@ describe('POST requests with Idempotency-Key', () => {
     expect([status, problem.code]).toEqual([422, 'idempotency_mismatch'])
   })
 
-  it('200 with another thread in another task, of another agent, and after 24 hours', async () => {
+  it('200 with another thread in another task, for another agent, and after 24 hours', async () => {
     const task = newTask()
     const other = await world.agent('other')
     const first = await bot.submit(task, HELD, key('k3'))
@@ -374,7 +374,7 @@ describe('POST requests with Idempotency-Key', () => {
     expect(await twice(1)).toBe(1)
   })
 
-  it('200 replays an allow only under the bundle that it was given under, a held call under any', async () => {
+  it('200 replays an allow only under the same bundle, and a held call under any bundle', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -388,7 +388,7 @@ describe('POST requests with Idempotency-Key', () => {
     }
   })
 
-  it('200 replays the first answer also when the contract has become stricter meanwhile', async () => {
+  it('200 replays the first answer even after the contract became stricter', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -408,7 +408,7 @@ describe('POST requests with Idempotency-Key', () => {
     expect([status, problem.code]).toEqual([400, 'invalid_request'])
   })
 
-  it('the stored answer is forgotten after a day, and what was forgotten is evaluated afresh', async () => {
+  it('the stored answer is deleted after a day, and the call is then evaluated again', async () => {
     const task = newTask()
     const first = await bot.submit(task, HELD, key('k5'))
     world.clock.advance(24 * HOUR)
@@ -418,7 +418,7 @@ describe('POST requests with Idempotency-Key', () => {
   })
 })
 
-describe('what policy changes do to idempotent requests of V1 and V2', () => {
+describe('policy changes and idempotent requests of V1 and V2', () => {
   it('422 when only the action hash differs', async () => {
     const task = newTask()
     const body = { tool_name: 'pay', payload: REVIEWED, action_hash: HASH }

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 describe('POST tools/resolve', () => {
-  it('200 with name, description and input schema of what was asked for', async () => {
+  it('200 with name, description and input schema of the requested tools', async () => {
     const { status, body } = await bot.resolve(['pay'])
     expect(status).toBe(200)
     const contract = parse(BUNDLE['tools/pay.yaml'] ?? '') as { input_schema: object }
@@ -42,7 +42,7 @@ describe('POST tools/resolve', () => {
     expect(await names(await world.agent('other'))).toContain('private')
   })
 
-  it('200 names as unknown what does not exist and what the agent may not use, and cannot tell them apart', async () => {
+  it('200 lists as unknown, without distinction, missing tools and tools that the agent may not use', async () => {
     const { body } = await bot.resolve(['no.such', 't', 'private', '__proto__', 'toString', 't', ''])
     expect(body.tools.map(({ name }) => name)).toEqual(['t'])
     expect(body.unknown).toEqual(['no.such', 'private', '__proto__', 'toString', ''])
@@ -78,7 +78,7 @@ describe('POST tools/resolve', () => {
   })
 })
 
-describe('contracts that are more than an answer holds', () => {
+describe('more contracts than an answer can hold', () => {
   const NAMES = Array.from({ length: 300 }, (_, i) => `big.${String(i).padStart(3, '0')}`)
   const contract = (name: string): string =>
     `tool: ${name}\ndescription: ${'d'.repeat(3_000)}\nrisk: low\ninput_schema: { type: object }\n`
@@ -91,7 +91,7 @@ describe('contracts that are more than an answer holds', () => {
   })
   afterAll(() => large.close())
 
-  it('200 with as many as fit, and the names of the others, until none is left', async () => {
+  it('200 with as many as fit, and the names of the others, until all are sent', async () => {
     const found: string[] = []
     let asked: readonly string[] = []
     for (let pages = 0; pages < 9; pages++) {
@@ -110,7 +110,7 @@ describe('contracts that are more than an answer holds', () => {
     expect(found.filter((name) => name.startsWith('big.'))).toEqual(NAMES)
   })
 
-  it('the client of the SDK gets all of them', async () => {
+  it('the SDK client gets all of them', async () => {
     const client = createClient({ url: large.url, key: other.key })
     const { tools, unknown, more } = await client.resolve([])
     expect(tools.map(({ name }) => name).filter((name) => name.startsWith('big.'))).toEqual(NAMES)
@@ -119,7 +119,7 @@ describe('contracts that are more than an answer holds', () => {
     expect([named.tools.length, named.unknown]).toEqual([200, ['no.such']])
   })
 
-  it('one contract is always given, however large', async () => {
+  it('one contract is always returned, however large', async () => {
     const { body } = await other.resolve([NAMES[0] as string])
     expect(body.tools).toHaveLength(1)
     expect(body).not.toHaveProperty('more')

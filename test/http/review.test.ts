@@ -35,14 +35,14 @@ afterAll(() => world.close())
 const NO_THREAD = 'thr_00000000000000000000000000'
 
 describe('GET me', () => {
-  it('200 with the time of the store, which deadlines are of, whatever the clock of this machine says', async () => {
+  it("200 with the time of the store, which all deadlines use, whatever this machine's clock says", async () => {
     const { status, headers } = await by('ann').call('GET', 'me')
     expect([status, Date.parse(headers.get('date') ?? '')]).toEqual([200, world.clock.now])
     const refused = await world.admin('GET', 'webhooks/none/deliveries')
     expect([refused.status, Date.parse(refused.headers.get('date') ?? '')]).toEqual([404, world.clock.now])
   })
 
-  it('200 with who I am, my groups, my roles and whose threads are not mine to decide', async () => {
+  it("200 with the reviewer's name, groups, roles and own agents", async () => {
     const { status, body } = await by('ann').call('GET', 'me')
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -61,7 +61,7 @@ describe('GET me', () => {
 })
 
 describe('GET threads/{id}', () => {
-  it('200 with everything a reviewer decides on, to every reviewer of the tenant', async () => {
+  it('200 with everything that a reviewer decides on, for every reviewer of the tenant', async () => {
     const task = newTask()
     const claims = { subject: 'Refund', preview: 'p', summary: ['s'], workflow_name: 'w', task_label: 'l' }
     const { body: decision } = await bot.submit(task, {
@@ -127,7 +127,7 @@ describe('GET threads/{id}', () => {
     expect(await canVote('olga')).toMatchObject({ allowed: false, code: 'self_review' })
   })
 
-  it('200 where another thread of its task has a broken record, which is left out of the earlier calls', async () => {
+  it('200 where another thread of the task has a broken record, without that earlier call', async () => {
     const [one, two, three] = [
       await held(bot, {}, 'task-broken'),
       await held(bot, {}, 'task-broken'),
@@ -139,7 +139,7 @@ describe('GET threads/{id}', () => {
     await mend()
   })
 
-  it('200 lists the evidence of the thread alone, from its first record to its last', async () => {
+  it('200 lists the evidence of this thread only, from its first record to its last', async () => {
     const one = await approved(bot, by('ann'))
     await held(bot, {}, one.task)
     await bot.validate({ task_id: one.task, signature: one.token, request_payload: one.payload })
@@ -153,7 +153,7 @@ describe('GET threads/{id}', () => {
     ])
   })
 
-  it('200 lists all records of one commit: earlier versions announced at once all that had come due', async () => {
+  it('200 lists all records of one commit, such as those of earlier versions that announced several at once', async () => {
     const own = await openWorld({ tampered: true })
     const { thread } = await held(await own.agent(), { payload: { amount: 20_000 } })
     const pending = (await own.allEvidence()).find(({ record }) => record.thread_id === thread)?.record
@@ -181,7 +181,7 @@ describe('GET threads/{id}', () => {
     await own.close()
   })
 
-  it('200 never shows a token, and says what became of it', async () => {
+  it('200 never shows a token, but says what became of it', async () => {
     const { thread, task } = await held(bot)
     await by('ann').approve(thread)
     expect((await by('ann').show(thread)).body.token).toEqual({ state: 'not_collected' })
@@ -195,7 +195,7 @@ describe('GET threads/{id}', () => {
     expect(shown.body.task_id).toBe(task)
   })
 
-  it('200 with who filled the seats of what was executed, also when they have left since', async () => {
+  it('200 with the voters of an executed call, even after they have left', async () => {
     const own = await openWorld()
     const bots = [await own.agent(), await own.agent('unsigned')] as const
     const [ann, ben] = [await own.reviewer('ann'), await own.reviewer('ben')]
@@ -220,7 +220,7 @@ describe('GET threads/{id}', () => {
     await own.close()
   })
 
-  it('200 rejected for a thread whose time is up, by the first look', async () => {
+  it('200 rejected for an expired thread, at the first request', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     world.clock.advance(MINUTE)
     const { body } = await by('ann').show(thread)
@@ -230,7 +230,7 @@ describe('GET threads/{id}', () => {
     expect(body.who_can_vote).toEqual([])
   })
 
-  it('200 with a short subject in the summary and the whole one in the thread', async () => {
+  it('200 with a short subject in the summary and the whole subject in the thread', async () => {
     const subject = 'é'.repeat(500)
     const { thread, task } = await held(bot, { subject })
     expect((await by('ann').show(thread)).body.subject).toBe(subject)
@@ -253,7 +253,7 @@ describe('GET threads/{id}', () => {
 })
 
 describe('POST votes', () => {
-  it('200 with the thread: one approval is enough where one is asked for', async () => {
+  it('200 with the thread, where one required approval is enough', async () => {
     const { thread } = await held(bot)
     const { status, body, headers } = await by('ben').vote(thread, {
       decision: 'approve',
@@ -278,7 +278,7 @@ describe('POST votes', () => {
     expect(body.seats).toEqual([{ group: 'desk', approvals: 1, filled_by: ['ben'], escalated_to: [] }])
   })
 
-  it('200 and evidence of the vote: by whom, through what, on which revision, and with the words', async () => {
+  it('200 and evidence of the vote: reviewer, means, revision and comment', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     const { digest } = (await by('ann').show(thread)).body
     const records = await world.evidenceOf(() =>
@@ -295,7 +295,7 @@ describe('POST votes', () => {
     ])
   })
 
-  it('200 approved only by two distinct people where two are asked for', async () => {
+  it('200 approved only by two distinct reviewers when two are required', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     expect((await by('ann').approve(thread)).body.approvals).toEqual({ given: 1, required: 2 })
     expect((await by('ann').approve(thread)).problem.code).toBe('already_voted')
@@ -303,7 +303,7 @@ describe('POST votes', () => {
     expect((await by('ben').approve(thread)).body.status).toBe('approved')
   })
 
-  it('200 approved only when both groups have their own person: who is in both fills one seat', async () => {
+  it('200 approved only when both groups have their own reviewer: a member of both fills one seat', async () => {
     const { thread } = await held(bot, { payload: { amount: 500, to: 'audit-1' } })
     const first = await by('cat').approve(thread)
     expect([first.body.status, first.body.approvals]).toEqual(['pending_review', { given: 1, required: 2 }])
@@ -316,13 +316,13 @@ describe('POST votes', () => {
     ])
   })
 
-  it('200 moves a person to the other seat when that lets the most be filled', async () => {
+  it('200 moves a reviewer to the other seat when that fills more seats', async () => {
     const { thread } = await held(bot, { payload: { amount: 500, to: 'audit-1' } })
     await by('cat').approve(thread)
     expect((await by('dan').approve(thread)).body.status).toBe('approved')
   })
 
-  it('200 rejected by the first reject, whatever was approved before; nobody votes after it', async () => {
+  it('200 rejected by the first reject after any approvals; no vote counts after it', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     await by('ann').approve(thread)
     const { body } = await by('ben').vote(thread, { decision: 'reject', revision: 1, comment: 'No.' })
@@ -331,7 +331,7 @@ describe('POST votes', () => {
     expect((await bot.poll({ thread_id: thread })).body.message).toBe('No.')
   })
 
-  it('200 changes_requested by one request; nobody votes until there is a revision', async () => {
+  it('200 changes_requested by one request; no vote counts until a revision', async () => {
     const { thread, task } = await held(bot)
     const { body } = await by('ann').vote(thread, { decision: 'request_changes', revision: 1 })
     expect(body.status).toBe('changes_requested')
@@ -341,13 +341,13 @@ describe('POST votes', () => {
     expect((await by('ann').approve(thread, 2)).status).toBe(200)
   })
 
-  it('200 by an owner where the directory says that self review is fine', async () => {
+  it('200 by an owner when the directory allows self review', async () => {
     const selfie = await world.agent('selfie')
     const { thread } = await held(selfie)
     expect((await by('ann').approve(thread)).body.status).toBe('approved')
   })
 
-  it('200 after an escalation: the escalation group may fill the seat too, not a moment before', async () => {
+  it('200 after an escalation: the escalation group may also fill the seat, but not before', async () => {
     const { thread } = await held(bot, { payload: { amount: 20_000 } })
     expect((await by('ben').approve(thread)).problem.code).toBe('not_eligible')
     world.clock.advance(30 * MINUTE - 1)
@@ -359,13 +359,13 @@ describe('POST votes', () => {
     expect((await bot.poll({ thread_id: thread })).body.status).toBe('approved')
   })
 
-  it('200 for exactly one of two votes of one person at once', async () => {
+  it('200 for exactly one of two concurrent votes of one reviewer', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     const answers = await Promise.all([by('ann').approve(thread), by('ann').approve(thread)])
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403])
   })
 
-  it('200 approved once when the last two people vote at once', async () => {
+  it('200 approved once when the last two reviewers vote at once', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     const records = await world.evidenceOf(() =>
       Promise.all([by('ann').approve(thread), by('ben').approve(thread)]),
@@ -400,7 +400,7 @@ describe('POST votes', () => {
     expect(problem.errors?.map((error) => error.pointer)).toContain(pointer)
   })
 
-  it('403 not_eligible for a person who can fill no seat', async () => {
+  it('403 not_eligible for a reviewer who can fill no seat', async () => {
     const { thread } = await held(bot)
     for (const name of ['nil', 'dan', 'eve']) {
       const { status, problem } = await by(name).approve(thread)
@@ -408,7 +408,7 @@ describe('POST votes', () => {
     }
   })
 
-  it('403 not_eligible says whom the thread needs, and that who asks is in no group', async () => {
+  it('403 not_eligible names the required groups, and says that the reviewer is in none', async () => {
     const { thread } = await held(bot)
     const { problem } = await by('nil').approve(thread)
     expect([problem.code, problem.detail]).toEqual([
@@ -426,7 +426,7 @@ describe('POST votes', () => {
     expect((await by('ann').show(thread)).body.status).toBe('pending_review')
   })
 
-  it('403 already_voted for a second vote on one revision, whatever it says', async () => {
+  it('403 already_voted for a second vote on one revision, whatever the decision', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     await by('ann').approve(thread)
     for (const decision of ['approve', 'reject', 'request_changes']) {
@@ -435,13 +435,13 @@ describe('POST votes', () => {
     }
   })
 
-  it('404 before everything else', async () => {
+  it('404 precedes every other error', async () => {
     const { status, problem } = await by('nil').vote(NO_THREAD, { decision: 'approve', revision: 9 })
     expect([status, problem.code]).toEqual([404, 'not_found'])
     expect((await by('nil').vote('nonsense', { decision: 'approve' })).status).toBe(404)
   })
 
-  it('409 before 412, 428 and 403', async () => {
+  it('409 precedes 412, 428 and 403', async () => {
     const { thread } = await held(bot)
     await by('ann').vote(thread, { decision: 'reject', revision: 1 })
     for (const [name, vote] of [
@@ -455,7 +455,7 @@ describe('POST votes', () => {
     }
   })
 
-  it('409 for a thread whose time is up, though nobody has looked yet', async () => {
+  it('409 for an expired thread, even at the first request', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     world.clock.advance(MINUTE)
     const { status, problem } = await by('ann').approve(thread)
@@ -463,7 +463,7 @@ describe('POST votes', () => {
     expect(problem.detail).toContain('expired')
   })
 
-  it('412 before 403 when revision or If-Match names another revision', async () => {
+  it('412 precedes 403 when revision or If-Match names another revision', async () => {
     const { thread, task } = await held(bot)
     const old = (await by('ann').show(thread)).headers.get('etag') ?? ''
     await bot.revise(task, thread, { request_payload: REVIEWED })
@@ -496,7 +496,7 @@ describe('POST votes', () => {
     expect((await by('ann').vote(two.thread, { decision: 'approve' }, { 'if-match': etag })).status).toBe(412)
   })
 
-  it('428 before 403 when neither is given', async () => {
+  it('428 precedes 403 when neither is given', async () => {
     const { thread } = await held(bot)
     for (const name of ['ann', 'nil', 'olga']) {
       const { status, problem } = await by(name).vote(thread, { decision: 'approve' })
@@ -561,7 +561,7 @@ describe('GET threads', () => {
     })
   })
 
-  it('200 with all others and the name of a thread whose record in the store is broken', async () => {
+  it('200 with all other threads, and the name of a thread with a broken record', async () => {
     const [one, two, three] = [await held(bot), await held(bot), await held(bot)]
     const mend = await breakRecord(world, 'thread', two.thread)
     const { status, body } = await by('ann').list({ status: 'pending_review', limit: '100' })
@@ -573,7 +573,7 @@ describe('GET threads', () => {
     expect((await by('ann').list({ limit: '100' })).body.unreadable).toBeUndefined()
   })
 
-  it('200 by each filter and by all of them, with no thread that does not match', async () => {
+  it('200 by each filter and by all of them, without a thread that does not match', async () => {
     const other = await world.agent('other')
     const task = newTask()
     const small = await held(bot, {}, task)
@@ -599,7 +599,7 @@ describe('GET threads', () => {
     expect(await found({ agent: 'bot', tool: 'hold' })).toEqual([])
   })
 
-  it('200 by the group that may approve since an escalation, and from then on', async () => {
+  it('200 by a group that may approve since an escalation, from that time on', async () => {
     const task = newTask()
     const [waiting, over] = [
       await held(bot, { payload: { amount: 20_000 } }, task),
@@ -621,7 +621,7 @@ describe('GET threads', () => {
     expect((await by('eve').show(over.thread)).body).toMatchObject({ groups: ['leads'], escalated_to: [] })
   })
 
-  it('200 waiting ones oldest first, everything else newest first', async () => {
+  it('200 with the oldest waiting threads first, and other threads newest first', async () => {
     const task = newTask()
     const threads: string[] = []
     for (let i = 0; i < 5; i++) {
@@ -635,7 +635,7 @@ describe('GET threads', () => {
   })
 
   it.each([{}, { status: 'pending_review' }, { agent: 'bot' }, { tool: 'pay', status: 'pending_review' }])(
-    '200 page by page with no thread twice and none lost, whatever the size of a page: %j',
+    '200 in pages that repeat and omit no thread, for any page size: %j',
     async (query) => {
       const task = newTask()
       const threads: string[] = []
@@ -705,7 +705,7 @@ describe('GET threads', () => {
     { agent: 'bot', task_id: '../a\u0000' },
     { group: 'x'.repeat(3_000) },
     { tool: '__proto__' },
-  ])('200 with nothing for a filter that can match nothing', async (query) => {
+  ])('200 without a thread for a filter that matches nothing', async (query) => {
     const { status, body } = await by('ann').list(query)
     expect([status, body]).toEqual([200, { threads: [] }])
   })

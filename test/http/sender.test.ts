@@ -20,8 +20,8 @@ const of = (headers: IncomingMessage['headers'], url = '/api/agent/decisions') =
   senderOf({ headers, url } as IncomingMessage, { gateway, adminKeyHash })
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
 
-describe('for whom a request counts before its credential is looked up', () => {
-  it('a key that was seen before: its tenant, and its late bodies for itself', () => {
+describe('the sender that a request counts for before its credential is checked', () => {
+  it('a known key counts for its tenant, and its late bodies for itself', () => {
     expect(of(bearer(SEEN))).toEqual({ tenant: 'acme', holder: 'hash-of-seen' })
   })
 
@@ -31,7 +31,7 @@ describe('for whom a request counts before its credential is looked up', () => {
     ['a session', { cookie: `theme=dark; __Host-countersign=${key('session', 'acme')}` }],
     ['a forged key', bearer(`csk_acme_${'A'.repeat(49)}`)],
     ['the seen key with something behind it', bearer(`${SEEN}x`)],
-  ])('%s: what it claims, apart from those that were seen', (_, headers) => {
+  ])('%s counts for the claimed tenant, apart from known keys', (_, headers) => {
     expect(of(headers)).toEqual({ tenant: '?acme', holder: '?acme' })
   })
 
@@ -42,11 +42,11 @@ describe('for whom a request counts before its credential is looked up', () => {
     ['something else', bearer('x'.repeat(40))],
     ['the admin key where it opens nothing', bearer(ADMIN_KEY)],
     ['another admin key', bearer(`${ADMIN_KEY}.`)],
-  ])('%s: strangers, who are one', (_, headers) => {
+  ])('%s counts for strangers, who share one sender', (_, headers) => {
     expect(of(headers)).toEqual({ tenant: '?', holder: '?' })
   })
 
-  it('the admin key: the administrator', () => {
+  it('the admin key counts for the administrator', () => {
     expect(of(bearer(ADMIN_KEY), '/api/admin/policies').tenant).toBe('!')
     expect(of(bearer(`${ADMIN_KEY}.`), '/api/admin/policies').tenant).toBe('?')
   })

@@ -87,7 +87,7 @@ describe('POST /api/review/session', () => {
     expect(answer.text).not.toContain(sessionIn(answer))
   })
 
-  it('200 once: the second use of a link is the same 401 as a link that never was', async () => {
+  it('200 once: the second use of a link is the same 401 as an unknown link', async () => {
     const link = await world.link('ann')
     expect((await world.openSession(link)).status).toBe(200)
     const refused = [
@@ -110,7 +110,7 @@ describe('POST /api/review/session', () => {
     expect(texts.size, 'the answer does not tell them apart').toBe(1)
   })
 
-  it('200 for one of many who race with one link, and 401 for all others: there is one session', async () => {
+  it('200 for one of many who race with one link, and 401 for all others: only one session opens', async () => {
     const link = await world.link('cat')
     const before = (await world.evidence()).length
     const answers = await Promise.all(Array.from({ length: 32 }, () => world.openSession(link)))
@@ -132,7 +132,7 @@ describe('POST /api/review/session', () => {
     })
   })
 
-  it('401 with a link for somebody who has left the directory meanwhile', async () => {
+  it('401 with a link for a reviewer who has left the directory', async () => {
     await inOwnWorld({}, async (own) => {
       const link = await own.link('nil')
       await own.changePolicies({
@@ -156,7 +156,7 @@ describe('POST /api/review/session', () => {
     expect(answer.status).toBe(status)
   })
 
-  it('403 foreign_origin from another page, and the link is still good', async () => {
+  it('403 foreign_origin from another page, and the link stays valid', async () => {
     const link = await world.link('ann')
     for (const headers of [
       { origin: 'https://evil.example' },
@@ -170,7 +170,7 @@ describe('POST /api/review/session', () => {
     expect((await world.openSession(link)).status).toBe(200)
   })
 
-  it('403 foreign_origin from the other names of this machine: their pages lead to 127.0.0.1', async () => {
+  it('403 foreign_origin from the other names of this machine, whose pages lead to 127.0.0.1', async () => {
     const { port } = new URL(world.url)
     const link = await world.link('ann')
     for (const [host, wanted] of [
@@ -183,7 +183,7 @@ describe('POST /api/review/session', () => {
     }
   })
 
-  it('200 only from the public URL when there is one, and the link leads there', async () => {
+  it('200 only from the public URL when one is set, and the link leads there', async () => {
     await inOwnWorld({ config: { publicUrl: 'https://countersign.example' } }, async (own) => {
       const { body } = await own.admin<{ url: string }>('POST', 'reviewers/acme/ann/login-link')
       expect(body.url).toMatch(/^https:\/\/countersign\.example\/console\/#\/sign-in\/csl_acme_[\w-]{49}$/)
@@ -198,7 +198,7 @@ describe('POST /api/review/session', () => {
     ['browsers keep no session without https', { publicUrl: 'http://countersign.example' }],
     [undefined, { host: '0.0.0.0', publicUrl: 'https://countersign.example' }],
     [undefined, {}],
-  ] as const)('a start that keeps people from signing in says so in the log: %s', async (warning, config) => {
+  ] as const)('a setting that prevents sign-in is logged at the start: %s', async (warning, config) => {
     await inOwnWorld({ config }, (own) => {
       const said = /public_url is not set|browsers keep no session without https/.exec(
         own.logged.join(''),
@@ -208,7 +208,7 @@ describe('POST /api/review/session', () => {
     })
   })
 
-  it('429 with Retry-After when an instance sees too many links that are none; other pages cannot bring that about, and nobody is kept out', async () => {
+  it('429 with Retry-After for too many invalid links; other pages cannot cause it, and valid links still work', async () => {
     await inOwnWorld({}, async (own) => {
       for (let i = 0; i < 130; i++) await own.openSession('x', { origin: 'https://evil.example' })
       // two more are let in each second meanwhile
@@ -225,7 +225,7 @@ describe('POST /api/review/session', () => {
     })
   })
 
-  it('takes the place of the session that came with it, of this tenant or another', async () => {
+  it('replaces the session of the same browser, in this tenant or another', async () => {
     const ann = await world.signIn('ann')
     const cookie = ann.credentials()['cookie'] ?? ''
     const records = await world.evidenceOf(async () => {
@@ -246,7 +246,7 @@ describe('POST /api/review/session', () => {
     expect(await statusOf(again)).toBe(401)
   })
 
-  it('200 also while the session of another tenant, that it replaces, cannot be ended: the link is spent', async () => {
+  it('200 even while the replaced session of another tenant cannot be ended: the link is used up', async () => {
     let broken = ''
     const wrapStore = (store: Store): Store =>
       overriding(store, {
@@ -266,7 +266,7 @@ describe('POST /api/review/session', () => {
 })
 
 describe('a session', () => {
-  it('200 reads and votes as its reviewer, and the vote says by what', async () => {
+  it('200 reads and votes as its reviewer, and the vote records the session', async () => {
     const ann = await world.signIn('ann')
     const { thread } = await held(bot)
     expect((await ann.show(thread)).status).toBe(200)
@@ -274,7 +274,7 @@ describe('a session', () => {
     expect([status, body.status, body.votes[0]?.via]).toEqual([200, 'approved', 'link'])
   })
 
-  it('403 foreign_origin on a vote, a comment and the way out that another page asks for; nothing happens', async () => {
+  it('403 foreign_origin on a vote, a comment and a sign-out from another page, without an effect', async () => {
     const ann = await world.signIn('ann')
     const { thread } = await held(bot)
     const records = await world.evidenceOf(async () => {
@@ -293,14 +293,14 @@ describe('a session', () => {
     expect(await statusOf(ann)).toBe(200)
   })
 
-  it('403 foreign_origin on a read that a script of another page asks for', async () => {
+  it('403 foreign_origin on a read by a script of another page', async () => {
     const ann = await world.signIn('ann')
     const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
     const { status, problem } = await ann.call<never>('GET', 'threads', { headers })
     expect([status, problem.code]).toEqual([403, 'foreign_origin'])
   })
 
-  it('needs no Origin with a key: a page cannot send one by itself', async () => {
+  it('needs no Origin with a key, because a page cannot send one by itself', async () => {
     const ann = await world.reviewer('ann')
     const { thread } = await held(bot)
     const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
@@ -308,7 +308,7 @@ describe('a session', () => {
     expect((await ann.vote(thread, body, headers)).status).toBe(200)
   })
 
-  it('401 for a cookie that is none, or stands twice', async () => {
+  it('401 for a cookie that is invalid or occurs twice', async () => {
     const { key, secret } = await world.signIn('ann')
     const reviewerKey = (await world.reviewer('ann')).key
     for (const cookie of [
@@ -344,7 +344,7 @@ describe('a session', () => {
       expect((await call(`${world.url}/api/${path}`, 'GET', { headers })).status).toBe(401)
   })
 
-  it('stands behind a bearer credential, right or wrong, and beside what a proxy asks for', async () => {
+  it("yields to any bearer credential, valid or not, and coexists with a proxy's own scheme", async () => {
     const ann = await world.signIn('ann')
     const ben = await world.reviewer('ben')
     const both = (authorization: string): Promise<Answer<{ reviewer: string }>> =>
@@ -359,7 +359,7 @@ describe('a session', () => {
     expect((await exchange(world.url, [twice])).status).toBe(401)
   })
 
-  it('200 for what a reviewer with the admin role may do, and 403 for issuing credentials', async () => {
+  it('200 for the rights of the admin role, and 403 for issuing credentials', async () => {
     const [ann, ben] = [await world.signIn('ann'), await world.signIn('ben')]
     const admin = (who: SignedIn, method: string, path: string, more: object = {}) =>
       call<never>(`${world.url}/api/admin/${path}`, method, { headers: who.credentials(), ...more })
@@ -380,7 +380,7 @@ describe('a session', () => {
       expect((await admin(ann, method, path)).problem.code).toBe('not_permitted')
   })
 
-  it('leaves neither its credential nor that of a link in the log or the evidence, and only hashes in the store', async () => {
+  it('leaves no credential and no link in the log or the evidence, and only hashes in the store', async () => {
     const link = await world.link('ann')
     const answer = await world.openSession(link)
     const session = sessionIn(answer) ?? ''
@@ -426,7 +426,7 @@ describe('the cookie alone', () => {
     ['GET', 'admin/webhooks?tenant=acme'],
   ]
 
-  it('401 on every route, whatever else a thief of it makes up: nothing is read, and nothing happens', async () => {
+  it('401 on every route with any invented page secret, without a read or an effect', async () => {
     const [ann, other] = [await world.signIn('ann'), await world.signIn('ann')]
     const { thread } = await held(bot)
     const { 'countersign-page': _, ...stolen } = ann.credentials()
@@ -455,7 +455,7 @@ describe('the cookie alone', () => {
     expect([await statusOf(ann), await statusOf(other)]).toEqual([200, 200])
   })
 
-  it('says of the secret nothing either: who asks how one signs in is not signed in', async () => {
+  it('does not reveal the session: without the secret, the sign-in options say signed out', async () => {
     const ann = await world.signIn('ann')
     const { 'countersign-page': secret, ...stolen } = ann.credentials()
     const ask = (headers: Record<string, string>): Promise<Answer<SignInOptions>> =>
@@ -464,7 +464,7 @@ describe('the cookie alone', () => {
     expect((await ask({ ...stolen, 'countersign-page': secret ?? '' })).body).toEqual({ signed_in: true })
   })
 
-  it('keeps no session alive, and ends none whose time is over', async () => {
+  it('keeps no session alive, and ends no expired one', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       const { 'countersign-page': _, ...stolen } = ann.credentials()
@@ -478,7 +478,7 @@ describe('the cookie alone', () => {
     })
   })
 
-  it('401 for the secret without its cookie, and for the header twice', async () => {
+  it('401 for the secret without its cookie, and for a repeated header', async () => {
     const ann = await world.signIn('ann')
     const { cookie, ...page } = ann.credentials()
     expect((await call(`${world.url}/api/review/me`, 'GET', { headers: page })).status).toBe(401)
@@ -504,7 +504,7 @@ describe('the cookie alone', () => {
 })
 
 describe('a session ends', () => {
-  it('204 when its reviewer signs out; its cookie is taken back', async () => {
+  it('204 when its reviewer signs out, with the cookie removed', async () => {
     const ann = await world.signIn('ann')
     const records = await world.evidenceOf(async () => {
       const out = await ann.call('DELETE', 'session')
@@ -517,7 +517,7 @@ describe('a session ends', () => {
     expect(await left(world, ann.key, 'ann')).toEqual([])
   })
 
-  it('204 everywhere: all sessions and unused links of the reviewer, and nobody else’s', async () => {
+  it('204 everywhere: all sessions and unused links of the reviewer, and of no other', async () => {
     const [here, there, other] = [
       await world.signIn('eve'),
       await world.signIn('eve'),
@@ -533,7 +533,7 @@ describe('a session ends', () => {
     expect((await here.call('DELETE', 'session?everywhere=no')).status).toBe(401)
   })
 
-  it('503 when not all of very many could be ended: the session that asks is there to ask again', async () => {
+  it('503 when only some of very many could be ended: the requesting session stays and can retry', async () => {
     let left = Infinity
     const wrapStore = (store: Store): Store =>
       overriding(store, {
@@ -556,7 +556,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('204 when an administrator ends them, 404 where there is nobody', async () => {
+  it('204 when an administrator ends them, 404 for an unknown reviewer', async () => {
     const [ann, link] = [await world.signIn('ann'), await world.link('ann')]
     const records = await world.evidenceOf(async () => {
       expect((await world.admin('DELETE', 'reviewers/acme/ann/sessions')).status).toBe(204)
@@ -579,7 +579,7 @@ describe('a session ends', () => {
       expect((await world.admin('POST', path)).status).toBe(404)
   })
 
-  it('204 when an administrator ends those of somebody who has left the directory, 404 when none is left', async () => {
+  it('204 when an administrator ends those of a reviewer who has left, 404 when none is left', async () => {
     await inOwnWorld({}, async (own) => {
       await own.signIn('nil')
       const text = BUNDLE['directory.yaml'] ?? ''
@@ -592,7 +592,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('401 when nothing was asked for half an hour, and not while it is in use', async () => {
+  it('401 after half an hour without a request, and not while it is in use', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       for (let i = 0; i < 5; i++) {
@@ -611,7 +611,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('401 after eight hours, whatever was asked', async () => {
+  it('401 after eight hours, whatever was requested', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       for (let i = 0; i < 19; i++) {
@@ -624,7 +624,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('by the settings of the gateway', async () => {
+  it("401 after the times of the gateway's settings", async () => {
     await inOwnWorld({ config: { sessionIdle: 2 * MINUTE, sessionLifetime: 5 * MINUTE } }, async (own) => {
       const ann = await own.signIn('ann')
       const { body } = await ann.call<{ session: object }>('GET', 'me')
@@ -637,7 +637,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('by the timer when nobody asks, at the moment it is over and not before; what is in use stays', async () => {
+  it('through the timer, exactly at its end; a session in use stays', async () => {
     await inOwnWorld({}, async (own) => {
       const [idle, used] = [await own.signIn('ann'), await own.signIn('ben')]
       own.clock.advance(20 * MINUTE)
@@ -654,7 +654,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('is noted as used at most once a minute, and not by what only looks whether it holds', async () => {
+  it('is recorded as used at most once a minute, and only by real use', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       const noted = async (): Promise<number> =>
@@ -667,7 +667,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('401 after half an hour in which only a page asked that nobody touched, or the stream was opened again', async () => {
+  it('401 after half an hour of only background requests and stream connections', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       for (let i = 0; i < 2; i++) {
@@ -685,7 +685,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('200 while the store takes no writes: what cannot be noted ends it sooner, never later', async () => {
+  it('200 while the store refuses writes: unrecorded use ends it sooner, never later', async () => {
     let full = false
     const wrapStore = (store: Store): Store =>
       overriding(store, {
@@ -728,7 +728,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('200 when something else in the directory changes: a name, the order of groups, another reviewer', async () => {
+  it('200 when another part of the directory changes: a name, the order of groups, another reviewer', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       const changed = directory
@@ -740,7 +740,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('not by a restart, and not by a bundle that does not load: then nobody can say who is known (503), and nothing is forgotten', async () => {
+  it('survives a restart, and a bundle that does not load: 503, and the session stays', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       await own.restart()
@@ -756,7 +756,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('401 for a vote under a session that ends while it is counted: nothing is written', async () => {
+  it('401 for a vote under a session that ends while the vote is counted, and nothing is written', async () => {
     const overtaking = new Overtaking()
     await inOwnWorld({ wrapStore: overtaking.wrapStore }, async (own) => {
       const agent = await own.agent()
@@ -770,7 +770,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('401 for a release under a session or a key that ends meanwhile, also when there is nothing to release', async () => {
+  it('401 for a release when the session or key ends during it, even without a claim', async () => {
     let meanwhile: (() => Promise<unknown>) | undefined
     const wrapStore = (store: Store): Store =>
       overriding(store, {
@@ -795,7 +795,7 @@ describe('a session ends', () => {
 })
 
 describe('GET /api/review/session', () => {
-  it('200 says whether somebody is signed in, and never refuses', async () => {
+  it('200 says whether the caller is signed in, and never refuses', async () => {
     const ann = await world.signIn('ann')
     const ask = async (headers: Record<string, string>): Promise<SignInOptions> =>
       (await call<SignInOptions>(`${world.url}/api/review/session`, 'GET', { headers })).body
@@ -808,8 +808,8 @@ describe('GET /api/review/session', () => {
   })
 })
 
-describe('while the store is away', () => {
-  it('503 says so: nobody is told to be signed out, and no link that is one counts as a failed sign-in', async () => {
+describe('while the store is unavailable', () => {
+  it('503 instead of signed out, and no valid link counts as a failed sign-in', async () => {
     let away = false
     const wrapStore = (store: Store): Store =>
       overriding(store, {
@@ -834,13 +834,13 @@ describe('while the store is away', () => {
   })
 })
 
-describe('a level that asks for a sign-in', () => {
+describe('a level that requires signing in', () => {
   const desk = 'group: desk,  approvals: 1,'
   const asked = {
     'routing.yaml': (BUNDLE['routing.yaml'] ?? '').replaceAll(desk, `${desk} interactive: true,`),
   }
 
-  it('403 sign_in_required for a key, after everything else; 200 for a session', async () => {
+  it('403 sign_in_required for a key, after every other error; 200 for a session', async () => {
     await inOwnWorld({ files: asked }, async (own) => {
       const agent = await own.agent()
       const [key, dan, olga] = [
@@ -869,7 +869,7 @@ describe('a level that asks for a sign-in', () => {
     })
   })
 
-  it('200 with a key on the threads of a level that does not ask', async () => {
+  it('200 with a key on threads of a level without that requirement', async () => {
     await inOwnWorld({ files: asked }, async (own) => {
       const agent = await own.agent()
       const eve = await own.reviewer('eve')

@@ -14,7 +14,7 @@ import { runs } from '../runs.ts'
 
 const SITE: Site = siteOf('https://countersign.example', '127.0.0.1', 8787)
 
-describe('where people reach the gateway', () => {
+describe('the origin at which people reach the gateway', () => {
   it.each<[string | undefined, string, number, string]>([
     ['https://a.example', '0.0.0.0', 8787, 'https://a.example'],
     ['https://a.example/', '127.0.0.1', 8787, 'https://a.example'],
@@ -67,12 +67,12 @@ describe('where people reach the gateway', () => {
     ['localhost.evil.example:8787', false],
     ['', false],
     [undefined, false],
-  ])('a page that is asked for at %s is to be opened elsewhere: %s', (host, elsewhere) => {
+  ])('a page that is requested at %s must open elsewhere: %s', (host, elsewhere) => {
     const site = siteOf(undefined, '127.0.0.1', 8787)
     expect(rightPlace(site, host)).toBe(elsewhere ? 'http://127.0.0.1:8787' : undefined)
   })
 
-  it('a public URL is the right place under whatever name it is asked for, unless it names this machine', () => {
+  it('a public URL is the right origin under any requested name, unless it names this machine', () => {
     expect(rightPlace(SITE, 'localhost:8787')).toBeUndefined()
     const named = siteOf('http://localhost:8787', '0.0.0.0', 8787)
     expect(rightPlace(named, 'localhost:8787')).toBeUndefined()
@@ -143,11 +143,11 @@ describe('what changes something', () => {
     expect(isRefused('DELETE', { origin })).toBe(true)
   })
 
-  it('with two Origin headers is refused, though Node shows the first only', () => {
+  it('with two Origin headers is refused, though Node.js shows only the first', () => {
     expect(isRefused('POST', { origin: OURS }, ['Origin', 'https://evil.example'])).toBe(true)
   })
 
-  it('passes with exactly our Origin and no other word than same-origin, whatever else is said', () => {
+  it("passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site", () => {
     const word = fc.constantFrom('same-origin', 'same-site', 'cross-site', 'none', 'x', undefined)
     const origin = fc.oneof(fc.constantFrom(OURS, ...FOREIGN), fc.webUrl(), fc.constant(undefined))
     const mode = fc.constantFrom('navigate', 'cors', 'no-cors', undefined)

@@ -64,13 +64,13 @@ async function heard(client: Client, connection: Promise<unknown[]>): Promise<vo
   await until(() => socket.bytesRead === client.socket.bytesWritten)
 }
 
-describe('a server that was late', () => {
+describe('a server that was suspended', () => {
   it.each([
     ['a header', '', GET.slice(0, 20), GET.slice(20)],
     ['a header on a connection that was used before', GET, GET.slice(0, 20), GET.slice(20)],
     ['a body', '', POST, 'abcdef'],
     ['a body on a connection that was used before', POST + 'abcdef', POST + 'abc', 'def'],
-  ])('200 for %s that came while it stood still', async (_, before, first, second) => {
+  ])('200 for %s that arrived during the suspension', async (_, before, first, second) => {
     const { server, say } = await open()
     const connection = once(server, 'connection')
     const client = say()
@@ -88,7 +88,7 @@ describe('a server that was late', () => {
     expect(await client.answers(expected.length + 1)).toEqual([...expected, '200'])
   })
 
-  it('200 for a first request that came while it stood still', async () => {
+  it('200 for a first request that arrived during the suspension', async () => {
     const { server, say } = await open()
     const client = say()
     await once(server, 'connection')
@@ -97,7 +97,7 @@ describe('a server that was late', () => {
     expect(await client.answers(1)).toEqual(['200'])
   })
 
-  it('200 for a request on a kept connection whose time was over while it stood still', async () => {
+  it('200 for a request on a kept connection that timed out during the suspension', async () => {
     const { say } = await open()
     const client = say()
     client.socket.write(GET)
@@ -107,7 +107,7 @@ describe('a server that was late', () => {
     expect(await client.answers(2)).toEqual(['200', '200'])
   })
 
-  it('no 408 while what has come of a body is still to be read', async () => {
+  it('no 408 while received bytes of a body are still unread', async () => {
     const { say } = await open({ reads: false })
     const client = say()
     client.socket.write(`${POST}abc`)
@@ -116,7 +116,7 @@ describe('a server that was late', () => {
   })
 })
 
-describe('a client that was slow', () => {
+describe('a client that is too slow', () => {
   it.each([
     ['a header', '', GET.slice(0, 20)],
     ['a header on a connection that was used before', GET, GET.slice(0, 20)],
@@ -131,7 +131,7 @@ describe('a client that was slow', () => {
     await until(() => client.ended)
   })
 
-  it('408 also when the server stood still meanwhile, once it has listened again', async () => {
+  it('408 even when the server was suspended, once it has read again', async () => {
     const { server, say } = await open()
     const connection = once(server, 'connection')
     const client = say()
@@ -142,14 +142,14 @@ describe('a client that was slow', () => {
     expect(await client.answers(1)).toEqual(['408'])
   })
 
-  it('a connection on which nothing was ever said ends without an answer', async () => {
+  it('a connection without any data ends without an answer', async () => {
     const { say } = await open()
     const client = say()
     await until(() => client.ended)
     expect(client.text).toBe('')
   })
 
-  it('a kept connection on which nothing more is said ends without an answer', async () => {
+  it('an idle kept connection ends without an answer', async () => {
     const { say } = await open()
     const client = say()
     client.socket.write(GET)
@@ -158,7 +158,7 @@ describe('a client that was slow', () => {
   })
 })
 
-it('Node alone answers 408 to a request that came whole while it stood still (the tests above can fail)', async () => {
+it('Node.js alone answers 408 to a complete request after a suspension (the tests above can fail)', async () => {
   const limits = { headersTimeout: LIMIT_MS, requestTimeout: LIMIT_MS, connectionsCheckingInterval: 20 }
   const server = createServer(limits, (_, response) => response.end())
   servers.push(server)

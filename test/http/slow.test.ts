@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 describe('slow clients', () => {
-  it('408 or an end for a body and a header that stop half-way, and nobody else is held up', async () => {
+  it('408 or a closed connection for a body and a header that stop half-way, without delaying others', async () => {
     const head = `Host: x\r\nAuthorization: Bearer ${bot.key}\r\nContent-Type: application/json\r\n`
     const body = `POST /api/agent/tasks/slow/requests HTTP/1.1\r\n${head}Content-Length: 17\r\n\r\n{"tool`
     const validate = `POST /api/agent/approvals/validate HTTP/1.1\r\n${head}Content-Length: 17\r\n\r\n{"tool`
@@ -40,7 +40,7 @@ describe('slow clients', () => {
     ['PUT', '/console/', '404 Not Found'],
     ['POST', '/api/admin/nowhere', '404 Not Found'],
   ])(
-    'strangers whose bodies do not come keep no person and no administrator out: %s %s',
+    'strangers with incomplete bodies block no reviewer and no administrator: %s %s',
     async (method, path, begins) => {
       const head = `Host: x\r\nOrigin: ${world.url}\r\nContent-Type: application/json\r\nExpect: 100-continue`
       const text = `${method} ${path} HTTP/1.1\r\n${head}\r\nContent-Length: 17\r\n\r\n{"link`
@@ -59,7 +59,7 @@ describe('slow clients', () => {
   it.each([
     ['short', 17],
     ['long', LIMITS.BODY_BYTES],
-  ])('an agent whose %s bodies do not come keeps no other agent out', async (_, length) => {
+  ])('an agent with incomplete %s bodies blocks no other agent', async (_, length) => {
     const head = `Host: x\r\nAuthorization: Bearer ${bot.key}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}`
     const text = `POST /api/agent/tasks/slow/requests HTTP/1.1\r\n${head}\r\n\r\n{"tool`
     const other = await world.agent('other')
@@ -74,7 +74,7 @@ describe('slow clients', () => {
     }
   })
 
-  it('a reviewer whose bodies do not come keeps no administrator out', async () => {
+  it('a reviewer with incomplete bodies blocks no administrator', async () => {
     const head = `Host: x\r\nAuthorization: Bearer ${ann.key}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 17`
     const text = `POST /api/review/threads/thr_0/votes HTTP/1.1\r\n${head}\r\n\r\n{"deci`
     const ben = await world.reviewer('ben')

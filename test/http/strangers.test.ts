@@ -45,7 +45,7 @@ const drained = async (socket: Socket): Promise<string> => {
 }
 
 describe('connections without a credential', () => {
-  it('of one address are bounded: the oldest idle one is ended for a new one', async () => {
+  it('of one address are bounded: a new one ends the oldest idle one', async () => {
     world = await openWorld({ config: { connectionsPerAddress: 4 } })
     const many = await dialMany(10)
     for (const socket of many) socket.resume()
@@ -54,7 +54,7 @@ describe('connections without a credential', () => {
     expect(await ask(await dial(), '/livez')).toContain('200')
   })
 
-  it('are counted no longer once a credential was accepted', async () => {
+  it('are no longer counted once a credential was accepted', async () => {
     world = await openWorld({ config: { connectionsPerAddress: 4 } })
     const bot = await world.agent()
     const known = await dialMany(3)
@@ -65,7 +65,7 @@ describe('connections without a credential', () => {
     expect(known.map(isOpen)).toEqual([true, true, true])
   })
 
-  it('429 where each of them has a request under way, and those are answered', async () => {
+  it('429 when each of them has a request in progress, which is still answered', async () => {
     world = await openWorld({ config: { connectionsPerAddress: 3 } })
     const slow = await dialMany(3)
     const page = `origin: ${world.url}\r\nsec-fetch-site: same-origin\r\n`
@@ -83,7 +83,7 @@ describe('connections without a credential', () => {
     expect(many.every(isOpen)).toBe(true)
   })
 
-  it('are counted by address, and by network where a site has a whole one', () => {
+  it('are counted by IPv4 address, and by network where a site has a whole network', () => {
     expect(networkOf('::ffff:192.0.2.7')).toBe('192.0.2.7')
     expect(networkOf('192.0.2.7')).toBe('192.0.2.7')
     expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2')

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 describe('GET stream', () => {
-  it('200 says hello with the number of the last record, and then each change with the thread as it is', async () => {
+  it('200 sends hello with the number of the last record, and then each change with the current thread', async () => {
     const before = (await world.allEvidence()).length
     const listener = await Listener.open(ann)
     expect(listener.status).toBe(200)
@@ -47,7 +47,7 @@ describe('GET stream', () => {
     listener.close()
   })
 
-  it('200 goes on where a reader was, with nothing missing and nothing twice, however it was cut off', async () => {
+  it("200 continues at the reader's position without gaps or repeats, wherever it was cut off", async () => {
     const seen: number[] = []
     const threads: string[] = []
     let last = String((await world.allEvidence()).length)
@@ -68,7 +68,7 @@ describe('GET stream', () => {
     expect(threads).toHaveLength(8)
   })
 
-  it('200 passes over a thread whose record in the store is broken, and tells of the others', async () => {
+  it('200 skips a thread with a broken record, and sends the others', async () => {
     const from = (await world.allEvidence()).length
     const [one, two] = [await held(bot), await held(bot)]
     const mend = await breakRecord(world, 'thread', one.thread)
@@ -79,7 +79,7 @@ describe('GET stream', () => {
     await mend()
   })
 
-  it('200 tells what was missed in small parts, and others get their turn in between', async () => {
+  it('200 sends missed records in small parts, and lets other requests run in between', async () => {
     let turns = 0
     const pages: { turns: number; after: number; limit: number }[] = []
     const wrapStore = (store: Store): Store =>
@@ -112,7 +112,7 @@ describe('GET stream', () => {
     await own.close()
   })
 
-  it('200 tells what came while its gateway stood still in small parts, too', async () => {
+  it('200 sends records of a suspension of the gateway in small parts too', async () => {
     let known = Infinity
     const limits: number[] = []
     const wrapStore = (store: Store): Store =>
@@ -140,7 +140,7 @@ describe('GET stream', () => {
     await own.close()
   })
 
-  it('200 says nothing of calls that were decided at once, and nothing of other tenants', async () => {
+  it('200 sends no calls that were decided at once, and none of other tenants', async () => {
     const listener = await Listener.open(ann)
     await listener.first('hello')
     const foreign = await world.agent('bot', 'globex')
@@ -152,7 +152,7 @@ describe('GET stream', () => {
     listener.close()
   })
 
-  it('200 reset for a number that is not there: the store is another one', async () => {
+  it('200 reset for an unknown number, because the store has changed', async () => {
     const last = (await world.allEvidence()).length
     const far = await Listener.open(ann, 10 ** 15 - 1)
     expect((await far.first('reset')).id).toBe(last)
@@ -164,7 +164,7 @@ describe('GET stream', () => {
     listener.close()
   })
 
-  it('200 reset for a record that another commit has written: the store forgot the one that was told, and gave its number out again', async () => {
+  it('200 reset for a record of another commit: the store lost the sent one and reused its number', async () => {
     const first = await Listener.open(ann)
     await first.first('hello')
     const { thread } = await held(bot)
@@ -185,7 +185,7 @@ describe('GET stream', () => {
     for (const one of [first, forgotten]) one.close()
   })
 
-  it('400 for a Last-Event-ID that is none, 401 without a credential', async () => {
+  it('400 for an invalid Last-Event-ID, 401 without a credential', async () => {
     const open = (headers: Record<string, string>) => fetch(`${world.url}/api/review/stream`, { headers })
     for (const none of ['x', '1-', '-1', '1-a b', '1e3', `1-${'x'.repeat(129)}`])
       expect((await open({ ...ann.credentials(), 'last-event-id': none })).status).toBe(400)
@@ -193,7 +193,7 @@ describe('GET stream', () => {
     expect((await open({ authorization: `Bearer ${bot.key}` })).status).toBe(401)
   })
 
-  it('429 for a reader who has too many open, until one is closed', async () => {
+  it('429 for a reader with too many open streams, until one is closed', async () => {
     const listeners: Listener[] = []
     for (let i = 0; i < 16; i++) listeners.push(await Listener.open(ann))
     const refused = await Listener.open(ann)
@@ -209,7 +209,7 @@ describe('GET stream', () => {
     for (const listener of listeners) listener.close()
   })
 
-  it('shows signs of life, and ends with signed_out soon after the credential is gone', async () => {
+  it('sends signs of life, and ends with signed_out soon after the credential is revoked', async () => {
     const eve = await world.reviewer('eve')
     const dan = await world.signIn('dan')
     const listeners = [await Listener.open(eve), await Listener.open(dan)]
@@ -222,7 +222,7 @@ describe('GET stream', () => {
     }
   })
 
-  it('leaves nothing of a stream behind that ended with its session, though the connection stays', async () => {
+  it('keeps nothing of a stream that ended with its session, though the connection stays open', async () => {
     const own = await openWorld({ streamBeatMs: 20 })
     for (let round = 0; round < 17; round++) {
       const ben = await own.signIn('ben')
@@ -236,7 +236,7 @@ describe('GET stream', () => {
     await own.close()
   })
 
-  it('tells a credential that is gone nothing more, though a change comes first', async () => {
+  it('sends nothing to a revoked credential, even when a change comes first', async () => {
     const own = await openWorld()
     const agent = await own.agent()
     const cat = await own.reviewer('cat')
@@ -249,7 +249,7 @@ describe('GET stream', () => {
     await own.close()
   })
 
-  it('tells a credential that is gone nothing more of what it missed', async () => {
+  it('sends no missed records to a revoked credential', async () => {
     const wrapStore = (store: Store): Store =>
       overriding(store, {
         events: async (partition, after, limit) => {
@@ -271,7 +271,7 @@ describe('GET stream', () => {
     await own.close()
   })
 
-  it('keeps nothing for a reader who does not read: what waits is dropped with the connection', async () => {
+  it('keeps nothing for a reader that does not read: the queue is dropped with the connection', async () => {
     let thread = ''
     const last = 9_000
     const fake = (number: number): StoredEvent => ({

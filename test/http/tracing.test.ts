@@ -58,7 +58,7 @@ describe('a call whose caller did not wait for the answer', () => {
   it.each([
     ['while it is committed', TRACEPARENT],
     ['in no trace of its own', undefined],
-  ])('is a span like any other: %s', async (_, traceparent) => {
+  ])('is a span like every other call: %s', async (_, traceparent) => {
     const held = deferred()
     const begun = deferred()
     const own = await openWorld({
@@ -104,7 +104,7 @@ describe('a call whose caller did not wait for the answer', () => {
 })
 
 describe('a trace', () => {
-  it('of the agent goes on: evaluation is its child, the vote refers to it, collection and redemption are in it', async () => {
+  it('of the agent continues: it contains evaluation, collection and redemption, and the vote links to it', async () => {
     const task = newTask()
     const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=abc,other=1' }
     const { body } = await bot.submit(task, { tool_name: 'pay', payload: REVIEWED }, headers)
@@ -126,7 +126,7 @@ describe('a trace', () => {
     }
   })
 
-  it('of a later call that has its own stays the call’s, and is linked', async () => {
+  it("of a later call stays that call's own trace, and is linked", async () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     await bot.poll({ thread_id: thread }, { headers: { traceparent: TRACEPARENT } })
@@ -136,7 +136,7 @@ describe('a trace', () => {
     expect(linksOf(collected)).toEqual([idOf(evaluated)])
   })
 
-  it('begins here when the agent has none; polls that find nothing new are not in it', async () => {
+  it('begins at the gateway when the agent sends none; polls without news are not in it', async () => {
     const { thread } = await held(bot)
     for (let i = 0; i < 3; i++) await bot.poll({ thread_id: thread })
     await ann.approve(thread)
@@ -152,7 +152,7 @@ describe('a trace', () => {
     expect(polls.filter(({ attributes }) => attributes['thread_id'] === thread)).toHaveLength(1)
   })
 
-  it('that the agent does not sample is kept with the thread and not recorded; one that is no trace is dropped', async () => {
+  it('that the agent does not sample is kept with the thread and not recorded; an invalid one is dropped', async () => {
     const odd = [
       'nonsense',
       `00-${'0'.repeat(32)}-${PARENT}-01`,
@@ -171,7 +171,7 @@ describe('a trace', () => {
     expect(collector.spans.filter(({ traceId }) => traceId === '1'.repeat(32))).toEqual([])
   })
 
-  it('carries refusals: ours are errors, others are not', async () => {
+  it('contains refusals: internal failures are errors, other refusals are not', async () => {
     const task = newTask()
     const { status } = await bot.submit(
       task,
@@ -210,7 +210,7 @@ async function heldIn(traceparent: string): Promise<{ thread: string }> {
 }
 
 describe('a delivery', () => {
-  it('is a span of its own that refers to the evaluation, and says nothing of traces to the receiver', async () => {
+  it('is its own span that links to the evaluation, and sends no trace to the receiver', async () => {
     const receivers = new Receivers()
     const receiver = await receivers.open()
     const own = await openWorld({
@@ -236,7 +236,7 @@ describe('a delivery', () => {
 })
 
 describe('a collector', () => {
-  it('that is not there, or never answers, costs no decision anything, and is said once', async () => {
+  it('that is missing or never answers delays no decision, and is reported once', async () => {
     const silent = await startCollector({ answers: false })
     const gone = await startCollector()
     await gone.close()
@@ -255,7 +255,7 @@ describe('a collector', () => {
     await silent.close()
   })
 
-  it('that is not configured is sent nothing', async () => {
+  it('that is not configured receives nothing', async () => {
     const before = collector.received.length
     const own = await openWorld()
     const answer = await (

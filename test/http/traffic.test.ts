@@ -43,8 +43,8 @@ async function added(series: string, act: () => Promise<unknown>): Promise<numbe
 
 const WAITING = { headers: { prefer: 'wait=50' } }
 
-describe('what is counted of requests', () => {
-  it('has a place for every operation of the API from the start, and room to spare', async () => {
+describe('metrics of requests', () => {
+  it('has series for every operation of the API from the start, and spare room', async () => {
     const text = await metrics()
     const known = [
       ...text.matchAll(
@@ -68,14 +68,14 @@ describe('what is counted of requests', () => {
     expect(text).toContain('countersign_metrics_folded_total 0\n')
   })
 
-  it('every revision, taken or refused', async () => {
+  it('counts every revision, accepted or refused', async () => {
     const { task, thread } = await held(bot)
     const revise = (amount: number) => () => bot.revise(task, thread, { request_payload: { amount } })
     expect(await added('countersign_revisions_total{result="accepted"}', revise(600))).toBe(1)
     expect(await added('countersign_revisions_total{result="rejected"}', revise(0))).toBe(1)
   })
 
-  it('every answer by route and status, and every refusal by its code', async () => {
+  it('counts every answer by route and status, and every refusal by its code', async () => {
     const route = 'method="GET",route="/api/agent/decisions"'
     const act = () => bot.poll({ thread_id: `thr_${'0'.repeat(26)}` })
     expect(await added(`countersign_http_requests_total{${route},status="404"}`, act)).toBe(1)
@@ -83,7 +83,7 @@ describe('what is counted of requests', () => {
     expect(await added(`countersign_http_request_duration_seconds_count{${route}}`, act)).toBe(1)
   })
 
-  it('what reaches no route, whatever its path and method', async () => {
+  it('counts requests without a route, whatever their path and method', async () => {
     const none = 'countersign_http_requests_total{method="GET",route="none",status="404"}'
     await fetch(`${world.url}/first`)
     expect(await added(none, () => fetch(`${world.url}/second`))).toBe(1)
@@ -92,7 +92,7 @@ describe('what is counted of requests', () => {
     expect(await added(strange, () => fetch(`${world.url}/x`, { method: 'PATCH' }))).toBe(1)
   })
 
-  it('what is no HTTP', async () => {
+  it('counts input that is not HTTP', async () => {
     const { port } = new URL(world.url)
     const talk = () =>
       new Promise((resolve) => {
@@ -102,7 +102,7 @@ describe('what is counted of requests', () => {
     expect(await added('countersign_problems_total{code="invalid_request"}', talk)).toBe(1)
   })
 
-  it('polls while they are held, and callers who do not wait for the answer', async () => {
+  it('counts polls while they are held, and callers who disconnect before the answer', async () => {
     const { thread } = await held(bot, { payload: { amount: 500 } })
     const gone = new AbortController()
     const poll = bot.poll({ thread_id: thread }, { ...WAITING, signal: gone.signal }).catch(() => undefined)
@@ -117,7 +117,7 @@ describe('what is counted of requests', () => {
     expect(await value('countersign_http_requests_aborted_total')).toBe(aborted + 1)
   })
 
-  it('streams of the review plane while they are open', async () => {
+  it('counts review streams while they are open', async () => {
     const end = new AbortController()
     const { status } = await fetch(`${world.url}/api/review/stream`, {
       headers: ann.credentials(),
@@ -130,7 +130,7 @@ describe('what is counted of requests', () => {
     await until(async () => (await value('countersign_review_streams')) === 0)
   })
 
-  it('the trace of a call stands in the exemplars, for a scraper that reads them', async () => {
+  it('shows the trace of a call in exemplars, for a scraper that reads them', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     const traceparent = `00-${trace}-00f067aa0ba902b7-01`
     await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5 } }, { traceparent })
@@ -146,8 +146,8 @@ describe('what is counted of requests', () => {
   })
 })
 
-describe('what is counted of decisions and reviews', () => {
-  it('an answer that is given again under its Idempotency-Key is a replay and no second decision', async () => {
+describe('metrics of decisions and reviews', () => {
+  it('an answer that is repeated for its Idempotency-Key counts as a replay, not as a decision', async () => {
     const task = newTask()
     const body = { tool_name: 'pay', payload: { amount: 500 } }
     const submit = () => bot.submit(task, body, { 'idempotency-key': 'k' })
@@ -158,7 +158,7 @@ describe('what is counted of decisions and reviews', () => {
     ).toBe(0)
   })
 
-  it('how long a voter can have looked: since the revision came, was shown, or was claimed', async () => {
+  it("measures a voter's time since the revision arrived, was shown, or was claimed", async () => {
     const under = (seconds: string) =>
       `countersign_vote_attention_seconds_bucket{le="${seconds}",decision="approve"}`
     const shown = await held(bot, { payload: { amount: 500 } })
@@ -183,7 +183,7 @@ describe('what is counted of decisions and reviews', () => {
     expect(await value(under('900'))).toBeGreaterThanOrEqual(3)
   })
 
-  it('sign-ins, and those that failed', async () => {
+  it('counts sign-ins and failed sign-ins', async () => {
     const ok = 'countersign_sign_ins_total{via="link",result="ok"}'
     expect(await added(ok, () => world.signIn('ann'))).toBe(1)
     const refused = 'countersign_sign_ins_total{via="link",result="refused"}'

@@ -48,7 +48,7 @@ async function v2(action_hash = HASH) {
   return { ...one, proof: { ...proofOf(one), thread_id: one.thread, action_hash } }
 }
 
-describe('POST validate, a real token in a body that does not fit', () => {
+describe('POST validate, a real token in an invalid body', () => {
   it('200 invalid, the refusal is evidence, and the token still works', async () => {
     const one = await approved(bot, ann)
     const records = await world.evidenceOf(async () => {
@@ -105,7 +105,7 @@ describe('POST validate, redeemed', () => {
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
   })
 
-  it('200 used also after the token would have expired, until it is forgotten after a week', async () => {
+  it("200 used even after the token's expiry, until its record is deleted after a week", async () => {
     const one = await approved(bot, ann)
     await bot.validate(proofOf(one))
     world.clock.advance(HOUR)
@@ -117,7 +117,7 @@ describe('POST validate, redeemed', () => {
 })
 
 describe('POST validate, expired', () => {
-  it('200 valid one millisecond before the expiry, expired at it, and the token is unchanged', async () => {
+  it('200 valid one millisecond before the expiry and expired at it; the token does not change', async () => {
     const [early, late] = [await v2(), await v2()]
     world.clock.advance(10 * MINUTE - 1)
     expect((await bot.validate(early.proof)).body.valid).toBe(true)
@@ -126,7 +126,7 @@ describe('POST validate, expired', () => {
     expect((await bot.validate(late.proof)).body).toEqual(EXPIRED)
   })
 
-  it('200 invalid comes before used, used before expired', async () => {
+  it('200 invalid precedes used, and used precedes expired', async () => {
     const spent = await v2()
     await bot.validate(spent.proof)
     expect((await bot.validate({ ...spent.proof, task_id: 'another' })).body).toEqual(INVALID)
@@ -138,7 +138,7 @@ describe('POST validate, expired', () => {
     expect((await bot.validate(fresh.proof)).body).toEqual(EXPIRED)
   })
 
-  it('200 expired by the lifetime that the directory gives the agent', async () => {
+  it('200 expired after the lifetime that the directory gives the agent', async () => {
     const short = await world.agent('short')
     const one = await approved(short, ann)
     world.clock.advance(MINUTE)
@@ -151,7 +151,7 @@ describe('POST validate, bindings', () => {
   const cases = THREADS.flatMap((thread) => THREADS.map((hash) => [thread, hash] as const))
 
   it.each(cases)(
-    '200 for V2 with the thread %s and the hash %s, consumed only when both are right',
+    '200 for V2 with the thread %s and the hash %s, redeemed only when both are right',
     async (thread, hash) => {
       const one = await v2()
       const other = await held(bot)
@@ -175,7 +175,7 @@ describe('POST validate, bindings', () => {
     ['another payload', { request_payload: { amount: 501 } }],
     ['a payload with one member more', { request_payload: { ...REVIEWED, to: 'x' } }],
     ['an empty payload', { request_payload: {} }],
-  ])('200 invalid for V1 with %s, and nothing is consumed', async (_, change) => {
+  ])('200 invalid for V1 with %s, and nothing is redeemed', async (_, change) => {
     const one = await approved(bot, ann)
     expect((await bot.validate({ ...proofOf(one), ...change })).body).toEqual(INVALID)
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
@@ -184,13 +184,13 @@ describe('POST validate, bindings', () => {
   it.each([
     ['another task', { task_id: 'another' }],
     ['another payload', { request_payload: { amount: 501 } }],
-  ])('200 invalid for V2 with %s, and nothing is consumed', async (_, change) => {
+  ])('200 invalid for V2 with %s, and nothing is redeemed', async (_, change) => {
     const one = await v2()
     expect((await bot.validate({ ...one.proof, ...change })).body).toEqual(INVALID)
     expect((await bot.validate(one.proof)).body.valid).toBe(true)
   })
 
-  it('200 invalid for the token of another agent and of another tenant, and nothing is consumed', async () => {
+  it('200 invalid for the token of another agent and of another tenant, and nothing is redeemed', async () => {
     const other = await world.agent('other')
     const stranger = await world.agent('bot', 'globex')
     const one = await v2()
@@ -206,7 +206,7 @@ describe('POST validate, bindings', () => {
     expect((await bot.validate(two.proof)).body.valid).toBe(true)
   })
 
-  it('200 invalid after the key was rotated, for the new key and the old; the old key is dead at once', async () => {
+  it('200 invalid after the key was rotated; the old key is refused at once', async () => {
     const agent = await world.agent('other')
     const one = await approved(agent, ann)
     const renewed = await world.agent('other')
@@ -214,7 +214,7 @@ describe('POST validate, bindings', () => {
     expect((await agent.validate(proofOf(one))).status).toBe(401)
   })
 
-  it('401 for the old key, though another instance rotated it and this one has not heard, whatever the token is', async () => {
+  it('401 for an old key that another instance rotated, for any token', async () => {
     const agent = await world.agent('other')
     await agent.validate({})
     const { keys } = world.app.deps
@@ -234,8 +234,8 @@ describe('POST validate, bindings', () => {
   })
 })
 
-describe('POST validate, policy and people asked again', () => {
-  it('200 invalid ends the approval for good, whatever policy says later', async () => {
+describe('POST validate after policy or voters have changed', () => {
+  it('200 invalid ends the approval permanently, whatever policy says later', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -277,7 +277,7 @@ describe('POST validate, policy and people asked again', () => {
     }
   })
 
-  it('200 invalid for ever once a poll has ended the approval, whatever policy says later', async () => {
+  it('200 invalid permanently once a poll has ended the approval, whatever policy says later', async () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
@@ -321,7 +321,7 @@ describe('POST validate, policy and people asked again', () => {
   })
 })
 
-describe('POST validate, whatever the body', () => {
+describe('POST validate with any body', () => {
   it.each([
     ['nothing', undefined],
     ['an empty object', {}],
@@ -349,7 +349,7 @@ describe('POST validate, whatever the body', () => {
     ['a payload that is missing', { request_payload: undefined }],
     ['a payload that is null', { request_payload: null }],
     ['a signature with a space', { signature: 'token ' }],
-  ])('200 invalid for a proof with %s, and nothing is consumed', async (_, change) => {
+  ])('200 invalid for a proof with %s, and nothing is redeemed', async (_, change) => {
     const one = await v2()
     const wrong = { ...one.proof, ...change }
     if (wrong.signature === 'token ') wrong.signature = `${one.token} `
@@ -375,14 +375,14 @@ describe('POST validate, whatever the body', () => {
     ['bytes', { text: Array.from({ length: 3 }, () => 'x'.repeat(LIMITS.STRING_BYTES)) }],
     ['keys', Object.fromEntries(Array.from({ length: LIMITS.JSON_KEYS - 2 }, (_, i) => [`k${i}`, 0]))],
     ['values', { list: Array.from({ length: LIMITS.JSON_VALUES - 4 }, () => 0) }],
-  ])('200 valid for a payload that was accepted with as many %s as there may be', async (name, given) => {
+  ])('200 valid for an accepted payload with the maximum of %s', async (name, given) => {
     const empty = JSON.stringify({ tool_name: 'hold', payload: { ...given, fill: '' } }).length
     const fill = name === 'bytes' ? { fill: 'x'.repeat(LIMITS.BODY_BYTES - empty) } : {}
     const one = await approved(bot, ann, { tool_name: 'hold', payload: { ...given, ...fill } })
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
   })
 
-  it('200 invalid for a proof with a duplicate key, and nothing is consumed', async () => {
+  it('200 invalid for a proof with a duplicate key, and nothing is redeemed', async () => {
     const one = await approved(bot, ann)
     const proof = JSON.stringify(proofOf(one))
     const raw = proof.replace('{"task_id"', '{"\\u0074ask_id":"x","task_id"')
@@ -402,7 +402,7 @@ describe('POST validate, whatever the body', () => {
   })
 })
 
-describe('POST validate, what it leaves behind', () => {
+describe('POST validate and its records', () => {
   it('200 leaves one record per answer, with the hash of the token and never the token', async () => {
     const one = await v2()
     const records = await world.evidenceOf(async () => {
@@ -426,7 +426,7 @@ describe('POST validate, what it leaves behind', () => {
     expect(records[0]?.record).not.toHaveProperty('thread_id')
   })
 
-  it('200 shows the reviewers that the proof was redeemed', async () => {
+  it('200 shows reviewers that the proof was redeemed', async () => {
     const one = await v2()
     expect((await ben.show(one.thread)).body.token?.state).toBe('collected')
     await bot.validate(one.proof)

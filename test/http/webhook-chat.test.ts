@@ -33,7 +33,7 @@ const show = async (id: string): Promise<WebhookView> =>
 const settled = ({ id }: WebhookSecret): Promise<void> => until(async () => (await show(id)).waiting === 0)
 
 describe('a destination that is a chat', () => {
-  it('is told in a line with a link what waits for people, and what waits for more of them', async () => {
+  it('gets a line with a link for each waiting and each escalated call', async () => {
     const { status, body: hook } = await create({ url: `${receiver.url}/T0/B0/very-secret-1234` })
     expect(status).toBe(201)
     const message = 'Look at <https://evil.example|this> @all'
@@ -59,7 +59,7 @@ describe('a destination that is a chat', () => {
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 
-  it('is told by a card where it is Microsoft Teams', async () => {
+  it('gets a card when it is Microsoft Teams', async () => {
     const { body: hook } = await create({ url: receiver.url, format: 'teams' })
     const before = receiver.got.length
     const { thread } = await held(bot, { payload: { amount: 500 } }, 'case-8')
@@ -79,7 +79,7 @@ describe('a destination that is a chat', () => {
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 
-  it('hides its URL from everybody: who knows it can write there', async () => {
+  it('hides its URL from every reader, because anyone who knows it can write there', async () => {
     const { body: hook } = await create({ url: `${receiver.url}/T0/B0/very-secret-1234` })
     const shown = `https://127.0.0.1:${receiver.port}/...1234`
     expect(await show(hook.id)).toMatchObject({
@@ -100,7 +100,7 @@ describe('a destination that is a chat', () => {
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 
-  it('is told what it asks for, and pinged in words', async () => {
+  it('gets only events that it asks for, and a ping in words', async () => {
     const { body: hook } = await create({ url: receiver.url, events: ['decision.rejected'] })
     const before = receiver.got.length
     await bot.submit('nobody-knows', { tool_name: '<!channel> `rm`', payload: {} })
@@ -114,7 +114,7 @@ describe('a destination that is a chat', () => {
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 
-  it.each(['chat', 'teams'])('gets no payload: 400, and nothing is registered (%s)', async (format) => {
+  it.each(['chat', 'teams'])('400 with payload, and nothing is registered (%s)', async (format) => {
     const { status, problem } = await create({ url: receiver.url, payload: 'full', format })
     expect([status, problem.code, problem.errors]).toEqual([
       400,
@@ -124,7 +124,7 @@ describe('a destination that is a chat', () => {
     expect((await world.admin<object>('GET', 'webhooks?tenant=acme')).body).toEqual({ webhooks: [] })
   })
 
-  it('is named as what it is: any other format is 400', async () => {
+  it('is named by its format: any other format is 400', async () => {
     expect((await create({ url: receiver.url, format: 'slack' })).status).toBe(400)
     const { body: hook } = await create({ url: receiver.url, format: 'event' })
     expect(await show(hook.id)).toMatchObject({ url: receiver.url, format: 'event' })

@@ -75,7 +75,7 @@ const outbox = (): ReturnType<Store['range']> =>
   world.app.deps.store.range('acme', `outbox/${hook.id}`, { limit: 100 })
 
 describe('a delivery', () => {
-  it('is left to others by a gateway that stood still until its lease was over: its destination may be another one by now', async () => {
+  it('is left to other instances when its gateway was suspended beyond the lease: the URL may have changed', async () => {
     let rotated: WebhookSecret | undefined
     instead = async (commit) => {
       const result = await commit()
@@ -96,7 +96,7 @@ describe('a delivery', () => {
     expect(headers['x-guard-signature']).toBe(`sha256=${signature}`)
   })
 
-  it('is made after a look at which the store was away: that has taken no connection', async () => {
+  it('is delivered after a look at which the store was unavailable, without keeping a connection', async () => {
     away = true
     const before = looks
     world.app.deps.enqueued('acme')
