@@ -188,7 +188,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     '4 requests',
     '400 invalid request, malformed hash, invalid policy input',
-    '400 for a payload that does not fit the tool's contract, with pointers and without its values',
+    "400 for a payload that does not fit the tool's contract, with pointers and without its values",
     '400 for an action hash of %s',
   ],
   [
@@ -242,7 +242,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     '5.4',
     'bound to tool and thread',
     '200 invalid for the token of one thread with the names of another',
-    '400 for a tool other than the thread's',
+    "400 for a tool other than the thread's",
   ],
   ['5.4', 'bound to key hash and expiry', "'is invalid when %s differs, for V1 and V2'"],
   [
@@ -281,7 +281,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     '8',
     'a token is single use, expires, is delivered once',
-    '200 used even after the token's expiry, until its record is deleted after a week',
+    "200 used even after the token's expiry, until its record is deleted after a week",
   ],
   [
     '9',
@@ -342,8 +342,8 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 3',
     'message: reasons, then comments; stable codes',
-    '200 rejected, with the reviewer's comment',
-    '200 changes_requested, with the reviewer's comment',
+    "200 rejected, with the reviewer's comment",
+    "200 changes_requested, with the reviewer's comment",
     '200 rejected with `expired: ` at the deadline, whoever asks first',
   ],
   [
@@ -471,7 +471,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 5',
     'Origin and Sec-Fetch-Site',
-    'passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site',
+    "passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site",
     '403 foreign_origin on a vote, a comment and a sign-out from another page, without an effect',
   ],
   [
@@ -499,7 +499,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'every decision, vote, revision, mint, redeem, refusal and expiry leaves its records, in order',
     'Countersign-Evidence is the number and the leaf hash of the exported record',
     'a sensitive value is a salted commitment: equal values differ, and no digest reveals them',
-    'canaries: no key, token or sensitive value in evidence, log or metrics, or in another's answer',
+    "canaries: no key, token or sensitive value in evidence, log or metrics, or in another's answer",
   ],
   [
     'design 9',

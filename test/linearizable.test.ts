@@ -42,14 +42,14 @@ const usable = (history: Operation<'use', boolean>[]): boolean | undefined =>
   checkLinearizable(history, token).linearizable
 
 describe('the linearizability checker', () => {
-  it('accepts the empty history and a sequential one', () => {
+  it('accepts an empty history and a sequential one', () => {
     expect(holds([])).toBe(true)
     expect(
       holds([operation(0, 1, 'read', 0), operation(2, 3, { write: 5 }, 'ok'), operation(4, 5, 'read', 5)]),
     ).toBe(true)
   })
 
-  it('accepts reads that fall on either side of a concurrent write, and gives an order', () => {
+  it('accepts reads on either side of a concurrent write, and returns an order', () => {
     const verdict = checkLinearizable(
       [operation(0, 10, { write: 1 }, 'ok'), operation(1, 2, 'read', 0), operation(3, 4, 'read', 1)],
       register,
@@ -61,28 +61,28 @@ describe('the linearizability checker', () => {
     expect(holds([operation(0, 1, { write: 1 }, 'ok'), operation(2, 3, 'read', 0)])).toBe(false)
   })
 
-  it('refuses two reads that see a write come and go', () => {
+  it('refuses two reads that see a write appear and disappear', () => {
     expect(
       holds([operation(0, 10, { write: 1 }, 'ok'), operation(1, 2, 'read', 1), operation(3, 4, 'read', 0)]),
     ).toBe(false)
   })
 
-  it('accepts a token that one of many callers consumed', () => {
+  it('accepts a token that one of many callers redeemed', () => {
     expect(
       usable([operation(0, 9, 'use', false), operation(1, 8, 'use', true), operation(2, 7, 'use', false)]),
     ).toBe(true)
   })
 
-  it('refuses a token that was consumed twice, and one that nobody got', () => {
+  it('refuses a token that was redeemed twice, and one that no caller could redeem', () => {
     expect(usable([operation(0, 5, 'use', true), operation(1, 6, 'use', true)])).toBe(false)
     expect(usable([operation(0, 5, 'use', false), operation(1, 6, 'use', false)])).toBe(false)
   })
 
-  it('refuses a refusal that came before the only use was called', () => {
+  it('refuses a refusal that came before the only redemption began', () => {
     expect(usable([operation(0, 1, 'use', false), operation(2, 3, 'use', true)])).toBe(false)
   })
 
-  it('lets an unknown outcome have happened, not have happened, or happen later', () => {
+  it('accepts an unknown outcome as done, as not done, and as done later', () => {
     const lost = operation<'use', boolean>(0, undefined, 'use')
     expect(usable([lost, operation(5, 6, 'use', false)])).toBe(true)
     expect(usable([lost, operation(5, 6, 'use', true)])).toBe(true)
@@ -94,7 +94,7 @@ describe('the linearizability checker', () => {
     expect(holds([operation(0, 1, 'read', 3), unknownWrite(2, 3)])).toBe(false)
   })
 
-  it('says that it does not know when it gives up', () => {
+  it('reports an unknown result when it gives up', () => {
     const history = Array.from({ length: 9 }, (_, i) => operation(0, 9, { write: i }, 'ok' as const))
     expect(checkLinearizable(history, register, { maxSteps: 3 }).linearizable).toBeUndefined()
   })

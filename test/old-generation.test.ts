@@ -5,7 +5,7 @@ import { execFileSync } from './sync-child.ts'
 /** Bytes per call; each shape that grows leaves 110 and more (docs/decisions/0021). */
 const AT_MOST = 190
 
-it('an allowed and a held call leave next to nothing that only a full collection frees', () => {
+it('an allowed and a held call leave almost no memory that only a full collection frees', () => {
   const program = fileURLToPath(new URL('old-generation-child.mjs', import.meta.url))
   const policies = fileURLToPath(new URL('../policies', import.meta.url))
   // so much room that no collection but our own takes place in the old generation

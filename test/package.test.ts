@@ -53,7 +53,7 @@ function promisedBy(name: string): string[] {
 }
 
 describe('the packages', () => {
-  it('holds what runs, what is published and what a first minute needs, and no sources or tests', () => {
+  it('contains the program and everything for a first minute, but no sources or tests', () => {
     const files = filesOf.get('countersign') ?? []
     for (const path of [
       'dist/bin/main.js',
@@ -68,7 +68,7 @@ describe('the packages', () => {
     expect(files.filter((path) => /^dist\/(?!bin\/|console\/)/.test(path))).toEqual([])
   })
 
-  it('hold each file that their package.json names, and a licence', () => {
+  it('contain each file that their package.json names, and a licence', () => {
     for (const name of ['countersign', '@countersign/sdk']) {
       const promised = promisedBy(name)
       expect(promised.length, name).toBeGreaterThan(1)
@@ -81,7 +81,7 @@ describe('the packages', () => {
     expect(readFileSync(join(root, 'packages/sdk/LICENSE'))).toEqual(readFileSync(join(root, 'LICENSE')))
   })
 
-  it('have one version, and the SDK brings one package', () => {
+  it('have one version, and the SDK depends on one package', () => {
     const [gateway, sdk] = ['countersign', '@countersign/sdk'].map(
       (name) =>
         JSON.parse(readFileSync(join(directory, 'node_modules', name, 'package.json'), 'utf8')) as {
@@ -105,7 +105,7 @@ describe('the packages', () => {
     ])
   })
 
-  it('runs on what is installed with it: no file of the program imports anything else, and what it holds of others has its licence', () => {
+  it('imports only installed packages, and contains the licence of every bundled one', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>
     }
@@ -131,7 +131,7 @@ describe('the packages', () => {
     expect(licences).toContain('@opentelemetry/sdk-trace\n\nApache License')
   })
 
-  it('reads what sends spans only when it is asked for: no file of the program imports it with itself', () => {
+  it('loads the trace exporter only on demand, and in no file of the program itself', () => {
     const bin = join(directory, 'node_modules/countersign/dist/bin')
     const texts = readdirSync(bin)
       .filter((name) => name.endsWith('.js'))
@@ -144,7 +144,7 @@ describe('the packages', () => {
     expect(importers(`import("./${name}")`)).toBe(1)
   })
 
-  it('gives the SDK without any dependency installed', () => {
+  it('installs the SDK without any dependency', () => {
     const script = "import * as sdk from '@countersign/sdk'; console.log(Object.keys(sdk).sort().join())"
     const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: directory,
@@ -158,7 +158,7 @@ describe('the packages', () => {
     ['ai-sdk', 'guardTools'],
     ['openai-agents', 'guardTool'],
     ['langchain', 'guardTool'],
-  ])('gives the adapter %s without any dependency installed, for gates of the same package', (name, main) => {
+  ])('installs the adapter %s without any dependency, for gates of the same package', (name, main) => {
     const script = `
 import { createGate, NotExecuted } from '@countersign/sdk'
 import { ${main} } from '@countersign/sdk/${name}'
@@ -189,7 +189,7 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
     execFileSync(process.execPath, args, { cwd: directory })
   })
 
-  it('compiles the TypeScript of the documents, in what stands around it', () => {
+  it('compiles the TypeScript of the docs in its context', () => {
     const pages = ['README.md', 'docs/agent-side.md', 'docs/webhooks.md']
     const blocks = pages.flatMap((path) =>
       [...readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map(

@@ -33,7 +33,7 @@ const ids = (kind: string, text: string): string[] => problemsIn({ kind, text })
 const words = (count: number): string => `${Array.from({ length: count }, (_, i) => `word${i}`).join(' ')}.`
 
 describe('rules of prose', () => {
-  it.each(RULES)('find the bad examples of $id, and pass the good ones', (rule) => {
+  it.each(RULES)('find the bad examples of $id, and accept the good ones', (rule) => {
     const kind = rule.in?.[0] ?? 'paragraph'
     for (const text of rule.bad) expect(ids(kind, text), text).toContain(rule.id)
     for (const text of rule.good) expect(ids(kind, text), text).not.toContain(rule.id)
@@ -46,7 +46,7 @@ describe('rules of prose', () => {
     expect(terms.filter((term) => !page.includes(`| ${term} |`))).toEqual([])
   })
 
-  it('count 25 words in a sentence, and leave headings alone', () => {
+  it('count at most 25 words in a sentence, and skip headings', () => {
     expect(ids('paragraph', words(25))).toEqual([])
     expect(ids('paragraph', words(26))).toEqual(['sentence-length'])
     expect(ids('paragraph', `${words(20)} ${words(20)}`)).toEqual([])

@@ -7,7 +7,7 @@ const packageFile = new URL('../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
 
 describe('the published schemas', () => {
-  it('are what the declarations say (npm run schemas writes them)', async () => {
+  it('match the declarations in src (npm run schemas writes them)', async () => {
     const text = `${JSON.stringify(openApiDocument(version), null, 2)}\n`
     await expect(text).toMatchFileSnapshot('../schemas/openapi.json')
   })
@@ -30,7 +30,7 @@ function partsOf(value: unknown, place = ''): [string, Record<string, unknown>][
 }
 
 describe('the OpenAPI document', () => {
-  it('says once what has a name: what is made from it has that name, too', () => {
+  it('defines each named schema once, and lets derived schemas refer to it', () => {
     const said = (schema: object): string => JSON.stringify({ ...schema, description: undefined })
     const { schemas } = written.components
     const named = new Set(Object.values(schemas).map(said))
@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('refers to what is there, names each operation once, and says what each plane is for', () => {
+  it('has valid references, unique operation names, and a purpose for each plane', () => {
     const references = partsOf(written).flatMap(([, part]) => ('$ref' in part ? [String(part['$ref'])] : []))
     const known = Object.keys(written.components.schemas).map((name) => `#/components/schemas/${name}`)
     expect(references.filter((one) => !known.includes(one))).toEqual([])
@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  it('holds valid JSON Schemas only: the gateway compiles them without asking', () => {
+  it('contains only valid JSON Schemas, because the gateway compiles them unchecked', () => {
     const { components } = JSON.parse(JSON.stringify(openApiDocument(version))) as {
       components: { schemas: Record<string, object> }
     }

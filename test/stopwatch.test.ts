@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { standStill } from './stand-still.ts'
 import { stopwatch } from './stopwatch.ts'
 
-it('counts what this process does, waiting too, and no pause of the machine', async () => {
+it('counts the time of this process, including waits, but no pause of the machine', async () => {
   const idle = stopwatch()
   standStill(400)
   expect(idle()).toBeLessThan(200)

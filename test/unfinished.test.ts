@@ -48,7 +48,7 @@ const age = (id: string, ms: number, key = KEY): void => {
 }
 
 describe('an unfinished call', () => {
-  it('is taken by the next run with the same key, once', () => {
+  it('is taken once, by the next run with the same key', () => {
     open().leave(KEY, FIRST)
     expect(open().take(OTHER)).toBeUndefined()
     const taker = open()
@@ -58,7 +58,7 @@ describe('an unfinished call', () => {
     expect([files(), notes]).toEqual([[], []])
   })
 
-  it('may be several: the oldest comes first', () => {
+  it('is one of several, and the oldest is taken first', () => {
     for (const id of ids) open().leave(KEY, id)
     age(SECOND, 3 * HOUR)
     age(FIRST, 2 * HOUR)
@@ -66,7 +66,7 @@ describe('an unfinished call', () => {
     expect([1, 2, 3, 4].map(() => open().take(KEY))).toEqual([SECOND, FIRST, THIRD, undefined])
   })
 
-  it('is removed after a day, whatever its key, and before it was left', () => {
+  it('is removed after a day, whatever its key, and before one is left', () => {
     for (const id of ids) open().leave(KEY, id)
     open().leave(OTHER, FIRST)
     age(FIRST, 24 * HOUR + 60_000)
@@ -77,24 +77,21 @@ describe('an unfinished call', () => {
     expect(files()).toEqual([`${KEY}.${THIRD}.${process.pid}`])
   })
 
-  it('is for nobody else to see', () => {
+  it('is readable only by its owner', () => {
     open().leave(KEY, FIRST)
     const modes = ['', `${KEY}.${FIRST}`].map((name) => statSync(join(directory, name)).mode & 0o777)
     expect(modes).toEqual([0o700, 0o600])
   })
 
-  it.runIf(existsSync('/proc/self'))(
-    'is not kept where there can be no directory, and nobody waits for one',
-    () => {
-      directory = '/proc/countersign/hooks'
-      expect([open().take(KEY), notes]).toEqual([
-        undefined,
-        [expect.stringContaining('people are asked again')],
-      ])
-    },
-  )
+  it.runIf(existsSync('/proc/self'))('is not stored without a directory, and no run waits for one', () => {
+    directory = '/proc/countersign/hooks'
+    expect([open().take(KEY), notes]).toEqual([
+      undefined,
+      [expect.stringContaining('people are asked again')],
+    ])
+  })
 
-  it('is no other file', () => {
+  it('is never confused with another file', () => {
     open().leave(KEY, FIRST)
     const strange = ['notes.txt', `${KEY}.`, `${KEY}.${'g'.repeat(36)}`, `${KEY}.${SECOND}.tmp`]
     for (const name of strange) {
@@ -107,22 +104,22 @@ describe('an unfinished call', () => {
   })
 })
 
-describe('runs at the same time', () => {
-  it('never take the same call, and take them all', async () => {
+describe('concurrent runs', () => {
+  it('never take the same call, and take all of them', async () => {
     const many = Array.from({ length: 200 }, () => crypto.randomUUID())
     for (const id of many) open().leave(KEY, id)
     expect((await takenByProcesses(4)).sort()).toEqual(many.sort())
   })
 
-  it('do not leave the same twice', () => {
+  it('do not leave the same call twice', () => {
     open().leave(KEY, FIRST)
     open().leave(KEY, FIRST)
     expect([files(), notes]).toEqual([[`${KEY}.${FIRST}`], []])
   })
 })
 
-describe('a call that waits', () => {
-  it('is for no other process until its own leaves it', () => {
+describe('a waiting call on disk', () => {
+  it('belongs to its own process until that leaves it', () => {
     open().hold(KEY, FIRST)
     open().hold(KEY, FIRST)
     expect([files(), open().take(KEY)]).toEqual([[`${KEY}.${FIRST}.${process.pid}`], undefined])
@@ -130,7 +127,7 @@ describe('a call that waits', () => {
     expect([open().take(KEY), open().take(KEY)]).toEqual([FIRST, undefined])
   })
 
-  it('keeps the id of its thread, once it is known', () => {
+  it('keeps the id of its thread once it is known', () => {
     const THREAD = 'thr_01J00000000000000000000000'
     open().hold(KEY, FIRST)
     open().hold(KEY, FIRST, THREAD)
@@ -145,14 +142,14 @@ describe('a call that waits', () => {
     open().end(KEY, SECOND)
   })
 
-  it('is gone when it is decided', () => {
+  it('is removed when it is decided', () => {
     open().hold(KEY, FIRST)
     open().end(KEY, FIRST)
     open().end(KEY, SECOND)
     expect([files(), open().take(KEY), notes]).toEqual([[], undefined, []])
   })
 
-  it('goes on when its process was killed, also where another process has the same number now', async () => {
+  it('is resumed when its process was killed, even if another process has its id now', async () => {
     const text = script(`
       open().hold(${JSON.stringify(KEY)}, ${JSON.stringify(FIRST)})
       process.kill(process.pid, 'SIGKILL')`)
@@ -163,7 +160,7 @@ describe('a call that waits', () => {
     expect([open().take(KEY), open().take(KEY), open().take(KEY)]).toEqual([FIRST, SECOND, undefined])
   })
 
-  it('is kept while its process runs, however long that is', () => {
+  it('is kept while its process runs, however long', () => {
     open().hold(KEY, FIRST)
     const other = `${KEY}.${SECOND}.${process.ppid}`
     writeFileSync(join(directory, other), '')
@@ -229,7 +226,7 @@ describe('a directory that cannot be used', () => {
       'ENOENT',
     ],
   ]
-  it.each(unusable)('%s is said, and people are asked again', (_, spoil, why) => {
+  it.each(unusable)('%s is reported, and the call opens a new thread', (_, spoil, why) => {
     spoil()
     open().leave(KEY, FIRST)
     expect(open().take(KEY)).toBeUndefined()
@@ -237,7 +234,7 @@ describe('a directory that cannot be used', () => {
     expect(notes.join()).toContain(why)
   })
 
-  it('because nobody knows where it is, is said, too', () => {
+  it('is reported when its place is unknown', () => {
     const lost = openUnfinished({
       directory: () => {
         throw new Error('no home')

@@ -109,7 +109,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('waits while all connections of its destination are busy: the oldest is next', async () => {
+  it('a delivery to a busy destination waits: the oldest is next', async () => {
     const open: ServerResponse[] = []
     receiver.answer = (_, response) => void open.push(response)
     for (let i = 0; i < CONNECTIONS; i++) await allow()

@@ -88,8 +88,8 @@ beforeEach(async () => {
   hook = created.body
 })
 
-describe('what a receiver gets', () => {
-  it('every event of a thread, in the words of the contract, and never a token or the payload', async () => {
+describe('a receiver of webhooks gets', () => {
+  it("every event of a thread in the contract's words, and never a token or the payload", async () => {
     const task = newTask()
     const claims = { subject: 's', workflow_name: 'billing', task_label: 'refunds' }
     const { thread } = await held(bot, { payload: { amount: 20_000 }, action_hash: HASH, ...claims }, task)
@@ -147,7 +147,7 @@ describe('what a receiver gets', () => {
     expect(all).not.toMatch(/cst_|amount/)
   })
 
-  it('calls that are decided at once, rejections by people and by time', async () => {
+  it('immediate decisions, rejections by reviewers, and expiries', async () => {
     const task = newTask()
     await bot.submit(task, { tool_name: 't', payload: {}, workflow_name: 'w' })
     await bot.submit(task, { tool_name: 'pay', payload: { amount: 900_000 } })
@@ -172,14 +172,14 @@ describe('what a receiver gets', () => {
     )
   })
 
-  it('that people rejected it, though their words are those of the clock', async () => {
+  it('a rejection by reviewers as such, even when their comment imitates an expiry', async () => {
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'expired: the card is of last year' })
     await got(2)
     expect(receiver.types().toSorted()).toEqual(['review.pending', 'review.rejected'])
   })
 
-  it('that a freeze has ended what people looked at', async () => {
+  it('the freeze that ended a reviewed call', async () => {
     const { thread } = await held(bot)
     const freeze = { tenant: 'acme', agent: 'bot', reason: 'it talks to strangers' }
     await world.admin('POST', 'freeze', { body: freeze })
@@ -212,7 +212,7 @@ describe('what a receiver gets', () => {
     expect(() => new Webhook(hook.secret).verify(`${raw} `, headers)).toThrow()
   })
 
-  it('the time at which it is sent by the wall clock: receivers refuse what is from the future', async () => {
+  it('the wall-clock time of sending, because receivers refuse times in the future', async () => {
     wallIsBehindMs = HOUR
     await allow()
     await got(1)
@@ -222,7 +222,7 @@ describe('what a receiver gets', () => {
     expect(body.timestamp).toBe(new Date(world.clock.now).toISOString())
   })
 
-  it('the payload too, where the destination asks for it', async () => {
+  it('the payload too, if the destination asks for it', async () => {
     const full = fresh()
     await create({ url: full.url, payload: 'full', events: ['review.pending', 'review.approved'] })
     await approved(bot, ann, { payload: { amount: 700, to: 'x' } })
@@ -255,7 +255,7 @@ describe('what a receiver gets', () => {
     await ann.vote(thread, { decision: 'reject', revision: 1 })
   })
 
-  it('only what it wants to be told of', async () => {
+  it('only events that the destination asks for', async () => {
     const picky = fresh()
     await create({ url: picky.url, events: ['decision.rejected'] })
     await allow()
@@ -265,7 +265,7 @@ describe('what a receiver gets', () => {
     expect(picky.types()).toEqual(['decision.rejected'])
   })
 
-  it('nothing of other tenants', async () => {
+  it('no event of another tenant', async () => {
     const foreign = await world.agent('bot', 'globex')
     await foreign.submit(newTask(), { tool_name: 't', payload: {} })
     await allow()
@@ -275,7 +275,7 @@ describe('what a receiver gets', () => {
 })
 
 describe('tries', () => {
-  it('come again with the same id and the same body until one succeeds, at the times of the schedule', async () => {
+  it('repeat with the same id and body until one succeeds, at the times of the schedule', async () => {
     receiver.answers(500)
     await allow()
     await got(1)
@@ -301,7 +301,7 @@ describe('tries', () => {
     expect(await deliveries('?state=waiting')).toEqual([])
   })
 
-  it('wait as long as the receiver asks for, within a day', async () => {
+  it('wait as long as the receiver asks, within a day', async () => {
     receiver.answers(429, { 'retry-after': '120' })
     await allow()
     await until(async () => (await deliveries())[0]?.attempts === 1)
@@ -312,7 +312,7 @@ describe('tries', () => {
     expect(Date.parse((await deliveries())[0]?.next_at ?? '') - world.clock.now).toBe(24 * HOUR)
   })
 
-  it('wait until the date that the receiver names, by the wall clock as the receiver has it', async () => {
+  it('wait until the date that the receiver names, by its wall clock', async () => {
     wallIsBehindMs = HOUR
     const whole = Math.ceil(world.clock.now / SECOND) * SECOND
     receiver.answers(503, { 'retry-after': new Date(whole - HOUR + 600 * SECOND).toUTCString() })
@@ -322,7 +322,7 @@ describe('tries', () => {
     wallIsBehindMs = 0
   })
 
-  it('end after ten of them: the delivery is dead, and comes again when somebody asks', async () => {
+  it('end after ten failures: the delivery is dead, and is repeated on request', async () => {
     receiver.answers(500)
     await allow()
     for (let attempt = 1; attempt <= 10; attempt++) {
@@ -341,7 +341,7 @@ describe('tries', () => {
     expect(new Set(receiver.got.map(({ body }) => body.id))).toEqual(new Set([dead?.id]))
   })
 
-  it('end at once with 410: the destination is gone, and nothing is enqueued for it any more', async () => {
+  it('end at once with 410: the destination is gone and gets no new deliveries', async () => {
     receiver.answers(410)
     await allow()
     await until(async () => (await show()).state === 'gone')
@@ -353,7 +353,7 @@ describe('tries', () => {
     await until(() => receiver.got.length === 2)
   })
 
-  it('end with 410 once, however many are under way: one record says so, and nothing else is touched', async () => {
+  it('end with 410 once when several are in progress: one record, and no other change', async () => {
     const held: (() => void)[] = []
     receiver.answer = (_, response) => void held.push(() => void response.writeHead(410).end())
     await Promise.all([allow(), allow(), allow()])
@@ -368,7 +368,7 @@ describe('tries', () => {
     expect(paused.map(({ record }) => record.details?.['reason'])).toEqual(['gone'])
   })
 
-  it('end at once with 410, also for who is paused afterwards: until it is resumed nothing is enqueued', async () => {
+  it('end at once with 410 on a paused destination too: it gets no deliveries until it is resumed', async () => {
     receiver.answers(410)
     await allow()
     await until(async () => (await show()).state === 'gone')
@@ -377,7 +377,7 @@ describe('tries', () => {
     expect((await deliveries()).map(({ state }) => state)).toEqual(['dead'])
   })
 
-  it('pause a destination by themselves when none succeeds for 120 hours; what happens meanwhile waits', async () => {
+  it('pause a destination after 120 hours without success, while its events wait', async () => {
     receiver.answers(500)
     await allow()
     await until(async () => (await deliveries())[0]?.attempts === 1)
@@ -395,7 +395,7 @@ describe('tries', () => {
     expect(await show()).not.toHaveProperty('failing_since')
   })
 
-  it('are told, made and asked for again while the record of one is broken', async () => {
+  it('reach receivers and can be repeated while the record of one delivery is broken', async () => {
     receiver.answers(410)
     for (const count of [1, 2]) {
       await allow()
@@ -418,7 +418,7 @@ describe('tries', () => {
     expect((await deliveries()).map(({ state }) => state)).toEqual(['delivered', 'dead'])
   })
 
-  it('of a slow destination hold up no other one', async () => {
+  it('to a slow destination delay no other destination', async () => {
     const slow = fresh()
     await create({ url: slow.url })
     slow.answer = () => undefined
@@ -430,7 +430,7 @@ describe('tries', () => {
     expect(slow.got.length).toBeLessThan(1_000)
   })
 
-  it('go on while a receiver is down for three days: then every event arrives, each once by its id', async () => {
+  it('continue while a receiver is down for three days, and then bring every event once by its id', async () => {
     receiver.answer = (_, response) => void response.destroy()
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'no' })
@@ -457,7 +457,7 @@ describe('tries', () => {
     expect((await deliveries()).map(({ state }) => state)).toEqual(Array(10).fill('delivered'))
   })
 
-  it('are made by who is there: what a gateway did not finish comes again after its lease, with the same id', async () => {
+  it('are taken over after the lease of another gateway, with the same id', async () => {
     receiver.answer = () => undefined
     await allow()
     await got(1)
@@ -488,7 +488,7 @@ describe('an administrator', () => {
     expect((await create({ url: receiver.url, evil: 1 })).status).toBe(400)
   })
 
-  it('404 for a tenant that the directory does not know: nobody would ever be told', async () => {
+  it('404 for a tenant that the directory does not know, because it would have no events', async () => {
     const { status, problem } = await create({ tenant: 'acne', url: receiver.url })
     expect([status, problem.code, problem.detail]).toEqual([
       404,
@@ -497,7 +497,7 @@ describe('an administrator', () => {
     ])
   })
 
-  it('lists destinations without their secrets, of one tenant', async () => {
+  it('lists the destinations of one tenant without their secrets', async () => {
     const { status, body, text } = await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')
     expect(status).toBe(200)
     expect(body.webhooks).toEqual([
@@ -517,7 +517,7 @@ describe('an administrator', () => {
     expect((await world.admin<WebhookList>('GET', 'webhooks?tenant=globex')).body.webhooks).toEqual([])
   })
 
-  it('pauses and resumes: what happens meanwhile waits', async () => {
+  it('pauses and resumes, and events in between wait', async () => {
     expect((await act('pause')).body.state).toBe('paused')
     await allow()
     await allow()
@@ -553,13 +553,13 @@ describe('an administrator', () => {
     expect((await show()).secrets).toBe(1)
   })
 
-  it('pings: one delivery through the same outbox', async () => {
+  it('pings with one delivery through the same outbox', async () => {
     expect((await act('ping')).status).toBe(200)
     await got(1)
     expect(receiver.got[0]?.body).toMatchObject({ type: 'webhook.ping', tenant_id: 'acme' })
   })
 
-  it('deletes: nothing more is sent, and what waited is forgotten', async () => {
+  it('deletes a destination with its waiting deliveries', async () => {
     await act('pause')
     for (let i = 0; i < 5; i++) await allow()
     expect((await world.admin('DELETE', `webhooks/${hook.id}`)).status).toBe(204)
@@ -572,7 +572,7 @@ describe('an administrator', () => {
     expect(receiver.got).toEqual([])
   })
 
-  it('delivers again what was given up in a span of time', async () => {
+  it('redelivers everything that was given up in a time span', async () => {
     receiver.answers(410)
     const since = new Date(world.clock.now).toISOString()
     await allow()
@@ -597,7 +597,7 @@ describe('an administrator', () => {
     }
   })
 
-  it('delivers many again by one commit: nobody waits for thousands of them', async () => {
+  it('redelivers many in one commit, so that no other request waits for thousands of commits', async () => {
     const since = new Date(world.clock.now).toISOString()
     for (let i = 0; i < 5; i++) await allow()
     await settled()
@@ -620,7 +620,7 @@ describe('an administrator', () => {
     expect(receiver.got).toHaveLength(10)
   })
 
-  it('goes on over one that the timer forgets meanwhile', async () => {
+  it('skips a delivery that the timer purges in the meantime', async () => {
     receiver.answers(410)
     const since = new Date(world.clock.now).toISOString()
     await allow()
@@ -668,7 +668,7 @@ describe('an administrator', () => {
     expect(await deliveries()).toEqual([])
   })
 
-  it('409 for more than the limit of a tenant', async () => {
+  it('409 for more destinations than a tenant may have', async () => {
     for (let i = 1; i < LIMITS.WEBHOOKS; i++) expect((await create({ url: receiver.url })).status).toBe(201)
     expect((await create({ url: receiver.url })).problem).toMatchObject({
       status: 409,
@@ -676,7 +676,7 @@ describe('an administrator', () => {
     })
   })
 
-  it('leaves evidence of each act, and of each delivery, without the secret', async () => {
+  it('leaves evidence of each act and each delivery, without the secret', async () => {
     const records = await world.evidenceOf(async () => {
       const own = fresh()
       const { body } = await create({ url: own.url, events: ['webhook.ping'] })
@@ -702,7 +702,7 @@ describe('an administrator', () => {
     expect(world.logged.join('\n')).not.toContain('whsec_')
   })
 
-  it('of one tenant has its own webhooks only; agents and other reviewers have none', async () => {
+  it("shows an administrator only the tenant's own webhooks, and other callers none", async () => {
     const asAnn = { headers: ann.credentials() }
     const url = `${world.url}/api/admin/webhooks`
     expect((await call(`${url}?tenant=acme`, 'GET', asAnn)).status).toBe(200)

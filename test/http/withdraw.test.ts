@@ -40,7 +40,7 @@ const proofOf = ({ task, token, payload }: Approved) => ({
 })
 
 describe('POST threads/{thread_id}/withdrawals', () => {
-  it('200 rejected: the agent reads why, and people can vote no more', async () => {
+  it('200 rejected: the agent reads the reason, and reviewers can no longer vote', async () => {
     const { task, thread } = await held(bot)
     const records = await world.evidenceOf(async () => {
       const { status, body } = await bot.withdraw(thread, { reason: REASON })
@@ -81,7 +81,7 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'rejected' }])
   })
 
-  it('200 again, and changes nothing more', async () => {
+  it('200 for a repeated withdrawal, without another change', async () => {
     const { thread } = await held(bot)
     const first = await bot.withdraw(thread, { reason: REASON })
     const records = await world.evidenceOf(async () => {
@@ -90,7 +90,7 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect(records).toEqual([])
   })
 
-  it('200 while changes are requested, and the thread takes no revision then', async () => {
+  it('200 while changes are requested, and the thread then accepts no revision', async () => {
     const { task, thread } = await held(bot)
     await ann.vote(thread, { decision: 'request_changes', revision: 1 })
     expect((await bot.withdraw(thread)).body.status).toBe('rejected')
@@ -98,7 +98,7 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect([revised.status, revised.problem.code]).toEqual([409, 'not_pending'])
   })
 
-  it('200 for an approval that nobody collected: it is never handed out', async () => {
+  it('200 for an approval that the agent has not collected, which is then never returned', async () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     await bot.withdraw(thread)
@@ -107,27 +107,27 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect(body).not.toHaveProperty('approval_token')
   })
 
-  it('200 for an approval with a proof: the proof is void', async () => {
+  it('200 for an approval with a proof, which becomes void', async () => {
     const one = await approved(bot, ann)
     expect((await bot.withdraw(one.thread)).status).toBe(200)
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
     expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('rejected')
   })
 
-  it('200 with what reviewers said, where they rejected it before', async () => {
+  it("200 with the reviewers' comment if they rejected the call before", async () => {
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'not today' })
     const { status, body } = await bot.withdraw(thread, { reason: REASON })
     expect([status, body.status, body.message]).toEqual([200, 'rejected', 'not today'])
   })
 
-  it('200 with `expired: ` where its time was up, whoever noticed', async () => {
+  it('200 with `expired: ` if the thread had expired, whether or not a request noticed', async () => {
     const { thread } = await held(bot)
     world.clock.advance(100 * HOUR)
     expect((await bot.withdraw(thread)).body.message).toMatch(/^expired: /)
   })
 
-  it('409 for a redeemed call, which stays as it is', async () => {
+  it('409 for a redeemed call, which does not change', async () => {
     const one = await approved(bot, ann)
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
     const { status, problem } = await bot.withdraw(one.thread)
@@ -135,7 +135,7 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('approved')
   })
 
-  it('409 for an approval without proof that was read: the call may have run', async () => {
+  it('409 for an approval without proof that was read, because the call may have run', async () => {
     const unsigned = await world.agent('unsigned')
     const { thread } = await held(unsigned)
     await ann.approve(thread)
@@ -143,7 +143,7 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect((await unsigned.withdraw(thread)).problem.code).toBe('not_pending')
   })
 
-  it('404 for the thread of another agent, of another tenant, and for none', async () => {
+  it('404 for the thread of another agent or tenant, and for an unknown one', async () => {
     const { thread } = await held(bot)
     const foreign = await world.agent('bot', 'globex')
     for (const [agent, id] of [
@@ -178,7 +178,7 @@ describe('POST threads/{thread_id}/withdrawals', () => {
 })
 
 describe('a withdrawal', () => {
-  it('comes before a vote that is under way: the vote is refused', async () => {
+  it('precedes a vote in progress, which is refused', async () => {
     const { thread } = await held(bot)
     overtaking.before = async () => {
       overtaking.before = undefined
@@ -188,7 +188,7 @@ describe('a withdrawal', () => {
     expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
   })
 
-  it('comes before a redemption that is under way: the proof is void', async () => {
+  it('precedes a redemption in progress, and voids the proof', async () => {
     const one = await approved(bot, ann)
     overtaking.before = async () => {
       overtaking.before = undefined

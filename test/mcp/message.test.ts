@@ -6,8 +6,8 @@ const read = (text: string | object) =>
 const called = (params: object, more: object = {}) =>
   read({ jsonrpc: '2.0', id: 1, method: 'tools/call', params, ...more })
 
-describe('a call of a tool', () => {
-  it('is its name, its arguments and what else the protocol has', () => {
+describe('a tool call in a message', () => {
+  it("consists of its name, its arguments and the protocol's other members", () => {
     const params = { name: 'pay', arguments: { cents: 1 }, _meta: { progressToken: 7 }, task: { ttl: 1 } }
     expect(called(params)).toEqual({
       kind: 'call',
@@ -51,13 +51,13 @@ describe('a call of a tool', () => {
     expect(read(line)).toMatchObject({ kind: 'refuse', id: 'a', why: expect.stringContaining(why) })
   })
 
-  it('without an id is answered to nobody, and goes nowhere', () => {
+  it('gets no answer without an id, and is not forwarded', () => {
     const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'pay' } }
     expect(read(call)).toMatchObject({ kind: 'refuse', id: undefined })
   })
 })
 
-describe('what could be a call for a server that reads otherwise', () => {
+describe('a message that another parser could read as a call', () => {
   it.each([
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}]'],
     ['a method in another case', '{"id":1,"method":"Tools/Call"}'],
@@ -78,7 +78,7 @@ describe('what could be a call for a server that reads otherwise', () => {
     expect(readClient(Buffer.from(line))).toMatchObject({ kind: 'refuse' })
   })
 
-  it('is what it was read as: of two methods the last, and the first is not sent on', () => {
+  it('is forwarded as it was parsed: the last of two methods counts, and the first is not sent', () => {
     expect(read('{"id":1,"method":"tools/call","method":"ping"}')).toEqual({
       kind: 'relay',
       message: { id: 1, method: 'ping' },
@@ -95,7 +95,7 @@ describe('everything else', () => {
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { jsonrpc: '2.0', id: 'x', result: { text: 'é'.repeat(100_000) } },
     { jsonrpc: '2.0', id: 3, error: { code: 1, message: '' } },
-  ])('goes on as it was read', (message) => {
+  ])('is forwarded unchanged', (message) => {
     expect(read(message)).toEqual({ kind: 'relay', message })
   })
 
@@ -107,33 +107,33 @@ describe('everything else', () => {
     ],
     ['an answer', '"result":{"action":"accept","content":{"account":-12345678901234567890}}', 'server'],
     ['a number that is too large', '"result":{"list":[{"x":1e400}]}', 'server'],
-  ])('that would be altered is refused, and who asked hears of it: %s', (_, members, asker) => {
+  ])('is refused to its sender when it would be altered: %s', (_, members, asker) => {
     const why = expect.stringContaining('2^53-1') as string
     expect(read(`{"jsonrpc":"2.0","id":7,${members}}`)).toMatchObject({ kind: 'refuse', id: 7, why, asker })
   })
 
-  it('keeps numbers that survive', () => {
+  it('keeps numbers that JSON preserves', () => {
     const message = { id: -9_007_199_254_740_991, result: { x: [0.1, -1.5e-300, 9_007_199_254_740_991] } }
     expect(read(message)).toEqual({ kind: 'relay', message })
   })
 
-  it('a cancellation says of which request', () => {
+  it('names the request in a cancellation', () => {
     const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
     expect(read(message)).toEqual({ kind: 'cancel', id: 5, message })
   })
 })
 
-describe('a line of a server', () => {
+describe('a line from a server', () => {
   const answer = (message: object) => readServer(Buffer.from(JSON.stringify(message)))
 
-  it('answers when it has an id and no method', () => {
+  it('is an answer when it has an id and no method', () => {
     expect(answer({ id: 1, result: {} })).toMatchObject({ id: 1, failed: false })
     expect(answer({ id: 1, method: 'sampling/createMessage' })).toBeUndefined()
     expect(answer({ method: 'notifications/message' })).toBeUndefined()
     expect(readServer(Buffer.from('starting...'))).toBeUndefined()
   })
 
-  it('says how far a call is', () => {
+  it('reports the progress of a call', () => {
     const progress = (params: object) => answer({ method: 'notifications/progress', params })
     expect(progress({ progressToken: 'p', progress: 0.5 })).toEqual({
       kind: 'progress',
@@ -144,7 +144,7 @@ describe('a line of a server', () => {
     expect(progress({ progressToken: 'p', progress: '1' })).toBeUndefined()
   })
 
-  it('tells of a failure by an error, or by its result', () => {
+  it('reports a failure by an error, or in its result', () => {
     expect(answer({ id: 1, error: {} })).toMatchObject({ failed: true })
     expect(answer({ id: 1, result: { isError: true } })).toMatchObject({ failed: true })
   })

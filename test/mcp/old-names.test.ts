@@ -13,7 +13,7 @@ describe('a contract without a source', () => {
     ['run_10', ['run_10', 'run', 'Run'], 'run'],
     ['a_b_2', ['a_b_2', 'a b', 'a/b'], 'a b'],
     ['tool', ['tool', '!'], '!'],
-  ])('%s may be of another tool of %j', (name, names, other) => {
+  ])('%s may belong to another tool among %j', (name, names, other) => {
     expect(otherToolOf(name, names, '')).toBe(other)
   })
 
@@ -22,7 +22,7 @@ describe('a contract without a source', () => {
     ['run_2', ['run_2', 'run']],
     ['run_1', ['run_1', 'run', 'Run']],
     ['a/b', ['a/b', 'a_b']],
-  ])('%s is of its own tool among %j', (name, names) => {
+  ])('%s belongs to its own tool among %j', (name, names) => {
     expect(otherToolOf(name, names, '')).toBeUndefined()
   })
 
@@ -31,7 +31,7 @@ describe('a contract without a source', () => {
     expect(otherToolOf('a_b', ['a_b', 'a b'], 'files.')).toBe('a b')
   })
 
-  it('never judges a tool when the old import may have made it for another one', () => {
+  it('never judges a tool for which the old import may have meant another one', () => {
     const name = fc.string({
       unit: fc.constantFrom('a', 'A', '_', '/', '!', '2'),
       minLength: 1,

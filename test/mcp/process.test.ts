@@ -70,20 +70,20 @@ describe.each(['legacy', 'auto'] as const)('a client that negotiates: %s', (mode
     expect(tools.map(({ name }) => name)).toEqual(['pay', 'hold', 'bare'])
   })
 
-  it('runs what policy allows, and the server knows nothing of the gateway', async () => {
+  it('runs allowed calls, and the server notices nothing of the gateway', async () => {
     const answer = await client.callTool({ name: 'pay', arguments: { amount: 1 } })
     expect(textOf(answer)).toBe('done, and knows []')
     expect(done()).toMatchObject([{ name: 'pay', arguments: { amount: 1 } }])
   })
 
-  it('does not run what policy rejects, and the model reads why', async () => {
+  it('does not run a rejected call, and the model reads why', async () => {
     const answer = await client.callTool({ name: 'pay', arguments: { amount: 1_000_000 } })
     expect(answer.isError).toBe(true)
     expect(textOf(answer)).toContain('Nobody moves that much.')
     expect(done()).toEqual([])
   })
 
-  it('waits for people, shows that it does, and runs what they approve', async () => {
+  it('waits for reviewers, shows progress, and runs an approved call', async () => {
     const seen: string[] = []
     const asked = client.callTool(
       { name: 'hold', arguments: { amount: 5 } },
@@ -98,12 +98,12 @@ describe.each(['legacy', 'auto'] as const)('a client that negotiates: %s', (mode
     expect(done()).toMatchObject([{ name: 'hold', arguments: { amount: 5 } }])
   })
 
-  it('passes on what a tool says of its failure', async () => {
+  it("passes on a tool's report of its failure", async () => {
     const answer = await client.callTool({ name: 'pay', arguments: { amount: 13 } })
     expect([answer.isError, textOf(answer)]).toEqual([true, 'no luck'])
   })
 
-  it('ends with its client, and the server with it', async () => {
+  it('ends with its client, and ends the server', async () => {
     const { pid } = transport
     await client.close()
     await until(() => !isAlive(pid ?? 0))
@@ -123,12 +123,12 @@ describe('the command', () => {
   const run = (args: readonly string[], more: { env?: Record<string, string>; input?: string } = {}) =>
     runCli(['mcp', ...args], { cwd: directory, env: env(), ...more })
 
-  it('ends as the server does', async () => {
+  it('ends with the exit code of the server', async () => {
     expect(await run(['--', process.execPath, '-e', 'process.exit(7)'])).toMatchObject({ code: 7, out: '' })
   })
 
   it.each([[['node', 'server.js']], [['--prefix', 'ledger.', 'node', 'server.js']], [['--']], [[]]])(
-    'says where the server goes when -- is left out: %j',
+    'says where to put the server when -- is missing: %j',
     async (args) => {
       const { code, err } = await run(args)
       expect([code, err]).toEqual([
@@ -138,7 +138,7 @@ describe('the command', () => {
     },
   )
 
-  it('passes what stands behind -- to the server, --help too', async () => {
+  it('passes everything after -- to the server, including --help', async () => {
     const { out } = await run(['--', process.execPath, '-p', '"--help"', '--', '--help'])
     expect(out).toBe('--help\n')
   })
@@ -147,7 +147,7 @@ describe('the command', () => {
     ['no command', [], 'say which server'],
     ['a wait that is none', ['--max-wait', 'long', '--', 'true'], '--max-wait'],
     ['a server that is not there', ['--', './no-such-server'], 'cannot be run'],
-  ])('says what is wrong: %s', async (_, args, why) => {
+  ])('prints the error: %s', async (_, args, why) => {
     const { code, err } = await run(args)
     expect(code).not.toBe(0)
     expect(err).toContain(why)
@@ -163,13 +163,13 @@ describe('the command', () => {
       'was stopped',
     ],
     ['client', ['-e', 'process.stdin.resume()'], long, 'reading from the client stopped'],
-  ])('says that a line is too long: of the %s', async (_, args, input, why) => {
+  ])('reports a line that is too long from the %s', async (_, args, input, why) => {
     const { out, err } = await run(['--', process.execPath, ...args], { input })
     expect([out, err]).toEqual(['', expect.stringContaining(`${why}: a line is longer than`)])
     expect(err).not.toContain('cannot be run')
   })
 
-  it('ends when the client reads no more, though its input is open', async () => {
+  it('ends when the client no longer reads, though its input is open', async () => {
     const args = [MAIN, 'mcp', '--', process.execPath, SERVER, effects]
     const child = spawn(process.execPath, args, { env: env(), stdio: ['pipe', 'pipe', 'ignore'] })
     const ended = once(child, 'exit')
@@ -189,7 +189,7 @@ describe('the command', () => {
     ['SIGHUP', 'SIGTERM'],
     ['SIGINT', 'SIGTERM'],
     ['SIGTERM', 'SIGTERM'],
-  ] as const)('sent %s and then %s, hands it on: no server is left', async (first, second) => {
+  ] as const)('passes %s and then %s on, and leaves no server running', async (first, second) => {
     // as many do, it goes on when its input has ended
     const says = (what: string): string => `process.stderr.write("${what}\\n")`
     const server = `process.stdin.on("end", () => ${says('eof')}).resume()
@@ -214,7 +214,7 @@ describe('the command', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('ends when it is told to, though its client reads nothing of what the server has said', async () => {
+  it("ends on a signal, even if its client reads none of the server's output", async () => {
     const says = `process.stderr.write("up"); for (;;) require("node:fs").writeSync(1, '{"jsonrpc":"2.0","method":"x"}\\n')`
     const command = [MAIN, 'mcp', '--', process.execPath, '-e', says]
     const proxy = spawn(process.execPath, command, { cwd: directory, env: env(), stdio: 'pipe' })
@@ -231,7 +231,7 @@ describe('the command', () => {
     expect(() => readFileSync(join(directory, 'started'))).toThrow('ENOENT')
   })
 
-  it('does not take a key and a gateway from a file in the project', async () => {
+  it('does not read a key or a gateway from a file in the project', async () => {
     mkdirSync(join(directory, 'data'))
     const demo = { url: world.url, agent_key: agent.key }
     writeFileSync(join(directory, 'data', 'demo-credentials.json'), JSON.stringify(demo))
@@ -269,7 +269,7 @@ describe('a call that waits', () => {
     ['its client closes', (child: ChildProcess) => child.stdin?.end()],
     ['it is told to end', (child: ChildProcess) => child.kill('SIGTERM')],
     ['it is killed', (child: ChildProcess) => child.kill('SIGKILL')],
-  ] as const)('goes on in the next proxy of the task when %s', async (how, stop) => {
+  ] as const)('resumes in the next proxy of the task when %s', async (how, stop) => {
     const task = `restart-${how}`.replaceAll(' ', '-')
     const first = open('--task', task)
     const thread = await first.call(21)
@@ -282,7 +282,7 @@ describe('a call that waits', () => {
     expect(done()).toMatchObject([{ name: 'hold', arguments: { amount: 21 } }])
   })
 
-  it('is another call while its proxy runs, in another task, and without one', async () => {
+  it('is a different call while its proxy runs, in another task, and without a task', async () => {
     const threads = await Promise.all(
       [['--task', 'same'], ['--task', 'same'], ['--task', 'other'], [], []].map((args) =>
         open(...args).call(22),
@@ -291,7 +291,7 @@ describe('a call that waits', () => {
     expect(new Set(threads).size).toBe(5)
   })
 
-  it('is withdrawn when the client cancels, and people are asked anew, in the next proxy, too', async () => {
+  it('is withdrawn when the client cancels, and the next proxy opens a new thread', async () => {
     const first = open('--task', 'cancelled')
     const thread = await first.call(23)
     first.say({ method: 'notifications/cancelled', params: { requestId: 1 } })
@@ -303,7 +303,7 @@ describe('a call that waits', () => {
     expect(done()).toEqual([])
   })
 
-  it('is kept in a directory with an absolute path only', async () => {
+  it('is stored only in a directory with an absolute path', async () => {
     const args = ['mcp', '--task', 't', '--state', 'here', '--', 'true']
     const { code, err } = await runCli(args, { cwd: directory, env: env() })
     expect([code, err]).toEqual([2, expect.stringContaining('--state must be an absolute path, not `here`')])

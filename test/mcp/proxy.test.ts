@@ -94,7 +94,7 @@ const WATCHED = { _meta: { progressToken: 'p' } }
 const textOf = ({ result }: Message = {}): string => result?.content?.[0]?.text ?? ''
 
 describe('a call', () => {
-  it('that is allowed reaches the server as it was, and its answer the client', async () => {
+  it('reaches the server unchanged when it is allowed, and the answer reaches the client', async () => {
     await proxy.fromClient(
       callOf(1, 't', { a: [1, { b: 'ü' }] }, { _meta: { progressToken: 1 }, task: { ttl: 9 } }),
     )
@@ -114,7 +114,7 @@ describe('a call', () => {
     expect(client).toEqual([{ jsonrpc: '2.0', id: 1, result: { isError: false } }])
   })
 
-  it('is written in ASCII, which every server reads alike', async () => {
+  it('is written in ASCII, which every server parses alike', async () => {
     const lines: Uint8Array[] = []
     const args = { memo: 'ü\u2028\u007f 😀' }
     proxy = start({ toServer: (line) => lines.push(line) }, true)
@@ -126,7 +126,7 @@ describe('a call', () => {
     expect(JSON.parse(String(lines[0]))).toMatchObject({ params: { arguments: args } })
   })
 
-  it('that policy rejects does not, and the model reads why', async () => {
+  it('does not reach the server when policy rejects it, and the model reads why', async () => {
     await proxy.fromClient(callOf('a', 'bare', {}))
     expect(server).toEqual([])
     expect(client).toMatchObject([
@@ -135,19 +135,19 @@ describe('a call', () => {
     expect(textOf(client[0])).toMatch(/^Not executed: ./)
   })
 
-  it('of a tool that the gateway does not know does not', async () => {
+  it('does not reach the server when the gateway does not know the tool', async () => {
     await proxy.fromClient(callOf(1, 'wipe', {}))
     expect(server).toEqual([])
     expect(textOf(client[0])).toMatch(/^Not executed: /)
   })
 
-  it('whose arguments do not fit the contract does not, and the model reads which', async () => {
+  it('does not reach the server with arguments that do not fit the contract, and the model reads which', async () => {
     await proxy.fromClient(callOf(1, 'pay', { amount: 'all' }))
     expect(server).toEqual([])
     expect(textOf(client[0])).toContain('/amount')
   })
 
-  it('that people approve reaches the server once, redeemed before', async () => {
+  it('reaches the server once after approval, with the proof redeemed before', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { file: 'x' }, WATCHED))
     const thread = await told()
     expect(server).toEqual([])
@@ -158,7 +158,7 @@ describe('a call', () => {
     expect(client.at(-1)).toEqual({ jsonrpc: '2.0', id: 1, result: { isError: false } })
   })
 
-  it('that people have approved says no longer that it waits for them while it runs', async () => {
+  it('no longer reports that it waits for reviewers once it runs', async () => {
     proxy = start({ progressEveryMs: 1_000 }, true)
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
@@ -177,7 +177,7 @@ describe('a call', () => {
     }
   })
 
-  it('whose server counts from zero has a progress that only goes up', async () => {
+  it('has progress that only rises, even when the server counts from zero', async () => {
     proxy = start({ progressEveryMs: 1_000 }, true)
     const progress = (n: number, progressToken = 'p') => {
       const params = { progressToken, progress: n, total: 1 }
@@ -205,7 +205,7 @@ describe('a call', () => {
     expect(params.at(-1)).toMatchObject({ progressToken: 'of another call', progress: 0 })
   })
 
-  it('that people reject does not, and the model reads their comment', async () => {
+  it('does not reach the server when reviewers reject it, and the model reads their comment', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', {}, WATCHED))
     await ann.vote(await told(), { decision: 'reject', revision: 1, comment: 'not on a Friday' })
     await done
@@ -213,7 +213,7 @@ describe('a call', () => {
     expect(textOf(client.at(-1))).toContain('not on a Friday')
   })
 
-  it('for which people ask for changes does not, and the model reads what they ask', async () => {
+  it('does not reach the server when reviewers ask for changes, and the model reads their comment', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', {}, WATCHED))
     await ann.vote(await told(), { decision: 'request_changes', revision: 1, comment: 'name the file' })
     await done
@@ -221,14 +221,14 @@ describe('a call', () => {
     expect(textOf(client.at(-1))).toBe('Not executed: the reviewers ask for changes: name the file')
   })
 
-  it('is decided under the prefix, and reaches the server under its own name', async () => {
+  it('is decided with the prefix, and reaches the server under its own name', async () => {
     proxy = start({ prefix: 'pa' })
     const recorded = await world.evidenceOf(() => proxy.fromClient(callOf(1, 'y', { amount: 1 })))
     expect(recorded[0]?.record).toMatchObject({ type: 'decision.allowed', tool: 'pay' })
     expect(server).toMatchObject([{ params: { name: 'y' } }])
   })
 
-  it('whose tool fails is reported as failed, and the client gets the bytes of the server', async () => {
+  it("is reported as failed when its tool fails, and the client gets the server's exact bytes", async () => {
     const lines: string[] = []
     proxy = start({ toClient: (line) => lines.push(String(line)) }, true)
     const said = '{"id":2,  "result":{"isError":true,"n":12345678901234567890}}'
@@ -243,8 +243,8 @@ describe('a call', () => {
   })
 })
 
-describe('a call that nobody decides in time', () => {
-  it('is answered with what to do, and goes on when it comes again: people are asked once', async () => {
+describe('a call without a decision in time', () => {
+  it('is answered with advice, and resumes its thread when it is repeated', async () => {
     proxy = start({ maxWaitMs: 500 })
     await proxy.fromClient(callOf(1, 'hold', { n: 1 }, WATCHED))
     const thread = await told()
@@ -260,7 +260,7 @@ describe('a call that nobody decides in time', () => {
     expect(server).toMatchObject([{ id: 2, params: { name: 'hold', arguments: { n: 1 } } }])
   })
 
-  it('is another call with other arguments, and after it ran', async () => {
+  it('is a different call with other arguments, and after it ran', async () => {
     proxy = start({ maxWaitMs: 500 })
     await proxy.fromClient(callOf(1, 'hold', { n: 1 }, WATCHED))
     const thread = await told()
@@ -274,7 +274,7 @@ describe('a call that nobody decides in time', () => {
     expect(server).toHaveLength(1)
   })
 
-  it('is another call when the client has another name: the gateway would refuse the same', async () => {
+  it('is a different call when the client has another name, which the gateway would refuse', async () => {
     proxy = start({ maxWaitMs: 500 })
     const named = (name: string) => ({
       _meta: { 'io.modelcontextprotocol/clientInfo': { name }, progressToken: 'p' },
@@ -288,7 +288,7 @@ describe('a call that nobody decides in time', () => {
     expect(server).toMatchObject([{ id: 3 }])
   })
 
-  it('is never two calls that wait together', async () => {
+  it('never merges two calls that wait at the same time', async () => {
     const both = [1, 2].map((id) => proxy.fromClient(callOf(id, 'hold', { same: true }, WATCHED)))
     const threads = [await told(1), await told(2)]
     expect(new Set(threads).size).toBe(2)
@@ -298,11 +298,11 @@ describe('a call that nobody decides in time', () => {
   })
 })
 
-describe('a client that gives up', () => {
+describe('a client that cancels', () => {
   const cancelled = (requestId: unknown) =>
     bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
 
-  it('on what is held: it is withdrawn, the server hears nothing, and people are asked anew about the same call', async () => {
+  it('a held call withdraws it; the server gets nothing, and the same call opens a new thread', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 5 }, WATCHED))
     const thread = await told()
     await proxy.fromClient(cancelled(1))
@@ -318,7 +318,7 @@ describe('a client that gives up', () => {
     expect(server).toMatchObject([{ id: 2 }])
   })
 
-  it('on what people approved at that moment: it never runs, and the approval is void', async () => {
+  it('a call that was just approved never runs it, and voids the approval', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 14 }, WATCHED))
     const thread = await told()
     await Promise.all([ann.approve(thread), proxy.fromClient(cancelled(1)), done])
@@ -332,7 +332,7 @@ describe('a client that gives up', () => {
     expect(server).toEqual([])
   })
 
-  it('on a call that timed out before, once it comes again: that thread is withdrawn', async () => {
+  it('a repeated call withdraws the thread of the first, timed-out call', async () => {
     proxy = start({ maxWaitMs: 500 })
     await proxy.fromClient(callOf(1, 'hold', { n: 15 }, WATCHED))
     const thread = await told()
@@ -343,7 +343,7 @@ describe('a client that gives up', () => {
     expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
   })
 
-  it('on a call that comes again, before its tool is known: the thread that it left is withdrawn', async () => {
+  it('a repeated call before its tool is known withdraws the earlier thread', async () => {
     proxy = start({ maxWaitMs: 500 })
     await proxy.fromClient(callOf(1, 'hold', { n: 16 }, WATCHED))
     const thread = await told()
@@ -360,7 +360,7 @@ describe('a client that gives up', () => {
     expect(server).toEqual([])
   })
 
-  it('on what runs: the server hears of it', async () => {
+  it('a running call is reported to the server', async () => {
     proxy = start({}, true)
     const done = proxy.fromClient(callOf(1, 't', {}))
     await until(() => server.length === 1)
@@ -370,7 +370,7 @@ describe('a client that gives up', () => {
     expect(client).toEqual([])
   })
 
-  it('by going away: nothing that is held runs', async () => {
+  it('by disconnecting lets no held call run', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 6 }, WATCHED))
     const thread = await told()
     proxy.clientEnded()
@@ -385,7 +385,7 @@ describe('a tool that changes while its call is held', () => {
   const change = (): void =>
     proxy.fromServer(bytes({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }))
 
-  it('does not run: its thread is withdrawn, and the model reads why', async () => {
+  it('withdraws the thread, does not run, and tells the model why', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 17 }, WATCHED))
     const thread = await told()
     listed = CHANGED
@@ -397,7 +397,7 @@ describe('a tool that changes while its call is held', () => {
     expect(server).toEqual([])
   })
 
-  it('does not run when people approve it before the server lists its tools again', async () => {
+  it('does not run when reviewers approve before the server lists its tools again', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 18 }, WATCHED))
     const thread = await told()
     listed = undefined
@@ -411,7 +411,7 @@ describe('a tool that changes while its call is held', () => {
     expect(server).toEqual([])
   })
 
-  it('runs when the list says the same of it as before', async () => {
+  it('runs when the new list describes it as before', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 19 }, WATCHED))
     const thread = await told()
     change()
@@ -422,7 +422,7 @@ describe('a tool that changes while its call is held', () => {
 })
 
 describe('a server', () => {
-  it('that ends leaves the outcome of its calls unknown', async () => {
+  it('leaves the outcome of its calls unknown when it ends', async () => {
     proxy = start({}, true)
     const done = proxy.fromClient(callOf(1, 't', {}))
     await until(() => server.length === 1)
@@ -433,7 +433,7 @@ describe('a server', () => {
     ])
   })
 
-  it('that ends while a call is held leaves nobody waiting: the tool did not run', async () => {
+  it('answers a held call when it ends: the tool did not run', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 13 }, WATCHED))
     const thread = await told()
     const cancelled = proxy.fromClient(callOf(2, 'hold', { n: 13 }, WATCHED))
@@ -449,7 +449,7 @@ describe('a server', () => {
     expect(server).toEqual([])
   })
 
-  it('that answers what it was not asked is not heard', async () => {
+  it('is ignored when it answers a request that it did not get', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 7 }, WATCHED))
     const thread = await told()
     proxy.fromServer(answerOf(1, { content: [] }))
@@ -460,7 +460,7 @@ describe('a server', () => {
     expect(notes).toHaveLength(1)
   })
 
-  it('may say whatever else it likes, byte for byte', () => {
+  it('may send any other line, which is passed on byte for byte', () => {
     const lines: string[] = []
     proxy = start({ toClient: (line) => lines.push(String(line)) })
     for (const line of ['{"method":"x", "id":1}', 'not json', '{"id":99,"result":1e400}'])
@@ -470,7 +470,7 @@ describe('a server', () => {
 })
 
 describe('a client', () => {
-  it('is named to the reviewers as it names itself', async () => {
+  it('is shown to reviewers under its own name', async () => {
     const params = { clientInfo: { name: `coder\ud800${'x'.repeat(200)}` } }
     await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 0, method: 'initialize', params }))
     const done = proxy.fromClient(callOf(1, 'hold', { n: 8 }, WATCHED))
@@ -480,7 +480,7 @@ describe('a client', () => {
     await done
   })
 
-  it('that uses an id twice is told, and the first call goes on', async () => {
+  it('gets an error when it reuses an id, and the first call continues', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 9 }, WATCHED))
     const thread = await told()
     await proxy.fromClient(callOf(1, 't', {}))
@@ -491,7 +491,7 @@ describe('a client', () => {
     expect(server).toHaveLength(1)
   })
 
-  it('is told of what is nested too deeply, whatever this Node could write, and the next message goes on', async () => {
+  it('gets an error for deep nesting, and the next message is forwarded', async () => {
     const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
     const ping = (id: number, depth: number): Buffer =>
       Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"ping","params":{"x":${nested(depth)}}}`)
@@ -504,7 +504,7 @@ describe('a client', () => {
     expect(server).toMatchObject([{ id: 3 }])
   })
 
-  it('that gives a call up is heard, though the server cannot be told in the same words', async () => {
+  it('can cancel a call even when its message is too deep to forward', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 11 }, WATCHED))
     const thread = await told()
     const deep = `${'['.repeat(600)}${']'.repeat(600)}`
@@ -517,7 +517,7 @@ describe('a client', () => {
     expect(server).toEqual([])
   })
 
-  it('whose answer is refused is not told, as if it were of its own request: the server is', async () => {
+  it('gets no error for an answer that is refused: the server gets it', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 10 }, WATCHED))
     const thread = await told()
     await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 1, result: {}, extra: true }))
@@ -533,21 +533,21 @@ describe('a client', () => {
     expect(client.filter(({ id }) => id === 1)).toMatchObject([{ result: { isError: false } }])
   })
 
-  it('whose id would be answered as another one is told so, and the server hears nothing', async () => {
+  it('gets an error when its id would change, and the server gets nothing', async () => {
     await proxy.fromClient(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'))
     const call = '"method":"tools/call","params":{"name":"t","arguments":{}}'
     await proxy.fromClient(Buffer.from(`{"jsonrpc":"2.0","id":9007199254740993,${call}}`))
     expect([server, client.map(({ id }) => id)]).toEqual([[], [null, null]])
   })
 
-  it('whose line is refused is told which, and nothing goes on', async () => {
+  it('gets an error for each refused line, and nothing is forwarded', async () => {
     await proxy.fromClient(Buffer.from('[]'))
     await proxy.fromClient(bytes({ jsonrpc: '2.0', method: 'tools/call', params: { name: 't' } }))
     expect([server, client.length, notes.length]).toEqual([[], 1, 2])
   })
 })
 
-it('without a gateway nothing runs, and the model reads it', async () => {
+it('without a gateway no call runs, and the model reads why', async () => {
   const gate = createGate({ url: 'http://127.0.0.1:9', key: 'csk_x', timeoutMs: 200 })
   proxy = start({ gate })
   await proxy.fromClient(callOf(1, 't', {}))
@@ -555,9 +555,9 @@ it('without a gateway nothing runs, and the model reads it', async () => {
   expect(textOf(client[0])).toContain('no answer from the gateway')
 })
 
-describe('a number that a program would read as another one', () => {
+describe('a number that a program would round', () => {
   it.each(['725653563933458432', '-9007199254740993', '1e400', '0.12345678901234567890'])(
-    'is answered as a failed call that says what to do, and the server hears nothing: %s',
+    'is answered as a failed call with advice, and the server gets nothing: %s',
     async (number) => {
       await proxy.fromClient(
         Buffer.from(

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
 const node = (script: string, heard: (line: Uint8Array) => Promise<void> | void = () => undefined) =>
   startServer([process.execPath, '-e', script], {}, heard)
 
-it('hears whole lines, the last one too, before it says that the server has ended', async () => {
+it('delivers whole lines, including the last one, before it reports the end of the server', async () => {
   const lines: string[] = []
   const server = node(
     'process.stdout.write("a\\nü"); process.exitCode = 3',
@@ -17,7 +17,7 @@ it('hears whole lines, the last one too, before it says that the server has ende
   expect([await server.ended, lines]).toEqual([3, ['a', 'ü']])
 })
 
-it('hears no further line before the last one was taken', async () => {
+it('delivers the next line only after the last one was handled', async () => {
   const log: string[] = []
   const server = node('process.stdout.write("a\\nb\\n")', async (line) => {
     log.push(`${String(line)} begins`)
@@ -28,7 +28,7 @@ it('hears no further line before the last one was taken', async () => {
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
 })
 
-it('waits for room until somebody reads, it breaks, or nobody listens any more', async () => {
+it('waits for room until a reader reads, the stream breaks, or the reader leaves', async () => {
   const left = new AbortController()
   const stream = new PassThrough({ highWaterMark: 1 })
   stream.on('error', () => undefined)
@@ -53,7 +53,7 @@ it('waits for room until somebody reads, it breaks, or nobody listens any more',
   await done
 })
 
-it('waits for nothing when a server that has ended is stopped', async () => {
+it('does not wait when it stops a server that has already ended', async () => {
   const server = node('')
   await server.ended
   vi.useFakeTimers({ toFake: ['setTimeout'] })
@@ -61,7 +61,7 @@ it('waits for nothing when a server that has ended is stopped', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('ends a server that heeds neither the end of its input nor SIGTERM', async () => {
+it('ends a server that ignores both the end of its input and SIGTERM', async () => {
   let ready: () => void = () => undefined
   const started = new Promise<void>((resolve) => (ready = resolve))
   const server = node('process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("up")', () =>
@@ -78,25 +78,22 @@ it('ends a server that heeds neither the end of its input nor SIGTERM', async ()
 it.each([
   ['reads', ''],
   ['says', 'require("node:fs").closeSync(1);'],
-])(
-  'ends a server that %s no more, and goes on: what it is asked would never be answered',
-  async (_, more) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const script = `${more} require("node:fs").closeSync(0); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)`
-    const server = node(script)
-    let ended = false
-    void server.ended.then(() => (ended = true))
-    while (!ended) {
-      if (more === '') server.write(Buffer.from('is anybody there?\n'))
-      // whatever patience it is given runs out
-      vi.advanceTimersByTime(60_000)
-      await setImmediate()
-    }
-    expect(await server.ended).toBe(1)
-  },
-)
+])('ends a server that %s no more, because its requests would never be answered', async (_, more) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const script = `${more} require("node:fs").closeSync(0); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)`
+  const server = node(script)
+  let ended = false
+  void server.ended.then(() => (ended = true))
+  while (!ended) {
+    if (more === '') server.write(Buffer.from('is anybody there?\n'))
+    // whatever patience it is given runs out
+    vi.advanceTimersByTime(60_000)
+    await setImmediate()
+  }
+  expect(await server.ended).toBe(1)
+})
 
-it('does not wait for what a server leaves behind, which holds its output open', async () => {
+it('does not wait for a child of the server that keeps its output open', async () => {
   // a shell whose child goes on, as behind npx, and says so when the shell has ended
   let said: (line: string) => void = () => undefined
   const pid = new Promise<string>((resolve) => (said = resolve))
@@ -116,6 +113,6 @@ it('does not wait for what a server leaves behind, which holds its output open',
   }
 })
 
-it('does not start what is not there', async () => {
+it('fails to start a missing program', async () => {
   await expect(startServer(['./no-such-server'], {}, () => undefined).ended).rejects.toThrow('ENOENT')
 })

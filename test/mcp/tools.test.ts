@@ -168,7 +168,7 @@ const toldOfTools = async (): Promise<readonly unknown[]> =>
 
 describe('a call is judged by the contract of its own tool', () => {
   it.each(['_run', '_private_search', 'search_', 'browser.click@v2', 'plain'])(
-    'that the server calls %s, whatever the contract is called',
+    "under the server's name %s, whatever the contract's name",
     async (name) => {
       const proxy = start()
       expect(await call(proxy, name)).toBe('RAN')
@@ -176,13 +176,13 @@ describe('a call is judged by the contract of its own tool', () => {
     },
   )
 
-  it('and never by that of another tool whose name was changed into its own', async () => {
+  it("and never by another tool's contract whose name became its own", async () => {
     const proxy = start()
     expect(await call(proxy, 'run')).toMatch(/^refused: /)
     expect(ran()).toEqual([])
   })
 
-  it('and never by that of another server', async () => {
+  it("and never by the contract of another server's tool", async () => {
     const proxy = start([[tool('files.read', READS)]])
     expect(await call(proxy, 'files.read')).toContain('`read` of server `files`')
     expect(ran()).toEqual([])
@@ -190,14 +190,14 @@ describe('a call is judged by the contract of its own tool', () => {
     expect(await call(own, 'read')).toBe('RAN')
   })
 
-  it('made by hand, for the tool that has exactly its name', async () => {
+  it('written by hand, if the tool has exactly its name', async () => {
     const proxy = start([[tool('by_hand'), tool('other')]])
     expect(await call(proxy, 'by_hand')).toBe('RAN')
     expect(server.map(({ method }) => method)).toEqual(['tools/list', 'tools/call'])
   })
 })
 
-describe('before the first call is judged, the proxy knows the whole list of the server', () => {
+describe('before the first call, the proxy reads the whole tool list of the server', () => {
   const TWINS = [tool('by_hand'), tool('_by_hand', DESTROYS)]
 
   it.each(['by_hand', '_by_hand'])(
@@ -209,11 +209,11 @@ describe('before the first call is judged, the proxy knows the whole list of the
     },
   )
 
-  it('nor of a tool that the server does not list', async () => {
+  it('and refuses a tool that the server does not list', async () => {
     expect(await call(start([[tool('other')]]), 'by_hand')).toContain('does not list `by_hand`')
   })
 
-  it('though the client has heard only the first page', async () => {
+  it('even if the client has requested only the first page', async () => {
     const proxy = paged([[tool('by_hand')], [tool('_by_hand')]])
     await proxy.fromClient(bytes({ id: 'first', method: 'tools/list' }))
     await until(() => client.some(({ id }) => id === 'first'))
@@ -221,7 +221,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect(ran()).toEqual([])
   })
 
-  it('though the client has asked for the last page alone', async () => {
+  it('even if the client has requested only the last page', async () => {
     const proxy = paged([[tool('_by_hand')], [tool('by_hand')]])
     await proxy.fromClient(bytes({ id: 'last', method: 'tools/list', params: { cursor: '1' } }))
     await until(() => client.some(({ id }) => id === 'last'))
@@ -229,7 +229,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect(ran()).toEqual([])
   })
 
-  it('and takes the pages that the client requests for a whole list', async () => {
+  it('and accepts pages that the client requested as a whole list', async () => {
     const proxy = paged([[tool('by_hand')], [tool('other')]])
     for (const params of [{}, { cursor: '1' }]) {
       const id = `page-${++ids}`
@@ -240,7 +240,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect(server.filter(({ method }) => method === 'tools/list')).toHaveLength(2)
   })
 
-  it('and requests it again when the tools change meanwhile', async () => {
+  it('and requests it again when the tools change during the list', async () => {
     let lists = 0
     const proxy: Proxy = asking((id) => {
       lists++
@@ -251,7 +251,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect([lists, ran()]).toEqual([2, []])
   })
 
-  it('but not for ever', async () => {
+  it('but not forever', async () => {
     const proxy: Proxy = asking((id) => {
       proxy.fromServer(bytes({ method: 'notifications/tools/list_changed' }))
       proxy.fromServer(bytes({ id, result: { tools: [tool('by_hand')] } }))
@@ -260,7 +260,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect(ran()).toEqual([])
   })
 
-  it('and requests it once for calls that come together', async () => {
+  it('and requests it once for concurrent calls', async () => {
     const proxy: Proxy = asking((id) =>
       setTimeout(() => proxy.fromServer(bytes({ id, result: { tools: LISTED } })), 5),
     )
@@ -300,7 +300,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect(await call(proxy, 'by_hand')).toContain('more than 1000 pages')
   })
 
-  it('and says so when the server ends instead', async () => {
+  it('and reports when the server ends instead', async () => {
     const proxy: Proxy = asking(() => setTimeout(() => proxy.serverEnded(), 5))
     await call(proxy, 'by_hand')
     const again = await call(proxy, 'by_hand')
@@ -308,7 +308,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
     expect([again, ran()]).toEqual([expect.stringContaining('the server ended'), []])
   })
 
-  it('which a result without a list of tools is not: the client gets it as it is', async () => {
+  it('and passes an invalid list on to the client unchanged', async () => {
     const proxy: Proxy = asking(() => undefined)
     await proxy.fromClient(bytes({ id: 'odd', method: 'tools/list' }))
     proxy.fromServer(bytes({ id: 'odd', result: { tools: 'none' } }))
@@ -317,7 +317,7 @@ describe('before the first call is judged, the proxy knows the whole list of the
   })
 })
 
-describe('a tool that is not as its contract was made for', () => {
+describe('a tool that differs from its contract', () => {
   const changes: readonly [string, Partial<Tool>][] = [
     ['another description', { description: 'Other.' }],
     ['another schema', { inputSchema: { type: 'object' } }],
@@ -325,23 +325,26 @@ describe('a tool that is not as its contract was made for', () => {
     ['other annotations', DESTROYS],
     ['annotations that are gone', { annotations: undefined as never }],
   ]
-  it.each(changes)('%s: refused, said once, in the list, and kept as evidence', async (_, change) => {
-    const before = (await toldOfTools()).length
-    const changed = LISTED.map((one) => (one.name === 'plain' ? { ...one, ...change } : one))
-    const proxy = start([changed])
-    const shown = (await list(proxy)).find(({ name }) => name === 'plain')
-    expect(shown?.description).toContain("Refused: the server's tool `plain` differs")
-    expect(shown?.description).not.toContain('Other.')
-    expect(await call(proxy, 'plain')).toContain('differs from the one that its contract was made for')
-    expect(await call(proxy, 'plain')).toMatch(/^refused: /)
-    expect(await call(proxy, 'search_')).toBe('RAN')
-    expect(ran()).toEqual(['search_'])
-    expect(notes).toEqual([expect.stringContaining('`plain` differs')])
-    await until(async () => (await toldOfTools()).length === before + 1)
-    expect((await toldOfTools()).at(-1)).toBe('plain')
-  })
+  it.each(changes)(
+    'with %s: is refused, reported once, marked in the list, and recorded as evidence',
+    async (_, change) => {
+      const before = (await toldOfTools()).length
+      const changed = LISTED.map((one) => (one.name === 'plain' ? { ...one, ...change } : one))
+      const proxy = start([changed])
+      const shown = (await list(proxy)).find(({ name }) => name === 'plain')
+      expect(shown?.description).toContain("Refused: the server's tool `plain` differs")
+      expect(shown?.description).not.toContain('Other.')
+      expect(await call(proxy, 'plain')).toContain('differs from the one that its contract was made for')
+      expect(await call(proxy, 'plain')).toMatch(/^refused: /)
+      expect(await call(proxy, 'search_')).toBe('RAN')
+      expect(ran()).toEqual(['search_'])
+      expect(notes).toEqual([expect.stringContaining('`plain` differs')])
+      await until(async () => (await toldOfTools()).length === before + 1)
+      expect((await toldOfTools()).at(-1)).toBe('plain')
+    },
+  )
 
-  it('is asked for when the client has not listed anything', async () => {
+  it('is requested when the client has not listed any tools', async () => {
     const proxy = start([[tool('plain', { description: 'Other.' })]])
     expect(await call(proxy, 'plain')).toMatch(/^refused: /)
     expect(server.map(({ method }) => method)).toEqual(['tools/list'])
@@ -352,13 +355,13 @@ describe('a tool that is not as its contract was made for', () => {
     ['the server does not list it', [LISTED.filter(({ name }) => name !== 'plain')]],
     ['the server lists it twice', [[...LISTED, tool('plain', READS)]]],
     ['the server lists nothing', [undefined]],
-  ])('is refused, too, when %s', async (_, lists) => {
+  ])('is also refused when %s', async (_, lists) => {
     const proxy = start(lists)
     expect(await call(proxy, 'plain')).toMatch(/^refused: /)
     expect(ran()).toEqual([])
   })
 
-  it('is found in a second list, and after the server said that the list is another one', async () => {
+  it('is detected in a second list, and after the server announced a change', async () => {
     const changed = LISTED.map((one) =>
       one.name === 'plain' ? tool('plain', { description: 'Other.' }) : one,
     )
@@ -370,7 +373,7 @@ describe('a tool that is not as its contract was made for', () => {
     expect(ran()).toEqual(['plain'])
   })
 
-  it('is refused without a digest, too, when it is another one than at the beginning', async () => {
+  it('is also refused without a digest when it differs from the first list', async () => {
     const [first, second] = [[tool('by_hand')], [tool('by_hand', { description: 'Other.' })]]
     const proxy = start([first, second])
     await list(proxy)
@@ -381,21 +384,21 @@ describe('a tool that is not as its contract was made for', () => {
     expect(notes).toHaveLength(1)
   })
 
-  it('is refused when a contract without a source may be of a twin, as imports once made them', async () => {
+  it('is refused when its contract without a source may belong to a similar name', async () => {
     const proxy = start([[tool('_by_hand'), tool('by_hand')]])
     await list(proxy)
     expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
     expect(ran()).toEqual([])
   })
 
-  it('is not refused for what says nothing of it', async () => {
+  it('is not refused for a change that the digest does not cover', async () => {
     const proxy = start([LISTED.map((one) => ({ ...one, icons: [{ src: 'data:,' }], title: 'T' }))])
     expect((await list(proxy)).find(({ name }) => name === 'plain')?.description).toBe('d')
     expect(await call(proxy, 'plain')).toBe('RAN')
   })
 })
 
-it('a list goes to the client in the bytes in which it came, when nothing is to be said', async () => {
+it('passes a list to the client in the original bytes when no tool is refused', async () => {
   const lines: string[] = []
   const proxy = start([[]], { toClient: (line) => lines.push(String(line)), toServer: () => undefined })
   await proxy.fromClient(bytes({ id: 7, method: 'tools/list' }))

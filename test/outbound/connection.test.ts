@@ -12,13 +12,13 @@ const codeOf = (host: string, port: number, named: string): Promise<string> =>
   )
 
 describe('a connection to an origin that the operator has named', () => {
-  it('may go inside the network, on its port, which is 443 when none is written', async () => {
+  it("may be made inside the network, to the origin's port, which is 443 by default", async () => {
     expect(await codeOf('127.0.0.1', PORTS.named, `https://127.0.0.1:${PORTS.named}`)).toBe('ECONNREFUSED')
     expect(await codeOf('127.0.0.1', PORTS.https, 'https://127.0.0.1')).not.toBe('refused_address')
     expect(await codeOf('::1', PORTS.named, `https://[::1]:${PORTS.named}`)).not.toBe('refused_address')
   })
 
-  it('opens no other port of its host, and no other host on its port', async () => {
+  it('may use no other port of that host, and no other host on that port', async () => {
     expect(await codeOf('127.0.0.1', PORTS.another, `https://127.0.0.1:${PORTS.named}`)).toBe(
       'refused_address',
     )
@@ -26,7 +26,7 @@ describe('a connection to an origin that the operator has named', () => {
     expect(await codeOf('127.0.0.2', PORTS.named, `https://127.0.0.1:${PORTS.named}`)).toBe('refused_address')
   })
 
-  it('goes nowhere where metadata services are, though they are named', async () => {
+  it('is never made to a metadata service, even if the operator names it', async () => {
     expect(await codeOf('169.254.169.254', PORTS.https, 'https://169.254.169.254')).toBe('refused_address')
   })
 })

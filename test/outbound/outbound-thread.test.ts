@@ -87,8 +87,8 @@ async function threadsLeft(): Promise<number> {
   }
 }
 
-describe('the way out, in a thread', () => {
-  it('delivers what it was given and tells what was answered', async () => {
+describe('outbound requests in a thread', () => {
+  it('deliver the request and return the answer', async () => {
     const { port, heard } = await receiver((response) =>
       response.writeHead(429, { 'retry-after': '7' }).end('later'),
     )
@@ -97,7 +97,7 @@ describe('the way out, in a thread', () => {
     expect(heard).toEqual([['/hook', '{"a":1}', 'yes']])
   })
 
-  it('answers each of many at once with its own outcome', async () => {
+  it('return each of many concurrent outcomes to its own request', async () => {
     const { port, heard } = await receiver((response) => response.end())
     const outbound = threadFor(port)
     const urls = Array.from({ length: 40 }, (_, i) =>
@@ -110,7 +110,7 @@ describe('the way out, in a thread', () => {
     expect(heard).toHaveLength(30)
   })
 
-  it('holds the guard: what may not be called is refused there and here', async () => {
+  it('apply the guard: a forbidden URL is refused in both threads', async () => {
     const { port } = await receiver((response) => response.end())
     const outbound = threadFor(1)
     expect(outbound.refusalOf(`https://127.0.0.1:${port}/`)).toBeDefined()
@@ -121,7 +121,7 @@ describe('the way out, in a thread', () => {
     expect(await post(outbound, 'https://169.254.169.254/')).toEqual({ kind: 'failed', code: 'refused_url' })
   })
 
-  it('ends a try that is called off, whether it has begun or not', async () => {
+  it('end when they are cancelled, before or after they began', async () => {
     const hanging = await receiver(() => undefined)
     const outbound = threadFor(hanging.port)
     const stop = new AbortController()
@@ -136,7 +136,7 @@ describe('the way out, in a thread', () => {
     expect(hanging.heard).toHaveLength(1)
   })
 
-  it('fails what is under way when the thread dies, so that it is tried again and is seen', async () => {
+  it('fail when the thread dies, so that they are retried and reported', async () => {
     const { port } = await receiver((response) => response.end())
     const errors: unknown[] = []
     const url = new URL('./no-such-thread.js', import.meta.url)
@@ -149,7 +149,7 @@ describe('the way out, in a thread', () => {
     expect(errors).toHaveLength(2)
   })
 
-  it('ends a thread that is stuck, and delivers by the next', async () => {
+  it('end a thread that is stuck, and continue in the next', async () => {
     const { port } = await receiver((response) => response.end())
     const directory = mkdtempSync(join(tmpdir(), 'countersign-stuck-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
@@ -165,7 +165,7 @@ describe('the way out, in a thread', () => {
     expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({ kind: 'answered', status: 200 })
   })
 
-  it('lets no receiver end it for everybody: one that resets late and then hangs has its deadline, and no more', async () => {
+  it('give a receiver that resets late and then hangs only its own deadline', async () => {
     let connections = 0
     const hostile = await receiver((response) => {
       if (response.socket === null || connections > 1) return
@@ -196,16 +196,19 @@ describe('the way out, in a thread', () => {
     expect([errors, connections]).toEqual([[], 2])
   })
 
-  it.runIf(process.platform === 'linux')('starts with the first delivery and ends with close', async () => {
-    const hanging = await receiver(() => undefined)
-    const before = await threadsLeft()
-    const outbound = threadFor(hanging.port)
-    expect(threads()).toBe(before)
-    const arrived = hanging.next()
-    const trying = post(outbound, `https://127.0.0.1:${hanging.port}/`)
-    await arrived
-    expect(threads()).toBeGreaterThan(before)
-    outbound.close()
-    expect(await trying).toEqual({ kind: 'failed', code: 'stopped' })
-  })
+  it.runIf(process.platform === 'linux')(
+    'start a thread with the first delivery, and end it with close',
+    async () => {
+      const hanging = await receiver(() => undefined)
+      const before = await threadsLeft()
+      const outbound = threadFor(hanging.port)
+      expect(threads()).toBe(before)
+      const arrived = hanging.next()
+      const trying = post(outbound, `https://127.0.0.1:${hanging.port}/`)
+      await arrived
+      expect(threads()).toBeGreaterThan(before)
+      outbound.close()
+      expect(await trying).toEqual({ kind: 'failed', code: 'stopped' })
+    },
+  )
 })

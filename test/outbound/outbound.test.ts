@@ -159,7 +159,7 @@ const saying =
 
 describe('a receiver that answers', () => {
   it.each([200, 204, 299, 400, 401, 403, 404, 410, 429, 500, 503, 999])(
-    '%i is answered so',
+    '%i is returned as the answer',
     async (status) => {
       const { port } = await receiver(answer(ok(status)))
       expect(await post(port)).toEqual(answered(status))
@@ -175,7 +175,7 @@ describe('a receiver that answers', () => {
   })
 
   it.each(['120', '99999999999', '-5', 'Fri, 20 Nov 2026 12:00:00 GMT'])(
-    'with Retry-After %s is told on',
+    'with Retry-After %s is returned with it',
     async (text) => {
       const { port } = await receiver(answer(ok(503, `Retry-After: ${text}\r\n`)))
       expect(await post(port)).toEqual({ kind: 'answered', status: 503, retryAfter: text })
@@ -224,14 +224,14 @@ describe('a receiver that answers', () => {
       },
     ],
   ]
-  it.each(statusFirst)('that %s has answered when its status is there', async (_, behave) => {
+  it.each(statusFirst)('that %s has answered as soon as its status arrives', async (_, behave) => {
     const { port } = await receiver(behave)
     expect(await post(port)).toEqual(answered(200))
   })
 })
 
-describe('a receiver that answers and does not read the body', () => {
-  it('has answered, and its connection ends: nothing waits until it reads on', async () => {
+describe('a receiver that answers without reading the body', () => {
+  it('has answered, and its connection ends at once', async () => {
     const { port } = await receiver((socket) => {
       socket.pause()
       socket.write(ok(200))
@@ -245,7 +245,7 @@ describe('a receiver that answers and does not read the body', () => {
   })
 })
 
-describe('a receiver that does not', () => {
+describe('a receiver without a usable answer', () => {
   const hopeless: [string, (socket: Socket) => void, string?][] = [
     ['never answers', () => undefined, 'timeout'],
     ['drips its headers', (socket) => (socket.write('HTTP/1.1 200 OK\r\nX: '), drip(socket, 'a')), 'timeout'],
@@ -282,20 +282,20 @@ describe('a receiver that does not', () => {
       'protocol',
     ],
   ]
-  it.each(hopeless)('because it %s fails in time', async (_, behave, code) => {
+  it.each(hopeless)('fails in time, because it %s', async (_, behave, code) => {
     const { port } = await receiver(behave)
     expect(await post(port)).toMatchObject({ ...failing, ...(code === undefined ? {} : { code }) })
   })
 
   it.each(RECEIVERS.filter(({ want }) => want === 'failed'))(
-    'because of $id, $why, fails in time',
+    'fails in time because of $id, $why',
     async ({ raw, ends }) => {
       const { port } = await receiver(saying(raw, ends))
       expect(await post(port)).toMatchObject(failing)
     },
   )
 
-  it('because nobody listens, or nobody speaks TLS, fails in time', async () => {
+  it('fails in time when no server listens, or none speaks TLS', async () => {
     const port = await listening(createServer())
     expect(await post(port)).toEqual({ kind: 'failed', code: 'timeout' })
     open.splice(0).forEach((server) => server.close())
@@ -319,7 +319,7 @@ describe('a receiver that does not', () => {
       'good',
       { ecdhCurve: 'ffdhe8192', minVersion: 'TLSv1.3' },
     ],
-  ] as const)('because %s is sent nothing', async (_, name, options) => {
+  ] as const)('gets nothing, because %s', async (_, name, options) => {
     const own = { cert: read(`${name}.crt`), key: read(`${name}.key`), ...options }
     const { port, heard } = await receiver(answer(ok(200)), own)
     expect(await post(port)).toEqual({ kind: 'failed', code: 'tls' })
@@ -331,7 +331,7 @@ describe('fetch, for libraries', () => {
   const guarded = (port: number) => createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
   const init = { method: 'GET', headers: { accept: 'application/json' }, deadlineMs: DEADLINE_MS }
 
-  it('gives the answer whole, whatever its status, and follows nothing', async () => {
+  it('returns the whole answer for any status, and follows no redirect', async () => {
     const { port, heard } = await receiver(
       answer('HTTP/1.1 302 X\r\nLocation: /x\r\nContent-Length: 2\r\n\r\nhi'),
     )
@@ -346,7 +346,7 @@ describe('fetch, for libraries', () => {
     expect((await guarded(empty.port).fetch(`https://127.0.0.1:${empty.port}/`, init)).status).toBe(204)
   })
 
-  it('throws what fetch throws for a URL that may not be called, an endless answer, and one that drips', async () => {
+  it("throws fetch's errors for a forbidden URL, an endless answer, and a dripping one", async () => {
     const cause = async (asked: Promise<unknown>): Promise<unknown> =>
       asked.then(
         () => 'answered',
@@ -372,7 +372,7 @@ describe('a name', () => {
       deadlineMs: DEADLINE_MS,
     })
 
-  it('that nobody resolves in time fails in time', async () => {
+  it('without an answer from DNS fails in time', async () => {
     const silent = await import('node:dgram').then(({ createSocket }) => createSocket('udp4'))
     await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve))
     const sent = await inTime(() => lookup('pub.test', [`127.0.0.1:${silent.address().port}`]))
@@ -380,7 +380,7 @@ describe('a name', () => {
     silent.close()
   })
 
-  it('that ends with a dot is told to the receiver without it, as TLS has it', async () => {
+  it('with a final dot is sent without it, as TLS requires', async () => {
     const told: string[] = []
     const { port } = await receiver((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'), {
       SNICallback: (name, done) => {
@@ -435,7 +435,7 @@ async function dns(answer: (question: Buffer) => Buffer): Promise<number> {
   return socket.address().port
 }
 
-describe('a connection that is kept', () => {
+describe('a kept connection', () => {
   /** `count` is of the requests on one connection. */
   const keeping = (behave: (socket: Socket, count: number) => void) => {
     return receiver((socket) => {
@@ -447,7 +447,7 @@ describe('a connection that is kept', () => {
   }
   const sending = { headers: {}, body: '{}', deadlineMs: DEADLINE_MS }
 
-  it('serves the next try, and is gone with the guard', async () => {
+  it('serves the next attempt, and closes with the guard', async () => {
     const { port, connections } = await keeping((socket) => void socket.write(ok(200)))
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     let tries = 0
@@ -461,7 +461,7 @@ describe('a connection that is kept', () => {
     await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
   })
 
-  it('serves no try once it is a minute old: its name may lead elsewhere by then', async () => {
+  it('serves no attempt after a minute, because its name may have moved', async () => {
     const now = performance.now.bind(performance)
     let later = 0
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + later)
@@ -481,7 +481,7 @@ describe('a connection that is kept', () => {
     }
   })
 
-  it('that the receiver has closed meanwhile is no failure: the try goes over a new one', async () => {
+  it('is replaced without a failure when the receiver has closed it', async () => {
     const { port, connections } = await keeping((socket, count) => {
       if (count === 1) socket.write(ok(200))
       else socket.destroy()
@@ -493,7 +493,7 @@ describe('a connection that is kept', () => {
     outbound.close()
   })
 
-  it('that is reset late gives the receiver no second deadline', async () => {
+  it('gives the receiver no second deadline when it is reset late', async () => {
     const { port, connections } = await keeping((socket, count) => {
       if (connections() > 1) return
       if (count === 1) socket.write(ok(200))
@@ -511,7 +511,7 @@ describe('a connection that is kept', () => {
   it.each([
     ['says more than it was asked', (socket: Socket) => void socket.write(ok(299))],
     ['goes on with its body', (socket: Socket) => drip(socket, 'a')],
-  ])('is given up when the receiver %s', async (_, behave) => {
+  ])('is closed when the receiver %s', async (_, behave) => {
     const { port, connections } = await keeping((socket, count) => {
       socket.write(ok(connections() === 1 && count === 1 ? 200 : 500))
       if (connections() === 1) setTimeout(() => behave(socket), 20)
@@ -524,7 +524,7 @@ describe('a connection that is kept', () => {
     outbound.close()
   })
 
-  it('is for one URL: what is said on it answers no delivery to another one', async () => {
+  it('serves one URL only, so that stray bytes answer no other delivery', async () => {
     const { port, connections, heard } = await keeping((socket) => void socket.write(ok(200)))
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     for (const path of ['a', 'b', 'a?b'])
@@ -536,7 +536,7 @@ describe('a connection that is kept', () => {
     outbound.close()
   })
 
-  it('is gone after what is no final status', async () => {
+  it('closes after a status that is not final', async () => {
     const { port } = await keeping((socket) => void socket.write('HTTP/1.1 101 X\r\n\r\n'))
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toMatchObject(failing)
@@ -546,7 +546,7 @@ describe('a connection that is kept', () => {
 })
 
 describe('a try', () => {
-  it('is stopped with the gateway', async () => {
+  it('stops with the gateway', async () => {
     const { port } = await receiver(() => controller.abort())
     const controller = new AbortController()
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
@@ -557,7 +557,7 @@ describe('a try', () => {
     expect(again).toEqual({ kind: 'failed', code: 'stopped' })
   })
 
-  it('leaves nothing behind at the signal that stops all of them, however it ends', async () => {
+  it('leaves no listener on the common stop signal, however it ends', async () => {
     const { signal } = new AbortController()
     const receivers = [
       answer(ok(200)),
@@ -578,7 +578,7 @@ describe('a try', () => {
     }
   })
 
-  it('sends the body as it stands, with its length and the headers given', async () => {
+  it('sends the exact body, with its length and the given headers', async () => {
     const { port, heard } = await receiver(answer(ok(200)))
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     const body = '{"text":"Grüße"}'
@@ -591,7 +591,7 @@ describe('a try', () => {
     expect(heard[0]?.endsWith(`\r\n\r\n${body}`)).toBe(true)
   })
 
-  it('goes nowhere for a URL that is refused, and says why to who registers it', async () => {
+  it('is not made to a refused URL, and the registration says why', async () => {
     const outbound = createOutbound({ allowed: [], ca })
     expect(outbound.refusalOf('http://pub.test/')).toMatch(/https/)
     expect(outbound.refusalOf('https://pub.test/')).toBeUndefined()

@@ -87,7 +87,7 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const OK_200 = { kind: 'answered', status: 200 }
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
-describe('a receiver that pours what nobody counts', () => {
+describe('a receiver that sends endless uncounted bytes', () => {
   it.each([
     ['blank lines before its answer', '\r\n', 'protocol', true],
     [
@@ -96,7 +96,7 @@ describe('a receiver that pours what nobody counts', () => {
       'tls',
       false,
     ],
-  ] as const)('as %s is cut off before the deadline', async (_, text, code, secure) => {
+  ] as const)('in the form of %s is cut off before the deadline', async (_, text, code, secure) => {
     const port = await receiver((socket) => pour(socket, text), secure)
     const tookMs = stopwatch()
     expect(await guarded(port).post(`https://127.0.0.1:${port}/`, sending)).toEqual({ kind: 'failed', code })
@@ -108,7 +108,7 @@ describe('a receiver that pours what nobody counts', () => {
   it.each([
     ['zeros before the size of a chunk', '0'],
     ['extensions of chunks of one byte', `1;${'a'.repeat(16_000)}\r\na\r\n`],
-  ])('as %s has answered, and is cut off', async (_, text) => {
+  ])('in the form of %s has answered, and is cut off', async (_, text) => {
     const port = await receiver((socket) => {
       socket.write(CHUNKED)
       pour(socket, text)
@@ -132,8 +132,8 @@ describe('a receiver that pours what nobody counts', () => {
   })
 })
 
-describe('a receiver that says its status just before the deadline', () => {
-  it('has answered, and may go on with its body to the deadline, not longer', async () => {
+describe('a receiver that sends its status just before the deadline', () => {
+  it('has answered, and may continue its body until the deadline', async () => {
     const deadlineMs = 2_000
     const port = await receiver((socket) => {
       setTimeout(() => {
@@ -153,7 +153,7 @@ describe('a receiver that says its status just before the deadline', () => {
 })
 
 describe('a connection that is kept', () => {
-  it('is counted anew for each try', async () => {
+  it('has its bytes counted separately for each attempt', async () => {
     const large = `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(12_000)}\r\nContent-Length: 50000\r\n\r\n${'a'.repeat(50_000)}`
     let pauseMs = 0
     const port = await receiver((socket) => {
@@ -213,8 +213,8 @@ async function nameServer(): Promise<{
   return { server, at: `127.0.0.1:${server.address().port}`, answer, asked: () => asked }
 }
 
-describe('a name that is resolved only after the deadline', () => {
-  it('is not called any more', async () => {
+describe('a name that resolves only after the deadline', () => {
+  it('is no longer called', async () => {
     const port = await receiver((socket) => void socket.write(OK))
     const { server, at, answer, asked } = await nameServer()
     const outbound = guarded(port, [at])

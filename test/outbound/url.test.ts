@@ -79,16 +79,16 @@ describe('the URL of a destination', () => {
     ['https://pub.test/%00', 'it holds a NUL'],
     ['https://pub.test/?a=%00', 'it holds a NUL'],
     [`https://${long(254)}/`, 'its host is not a name'],
-  ])('is refused with the reason that mends it: %s', (url, reason) =>
+  ])('is refused with a reason that says how to fix it: %s', (url, reason) =>
     expect(checkUrl(url, [])).toEqual({ ok: false, reason }),
   )
 
-  it('may be as long as is said, and so may the name in it', () => {
+  it('may be as long as its limit, and so may its host name', () => {
     expect(accepted(`https://pub.test/${'a'.repeat(2_031)}`)).toBe(true)
     expect(accepted(`https://${long(253)}/`)).toBe(true)
   })
 
-  it('may be one whose name or redirects only the connection can judge', () => {
+  it('may be one that only the connection can judge by name or redirects', () => {
     const later = entries.filter(
       ({ stage }) => stage === 'dns' || stage === 'connect' || stage === 'redirect',
     )
@@ -96,7 +96,7 @@ describe('the URL of a destination', () => {
     expect(later.filter(({ url }) => !accepted(url))).toEqual([])
   })
 
-  it('may be on another port, or an address of our own, only where that very network and port are allowed', () => {
+  it('may have another port or an internal address only if exactly that network and port are allowed', () => {
     const allowed = '127.0.0.1/32:8443, fd00::/8:9443'
     for (const url of ['https://127.0.0.1:8443/x', 'https://localhost:8443/', 'https://[fd00::7]:9443/'])
       expect([url, accepted(url), accepted(url, allowed)]).toEqual([url, false, true])
@@ -114,7 +114,7 @@ describe('the URL of a destination', () => {
 })
 
 describe('an origin that the operator has named', () => {
-  it('may be anywhere but where metadata services are, and no other port or host with it', () => {
+  it('may be anywhere except at a metadata service, with no other port or host', () => {
     const named = 'https://sso.internal:8443'
     expect(checkUrl(`${named}/x`, [], named).ok).toBe(true)
     for (const url of [
@@ -136,8 +136,8 @@ describe('an origin that the operator has named', () => {
   })
 })
 
-describe('what is allowed for development', () => {
-  it('is a list of networks with their ports', () => {
+describe('networks that are allowed for development', () => {
+  it('are a list of networks with their ports', () => {
     expect(parseAllowed(' 127.0.0.1/32:8443 ,::1/128:1,10.0.0.0/8:65535').map(({ text }) => text)).toEqual([
       '127.0.0.1/32:8443',
       '::1/128:1',
@@ -156,7 +156,7 @@ describe('what is allowed for development', () => {
       expect(() => parseAllowed(text), text).toThrow(/is no network and port/)
   })
 
-  it('never opens metadata, link-local, or what is no host', () => {
+  it('never include metadata or link-local addresses, or a network without hosts', () => {
     const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
     for (const address of ['127.0.0.1', '10.1.2.3', '::1', 'fd12::1', '8.8.8.8'])
       expect([address, mayConnect(address, 8443, all)]).toEqual([address, true])
@@ -228,7 +228,7 @@ describe('an address', () => {
           ? `0x${value.toString(16)}`
           : `0X${value.toString(16).toUpperCase()}`
 
-  it('of the fourth version may be called exactly when it is public, however it is spelled, over 10,000 spellings', () => {
+  it('of IPv4 may be called exactly when it is public, in each of 10,000 spellings', () => {
     fc.assert(
       fc.property(
         ip,
@@ -286,7 +286,7 @@ describe('an address', () => {
     return !special && !(a === 0x2620 && b === 0x4f && c === 0x8000) && !(a === 0x3fff && b < 0x1000)
   }
 
-  it('of the fourth version that is mapped into the sixth may not be called: no name has one, and no peer is called so', () => {
+  it('of IPv4 mapped into IPv6 may not be called, because no name or peer uses one', () => {
     const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
     for (const address of ['::ffff:93.184.216.34', '::ffff:5db8:d822', '::FFFF:127.0.0.1']) {
       expect([address, mayConnect(address, 443, []), mayBeNamed(address)]).toEqual([address, false, false])
@@ -294,7 +294,7 @@ describe('an address', () => {
     }
   })
 
-  it('that carries one of the fourth version to a tunnel may not be called, whatever its prefix', () => {
+  it('that carries an IPv4 address to a tunnel may not be called with any prefix', () => {
     const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
     for (const address of [
       '2606:4700::5efe:7f00:1',
@@ -312,7 +312,7 @@ describe('an address', () => {
       expect([address, mayConnect(address, 443, [])]).toEqual([address, true])
   })
 
-  it('of the sixth version may be called exactly when it is global unicast, however it is spelled, over 10,000 spellings', () => {
+  it('of IPv6 may be called exactly when it is global unicast, in each of 10,000 spellings', () => {
     fc.assert(
       fc.property(groups, fc.boolean(), fc.boolean(), (parts, long, upper) => {
         const plain = parts

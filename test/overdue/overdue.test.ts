@@ -25,7 +25,7 @@ async function killedWorker(report: string): Promise<string> {
 }
 
 describe('a test file that takes too long', () => {
-  it('is named with the test that runs, the one before, and what failed in it', () => {
+  it('is reported with the running test, the one before it, and its failures', () => {
     let time = 0
     const overdue = new Overdue({ fileMs: 60_000, now: () => time })
     overdue.begun('1', 'redis a.test.ts')
@@ -46,7 +46,7 @@ describe('a test file that takes too long', () => {
     expect(overdue.report()).toEqual([])
   })
 
-  it('ends the run, also when it does not give way, and nothing of it runs on', async () => {
+  it('ends the run even when it does not yield, and leaves no process behind', async () => {
     const { status, stderr } = runOf('stuck.ts')
     expect(status).toBe(1)
     expect(stderr).toMatch(/stuck\.ts has not ended in \d+ s\./)

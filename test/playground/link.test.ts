@@ -6,7 +6,7 @@ import { RECIPES, recipesOf } from '../../src/playground/recipes.ts'
 const cookbook = readFileSync(new URL('../../docs/cookbook.md', import.meta.url), 'utf8')
 
 describe('a link', () => {
-  it('holds bundle and call to the letter', async () => {
+  it('contains bundle and call exactly', async () => {
     const files = [{ path: 'rules/a.yaml', text: 'tool: ß\n# \u{1f680} "\\\n'.repeat(500) }]
     const link = await linkOf(files, '{"tool_name":"ß"}')
     expect(link).toMatch(/^bundle=[\w-]+$/)
@@ -19,13 +19,13 @@ describe('a link', () => {
   })
 
   it.each(['', 'recipe=', 'recipe=%E0%A4%A', 'bundle=', 'bundle=!', 'bundle=AAAA', 'other=1'])(
-    'that cannot be read is nothing: %j',
+    'yields nothing when it cannot be read: %j',
     async (link) => {
       expect(await readLink(link)).toBeUndefined()
     },
   )
 
-  it('that holds something else than a bundle is nothing', async () => {
+  it('yields nothing when it contains anything but a bundle', async () => {
     const ofNumbers = [{ path: 1, text: 'x' }] as unknown as Parameters<typeof linkOf>[0]
     expect(await readLink(await linkOf(ofNumbers, '{}'))).toBeUndefined()
     expect(await readLink(await linkOf([], 1 as unknown as string))).toBeUndefined()
@@ -33,13 +33,13 @@ describe('a link', () => {
 })
 
 describe('the recipes', () => {
-  it('are all that the cookbook opens, and the starter policies', () => {
+  it('are all recipes that the cookbook opens, and the starter policies', () => {
     const linked = [...cookbook.matchAll(/playground\.md#recipe=([\w-]+)/g)].map(([, name = '']) => name)
     expect(linked.length).toBeGreaterThan(10)
     expect(new Set(RECIPES.keys())).toEqual(new Set([...linked, 'starter']))
   })
 
-  it('each hold a bundle, rules first', () => {
+  it('contain a bundle each, rules first', () => {
     const root = '../..'
     const recipes = recipesOf({
       [`${root}/examples/policies/b/routing.yaml`]: '1',

@@ -28,7 +28,7 @@ const reply = (id: number, request = '{}'): Reply => ({ id, request, diagnostics
 const last = (): Question | undefined => asked.at(-1)
 
 describe('a playground', () => {
-  it('opens the first recipe when no link names another, and takes the proposed call', async () => {
+  it('opens the first recipe when no link names another, and uses the proposed call', async () => {
     await playground.open()
     expect(state.value).toMatchObject({ recipe: 'spending-limit', path: 'rules/refund.yaml', note: '' })
     expect(asked).toMatchObject([{ id: 1, request: undefined }])
@@ -36,7 +36,7 @@ describe('a playground', () => {
     expect(state.value.request).toBe('{"tool_name":"payments.refund"}')
   })
 
-  it('asks once when the typing pauses, with all that was typed', async () => {
+  it('asks once when typing pauses, with the whole text', async () => {
     await playground.open('recipe=two-groups')
     playground.edit('a')
     playground.editCall('b')
@@ -49,7 +49,7 @@ describe('a playground', () => {
     expect(textOf(state.value)).toBe('a')
   })
 
-  it('drops an answer to an older question, and keeps a call that was emptied', async () => {
+  it('drops the answer to an older question, and keeps a call that was cleared', async () => {
     await playground.open()
     playground.editCall('')
     vi.runAllTimers()
@@ -59,7 +59,7 @@ describe('a playground', () => {
     expect(state.value).toMatchObject({ request: '', reply: { id: 2 } })
   })
 
-  it('goes on with what it has when its page opens again, by no link or by the same one', async () => {
+  it('keeps its content when its page opens again with no link or the same one', async () => {
     await playground.open('recipe=two-groups')
     playground.edit('mine')
     playground.stop()
@@ -78,7 +78,7 @@ describe('a playground', () => {
     expect(state.value.recipe).toBe('two-groups')
   })
 
-  it('opens the link that it made, and goes on undisturbed', async () => {
+  it('opens the link that it made without a change', async () => {
     await playground.open()
     playground.edit('shared')
     playground.editCall('call')
@@ -92,7 +92,7 @@ describe('a playground', () => {
     expect([textOf(state.value), state.value.request, state.value.recipe]).toEqual(['shared', 'call', ''])
   })
 
-  it('says that a link cannot be read, or that the evaluator did not load', async () => {
+  it('reports an unreadable link, and an evaluator that did not load', async () => {
     await playground.open('bundle=nonsense')
     expect(state.value).toMatchObject({
       recipe: 'spending-limit',
@@ -108,7 +108,7 @@ describe('a playground', () => {
   })
 })
 
-it('rangeOfLine finds a line, and the end for one that is not there', () => {
+it('rangeOfLine finds a line, and the end for a missing one', () => {
   expect([1, 2, 3, 4].map((line) => rangeOfLine('ab\n\ncde', line))).toEqual([
     [0, 2],
     [3, 3],

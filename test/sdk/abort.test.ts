@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { onAbort } from '../../packages/sdk/src/abort.ts'
 
-it('however many calls share a signal, it has one listener, and none when they are over', () => {
+it('one signal has one listener for all of its calls, and none when they have ended', () => {
   const { signal } = new AbortController()
   const ends = Array.from({ length: 1_000 }, () => onAbort(signal, () => undefined))
   expect(getEventListeners(signal, 'abort')).toHaveLength(1)
@@ -10,7 +10,7 @@ it('however many calls share a signal, it has one listener, and none when they a
   expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 })
 
-it('tells everybody who has not ended, once', () => {
+it('notifies every call that has not ended, once', () => {
   const controller = new AbortController()
   const told: string[] = []
   const listen = (name: string) => onAbort(controller.signal, () => told.push(name))
@@ -21,7 +21,7 @@ it('tells everybody who has not ended, once', () => {
   expect(told).toEqual(['a', 'c'])
 })
 
-it('listens anew after all have ended, whoever ends twice', () => {
+it('listens again after all calls have ended, even if one ends twice', () => {
   const controller = new AbortController()
   const end = onAbort(controller.signal, () => undefined)
   end()

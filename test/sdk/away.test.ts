@@ -6,8 +6,8 @@ import { gateBefore, type Script, THREAD } from './double.ts'
 const away = (retryAfter: string): Response =>
   Response.json({ code: 'not_ready' }, { status: 503, headers: { 'retry-after': retryAfter } })
 
-describe('a gateway that is away while people decide', () => {
-  it('is asked again when it is back, however often it failed', async () => {
+describe('a gateway that is unavailable during a review', () => {
+  it('is asked again until it returns, however often it failed', async () => {
     const script: Script = { decisions: (is, tries) => (tries < 6 ? away('0') : is) }
     expect(await gateBefore(script).gate.guard('pay', {}, () => 'ran')).toBe('ran')
   })
@@ -15,7 +15,7 @@ describe('a gateway that is away while people decide', () => {
   it.each([
     ['and wants to be asked at once', '0'],
     ['and wants to be asked in half a minute', '30'],
-  ])('%s: the call ends with the wait, and says why', async (_, retryAfter) => {
+  ])('%s: the call ends with its waiting time, and says why', async (_, retryAfter) => {
     const { gate, asked } = gateBefore({ decisions: () => away(retryAfter) }, undefined, { maxWaitMs: 300 })
     const start = performance.now()
     const tookMs = stopwatch()
@@ -30,7 +30,7 @@ describe('a gateway that is away while people decide', () => {
     expect(polls).toBeLessThanOrEqual(retryAfter === '0' ? 3 : 2)
   })
 
-  it('is not waited for while nobody decides: four tries to submit, and to redeem', async () => {
+  it('gets only four attempts for submitting and for redeeming, where no review is waiting', async () => {
     for (const route of ['requests', 'validate'] as const) {
       const { gate, asked } = gateBefore({ [route]: () => away('0') })
       await expect(gate.guard('pay', {}, () => 'ran')).rejects.toMatchObject({ outcome: 'gateway_error' })

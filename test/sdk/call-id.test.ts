@@ -32,7 +32,7 @@ const outcomeOf = async (call: Promise<unknown>): Promise<Outcome> => (await ref
 const SOON = { maxWaitMs: 500 }
 
 describe('a call with an id', () => {
-  it('goes on with its thread after it waited too long, and after the gateway was started again; it runs once', async () => {
+  it('resumes its thread after a timeout and a restart of the gateway, and runs once', async () => {
     const call = () => gate.guard('hold', { n: 1 }, () => 'ran', { callId: 'call-1', ...SOON })
     const { outcome, thread_id = '' } = await refusalOf(call())
     expect([outcome, await waiting()]).toEqual(['timeout', [thread_id]])
@@ -43,7 +43,7 @@ describe('a call with an id', () => {
     expect(await waiting()).toEqual([])
   })
 
-  it('is another call with another payload, tool, task or id', async () => {
+  it('is a different call with another payload, tool, task or id', async () => {
     const [payload, options] = [{ n: 2 }, { callId: 'call-2', ...SOON }]
     const calls = [
       gate.permit('hold', payload, options),
@@ -57,7 +57,7 @@ describe('a call with an id', () => {
   })
 })
 
-describe('an id of which policy allows a call', () => {
+describe('a call id that policy allows', () => {
   const limited = `${BUNDLE['rules/open.yaml'] ?? ''}limits:
   - id: t-few
     review: That is many.
@@ -90,7 +90,7 @@ describe('an id of which policy allows a call', () => {
     ['in one process', 1],
     ['in processes of their own', 4],
   ])(
-    'does not spare the next one its limit: each is judged, however many come at once, %s',
+    'does not exempt a repeated call from its limit: each concurrent call is judged, %s',
     async (_, gates) => {
       const { next, ran } = calls(`few-${gates}`, gates)
       const settled = await Promise.allSettled([next(), next(), next(), next()])
@@ -119,13 +119,13 @@ describe('an id of which policy allows a call', () => {
   const typesOf = async (act: () => Promise<unknown>): Promise<string[]> =>
     (await few.evidenceOf(act)).map(({ record }) => record.type)
 
-  it('is judged again when the answer is lost: somebody else may have used it', async () => {
+  it('is judged again when the answer is lost, because another process may have used it', async () => {
     const { next, ran } = calls('lost', 1, losing(true))
     expect(await typesOf(next)).toEqual(['decision.allowed', 'decision.allowed', 'agent.event'])
     expect(ran()).toBe(1)
   })
 
-  it('runs once for each allow, also when another process had the first and this one does not reach the gateway', async () => {
+  it('runs once per allow, even when another process had the first and this one could not connect', async () => {
     const [before, after] = [calls('again', 1), calls('again', 1, losing(false))]
     const types = await typesOf(async () => {
       await before.next()
@@ -135,7 +135,7 @@ describe('an id of which policy allows a call', () => {
     expect(types.filter((type) => type === 'decision.allowed')).toHaveLength(2)
   })
 
-  it('counts once when the answer is lost of a call whose id nobody knows', async () => {
+  it('counts once when the answer is lost and the id is known to no other process', async () => {
     const own = createGate({ url: few.url, key, taskId: 'own', fetch: losing(true) })
     const types = await typesOf(() => own.guard('t', { n: 1 }, () => 'ran'))
     expect(types).toEqual(['decision.allowed', 'agent.event'])
@@ -144,7 +144,7 @@ describe('an id of which policy allows a call', () => {
   it.each([
     ['too much to do', 'overloaded'],
     ['calls', 'rate_limited'],
-  ])('is judged again when all that came before was a refusal: %s', async (_, code) => {
+  ])('is judged again when every earlier answer was a refusal: %s', async (_, code) => {
     let refuse = false
     const { next } = calls(code, 2, async (url, init) => {
       if (!refuse || !url.endsWith('/requests')) return fetch(url, init)
@@ -159,7 +159,7 @@ describe('an id of which policy allows a call', () => {
 })
 
 describe('permit', () => {
-  it('resolves with what policy allows, frozen, and reports nothing', async () => {
+  it('resolves with the frozen payload that policy allows, and reports nothing', async () => {
     const recorded = await world.evidenceOf(async () => {
       const given = { deep: { list: [1] } }
       const allowed = await gate.permit('t', given)
@@ -170,7 +170,7 @@ describe('permit', () => {
     expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed'])
   })
 
-  it('resolves when people have approved, and the proof is redeemed by then', async () => {
+  it('resolves after approval, with the proof already redeemed', async () => {
     let thread = ''
     const recorded = await world.evidenceOf(async () => {
       const options = { onPending: ({ thread_id = '' }) => void (thread = thread_id) }
@@ -182,14 +182,14 @@ describe('permit', () => {
     expect(recorded.at(-1)?.record).toMatchObject({ type: 'token.redeemed', thread_id: thread })
   })
 
-  it('throws for everything else, as guard does', async () => {
+  it('throws in every other case, as guard does', async () => {
     expect(await outcomeOf(gate.permit('bare', {}))).toBe('rejected')
     expect(await outcomeOf(gate.permit('wipe', {}))).toBe('unknown_tool')
     expect(await outcomeOf(gate.permit('pay', { amount: 'all' }))).toBe('invalid_payload')
     expect(await outcomeOf(gate.permit('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
   })
 
-  it('says what does not fit also where only the gateway can tell, at first and in a revision', async () => {
+  it('names the misfit even where only the gateway can detect it, at first and in a revision', async () => {
     const misfit = { amount: 500, pin: 'abc' }
     const places = /fit the contract of `pay`: \/payload\/(?:revision\/request_payload\/)?pin must /
     const first = await refusalOf(gate.permit('pay', misfit))
@@ -211,7 +211,7 @@ describe('permit', () => {
 })
 
 describe('a revision', () => {
-  it('says of the task what the call said, because policy asks for it', async () => {
+  it("repeats the call's claims about the task, because policy needs them", async () => {
     const payroll = `tool: hold
 rules:
   - id: hold-payroll

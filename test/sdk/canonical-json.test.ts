@@ -42,7 +42,7 @@ const json = fc.letrec<{ value: Json }>((tie) => ({
 })).value
 
 describe('the canonical form (RFC 8785)', () => {
-  it('of the SDK and of the gateway are those of `canonicalize`, to the byte', () => {
+  it('of the SDK and of the gateway equals that of `canonicalize`, byte for byte', () => {
     fc.assert(
       fc.property(json, (value) => {
         const wanted = canonicalize(value)
@@ -61,7 +61,7 @@ describe('the canonical form (RFC 8785)', () => {
     expect(serverJson(forward)).toBe(canonicalize(forward))
   })
 
-  it('refuses what JSON cannot hold', () => {
+  it('refuses values that JSON cannot hold', () => {
     const impossible = [Number.NaN, Number.POSITIVE_INFINITY, '\ud800', { a: '\udfff' }, [1n], () => 1]
     for (const value of impossible) {
       expect(() => canonicalJson(value as Json)).toThrow(TypeError)
@@ -70,13 +70,13 @@ describe('the canonical form (RFC 8785)', () => {
     expect(() => canonicalJson({ at: new Date(0) } as unknown as Json)).toThrow(TypeError)
   })
 
-  it('refuses what would never end: one object in many places', () => {
+  it('refuses an object in many places, which would never end', () => {
     let value: Json = 1
     for (let i = 0; i < 100; i++) value = { a: value, b: [value] }
     expect(() => canonicalJson(value)).toThrow(/more than 1000000 values/)
   })
 
-  it('refuses a list with a hole, which is neither an empty list nor one without it', () => {
+  it('refuses a list with a hole, which is neither empty nor complete', () => {
     const one: unknown[] = []
     const three: unknown[] = [1]
     one.length = 1
@@ -91,7 +91,7 @@ describe('the canonical form (RFC 8785)', () => {
       )
   })
 
-  it('says what JSON cannot hold, and where', () => {
+  it('names the value that JSON cannot hold, and its place', () => {
     const list: unknown[] = []
     list.push({ list })
     const cases: [unknown, string][] = [
@@ -106,7 +106,7 @@ describe('the canonical form (RFC 8785)', () => {
     }
   })
 
-  it('is hashed the same on both sides', async () => {
+  it('has the same hash on both sides', async () => {
     await fc.assert(
       fc.asyncProperty(json, async (value) => {
         expect(await sha256(canonicalJson(value))).toBe(digestOf(value as JsonValue))
@@ -134,7 +134,7 @@ describe('an action', () => {
     expect(hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash))).toBe(true)
   })
 
-  it('is a frozen copy: what the caller changes later is not what runs', () => {
+  it('is a frozen copy, so that later changes by the caller do not run', () => {
     const original = { list: [{ deep: 1 }] }
     const copy = frozenCopy(original)
     ;(original.list[0] as { deep: number }).deep = 2

@@ -29,20 +29,17 @@ const client = (timeoutMs: number) => {
   return createClient({ url: `http://127.0.0.1:${port}`, key: 'k', timeoutMs })
 }
 
-describe('a call that nobody answers', () => {
-  it.each(['silent', 'begun'])(
-    'ends in time, whatever the engine has forgotten meanwhile: %s',
-    async (task) => {
-      const { signal } = new AbortController()
-      const call = client(2_000).submit(task, { tool_name: 't' }, { signal })
-      const ended = expect(call).rejects.toMatchObject({ code: 'unreachable' })
-      await expect.poll(() => heard).toBe(1)
-      await collectGarbage()
-      await ended
-    },
-  )
+describe('a call without an answer', () => {
+  it.each(['silent', 'begun'])('ends in time, even after garbage collection: %s', async (task) => {
+    const { signal } = new AbortController()
+    const call = client(2_000).submit(task, { tool_name: 't' }, { signal })
+    const ended = expect(call).rejects.toMatchObject({ code: 'unreachable' })
+    await expect.poll(() => heard).toBe(1)
+    await collectGarbage()
+    await ended
+  })
 
-  it('ends when the caller says so', async () => {
+  it('ends when the caller aborts', async () => {
     const controller = new AbortController()
     const call = client(60_000).submit('silent', { tool_name: 't' }, { signal: controller.signal })
     const ended = expect(call).rejects.toMatchObject({ code: 'unreachable' })
@@ -55,7 +52,7 @@ describe('a call that nobody answers', () => {
 })
 
 /** What a proxy or a broken gateway may say; the law is that it is named for what it is, and that nobody's secret is in it. */
-describe('an answer that is none of the agent API', () => {
+describe('an answer that is not from the agent API', () => {
   const KEY = `csk_acme_${'k'.repeat(49)}`
   const TOKEN = `cst_${'t'.repeat(49)}`
   const answered = (body: string | ReadableStream | null, init: ResponseInit = {}, heard: string[] = []) =>
@@ -106,7 +103,7 @@ describe('an answer that is none of the agent API', () => {
     await expect(call).rejects.toMatchObject({ name: 'CountersignError', ...facts })
   })
 
-  it('`valid` that is no boolean, contracts that are no list, and an event with another status', async () => {
+  it('is refused for a `valid` that is not boolean, contracts that are not a list, or an event with another status', async () => {
     const unreadable = { code: 'unreadable' }
     const request = { task_id: 't', signature: TOKEN, request_payload: {} }
     await expect(answered('{"valid":"false"}').validate(request)).rejects.toMatchObject(unreadable)
@@ -116,7 +113,7 @@ describe('an answer that is none of the agent API', () => {
     expect(await answered('{"event_id":"e"}', { status: 201 }).record('t', event)).toEqual({ event_id: 'e' })
   })
 
-  it('is not read for ever, whatever it was compressed from', async () => {
+  it('is not read forever, even when it is compressed', async () => {
     let sent = 0
     const endless = new ReadableStream<Uint8Array>({
       pull: (stream) => {
@@ -131,7 +128,7 @@ describe('an answer that is none of the agent API', () => {
     expect(sent).toBeLessThan(40)
   })
 
-  it('does not repeat keys and tokens that a refusal repeats', async () => {
+  it('does not repeat keys and tokens that a refusal contains', async () => {
     const said = problem({
       detail: `sent: Bearer ${KEY}`,
       errors: [{ pointer: '/signature', message: TOKEN }],
@@ -145,7 +142,7 @@ describe('an answer that is none of the agent API', () => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/k{40}|t{40}/)
   })
 
-  it('is asked for at the address that was given, and with what was given only', async () => {
+  it('is requested at the given address, with the given parameters only', async () => {
     const heard: string[] = []
     const client = answered('{"status":"allow"}', {}, heard)
     await client.poll({ thread_id: 'x', task_id: undefined })
@@ -156,7 +153,7 @@ describe('an answer that is none of the agent API', () => {
     ])
   })
 
-  it('a wait that is no number, or longer than the gateway holds a request', async () => {
+  it('waits at most as long as the gateway holds a request, and not for an invalid time', async () => {
     const asked: unknown[] = []
     const client = createClient({
       url: 'http://127.0.0.1:1',
@@ -171,14 +168,14 @@ describe('an answer that is none of the agent API', () => {
     expect(asked).toEqual([undefined, undefined, undefined, 'wait=1', 'wait=55', 'wait=55'])
   })
 
-  it('what cannot be sent rejects, and does not throw', async () => {
+  it('rejects the promise for a value that cannot be sent', async () => {
     await expect(answered('{}').submit('\ud800', { tool_name: 't' })).rejects.toThrow(URIError)
     const payload = { n: 1n } as unknown as { n: number }
     await expect(answered('{}').submit('t', { tool_name: 't', payload })).rejects.toThrow(TypeError)
   })
 })
 
-describe('options that no call could work with', () => {
+describe('options with which no call could work', () => {
   const url = 'http://127.0.0.1:1'
 
   it('are refused at once', () => {
@@ -200,7 +197,7 @@ describe('options that no call could work with', () => {
     expect(() => createClient({ url: `${url}/prefix/`, key: 'csk_x\n', timeoutMs: 1 })).not.toThrow()
   })
 
-  it('are refused without showing a secret: of a key that fits in no header, or in the address', () => {
+  it('are refused without showing the secret in a bad key or address', () => {
     const thrown = (options: { url: string; key: string }): string => {
       try {
         createClient(options)

@@ -18,8 +18,8 @@ async function refusedBy(script: Script, options: GuardOptions<Payload> = {}, fi
   return { outcome, message, asked }
 }
 
-describe('answers that do not fit together', () => {
-  it('the honest ones run the call', async () => {
+describe('answers that contradict each other', () => {
+  it('run the call when they agree', async () => {
     for (const first of [undefined, ALLOW])
       expect(await gateBefore({}, first).gate.guard('pay', {}, () => 'ran')).toBe('ran')
   })
@@ -32,14 +32,14 @@ describe('answers that do not fit together', () => {
     expect((await refusedBy(script)).outcome).toBe('proof_refused')
   })
 
-  it('approved without a proof: what may have become of it is said, an agent that gets none too', async () => {
+  it('an approval without a proof: the error names the causes, including unsigned approvals', async () => {
     const { outcome, message } = await refusedBy({
       decisions: (is) => ({ ...is, approval_token: undefined }),
     })
     expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('signed_approvals: false')])
   })
 
-  it('a decision in another task is about another action', async () => {
+  it('a decision in another task belongs to another action', async () => {
     const elsewhere: Script = { decisions: (is) => ({ ...is, task_id: 'another' }) }
     const { outcome, asked } = await refusedBy(elsewhere)
     expect([outcome, asked.includes('validate')]).toEqual(['unknown_status', false])
@@ -47,24 +47,24 @@ describe('answers that do not fit together', () => {
   })
 })
 
-describe('an allow that is always said to be an old one', () => {
+describe('an allow that is always marked as a replay', () => {
   const old: Script = { requests: (is) => Response.json(is, REPLAYED) }
 
-  it('does not run under an id that others may know, and is not asked for without end', async () => {
+  it('does not run under an id that others may know, and is not requested endlessly', async () => {
     const { outcome, asked } = await refusedBy(old, { callId: 'call_0' }, ALLOW)
     expect(outcome).toBe('gateway_error')
     expect(asked.length).toBeLessThan(1_100)
   })
 
-  it('is taken after as many as somebody may have used before', async () => {
+  it('is accepted after as many replays as other processes may have used', async () => {
     const some: Script = { requests: (is, tries) => (tries < 200 ? Response.json(is, REPLAYED) : is) }
     const { gate } = gateBefore(some, ALLOW)
     expect(await gate.guard('pay', {}, () => 'ran', { callId: 'call_0' })).toBe('ran')
   })
 })
 
-describe('a proof that was on its way when the line was cut', () => {
-  it('is not said to be with somebody else', async () => {
+describe('a proof that was lost with the connection', () => {
+  it('is not reported as collected by another process', async () => {
     const cut: Script = {
       decisions: (is, tries) => {
         if (tries === 0) throw new TypeError('the line was cut')
@@ -76,7 +76,7 @@ describe('a proof that was on its way when the line was cut', () => {
   })
 })
 
-describe('a call that ran, and failed because another one did not', () => {
+describe('a call that ran and failed because an inner call was refused', () => {
   it('is not NotExecuted, and says so', async () => {
     const { gate, said } = gateBefore({}, ALLOW)
     const inner = new NotExecuted('rejected', 'not that much')
@@ -89,7 +89,7 @@ describe('a call that ran, and failed because another one did not', () => {
   })
 })
 
-describe('a refusal of what was submitted', () => {
+describe('a refusal of a submitted call', () => {
   it.each([
     ['invalid_payload', 400, 'invalid_json'],
     ['invalid_payload', 400, 'invalid_policy_input'],

@@ -110,7 +110,7 @@ const decided =
     json: { status: 'allow', task_id: 't', action_hash: hashOf(heard), ...change },
   })
 
-describe('a gateway that lies or fails', () => {
+describe('a gateway that gives false answers or fails', () => {
   const lies: Record<string, Script> = {
     'an unknown status': { submit: decided({ status: 'sure' }) },
     'allow in capital letters': { submit: decided({ status: 'ALLOW' }) },
@@ -185,7 +185,7 @@ describe('a gateway that lies or fails', () => {
   }
 
   it.each(Object.entries(lies))(
-    '%s: nothing runs, and the caller is told by NotExecuted',
+    '%s: the call does not run, and the caller gets NotExecuted',
     async (_, script) => {
       const { outcome, execute } = await tryTo(script)
       expect(execute).not.toHaveBeenCalled()
@@ -193,7 +193,7 @@ describe('a gateway that lies or fails', () => {
     },
   )
 
-  it('no gateway at all: nothing runs', async () => {
+  it('no gateway at all: the call does not run', async () => {
     const { url } = await gatewayThat({})
     server?.close()
     server?.closeAllConnections()
@@ -239,7 +239,7 @@ describe('guard', () => {
     expect([outcome, tries]).toEqual(['done', 2])
   })
 
-  it('refuses a payload that does not fit before anything is submitted', async () => {
+  it('refuses a payload that does not fit before it submits', async () => {
     const { url, heard } = await gatewayThat({})
     const gate = createGate({ url, key: 'k', ...FAST })
     const payload: { cents: string } = { cents: 'many' }
@@ -248,7 +248,7 @@ describe('guard', () => {
     expect(heard.filter(({ path }) => path.includes('requests'))).toEqual([])
   })
 
-  it('runs what was approved, whatever the caller does to its object meanwhile', async () => {
+  it('runs the approved payload, even if the caller has changed its object', async () => {
     const { url } = await gatewayThat({ submit: decided({}) })
     const payload = { cents: 1 }
     const ran = createGate({ url, key: 'k', ...FAST }).guard('pay', payload, (given) => ({ ...given }))
@@ -256,7 +256,7 @@ describe('guard', () => {
     expect(await ran).toEqual({ cents: 1 })
   })
 
-  it('passes on what the call throws, and reports the failure', async () => {
+  it("passes on the call's error, and reports the failure", async () => {
     const { url, heard } = await gatewayThat({ submit: decided({}) })
     const failing = (): never => {
       throw new RangeError('no funds')
@@ -265,7 +265,7 @@ describe('guard', () => {
     expect(heard.at(-1)?.body['event_type']).toBe('tool.execution.failed')
   })
 
-  it('gives up at whatever moment before the call the caller aborts', async () => {
+  it('stops at any moment before the call when the caller aborts', async () => {
     const { url } = await gatewayThat({ submit: decided({}) })
     for (let reads = 1, ran = false; !ran; reads++) {
       const controller = new AbortController()
@@ -286,7 +286,7 @@ describe('guard', () => {
     }
   })
 
-  it('gives up when the caller aborts', async () => {
+  it('stops when the caller aborts', async () => {
     const controller = new AbortController()
     const { url } = await gatewayThat({ poll: () => 'hang' })
     const execute = vi.fn()
@@ -297,7 +297,7 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  it('does not run what the caller gave up while the last answer came, and redeems no proof after it', async () => {
+  it('does not run, and redeems no proof, when the caller aborts during the last answer', async () => {
     for (const last of ['submit', 'poll', 'validate'] as const) {
       const controller = new AbortController()
       const says = last === 'submit' ? { ...honest(), submit: decided({}) } : honest()
@@ -323,7 +323,7 @@ describe('guard', () => {
     }
   })
 
-  it('does not sit out a pause of thirty seconds when the caller gives up', async () => {
+  it('does not wait out a pause of thirty seconds when the caller aborts', async () => {
     const controller = new AbortController()
     const problem = JSON.stringify({ status: 503, code: 'not_ready', title: 't', detail: 'd' })
     const headers = { 'content-type': 'application/problem+json', 'retry-after': '30' }
@@ -340,7 +340,7 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  it('runs nothing on a proof without a thread, even where approvals may be unsigned', async () => {
+  it('runs nothing for a proof without a thread, even where approvals may be unsigned', async () => {
     const says = honest()
     const poll = () => {
       const { thread_id: _, ...rest } = approvedOf(says.submitted)
@@ -354,7 +354,7 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  it('is told by the outcome, and by the thread, why nothing ran', async () => {
+  it('reports outcome and thread when the call did not run', async () => {
     const changes = {
       json: { status: 'changes_requested', task_id: 't', thread_id: THREAD, message: 'less' },
     }
@@ -389,7 +389,7 @@ describe('guard', () => {
     }
   })
 
-  it('does not wait for a revision that the caller has given up', async () => {
+  it('does not wait for a revision when the caller has aborted', async () => {
     const changes = { json: { status: 'changes_requested', task_id: 't', thread_id: THREAD } }
     const { url } = await gatewayThat({ poll: () => changes })
     const controller = new AbortController()
@@ -402,7 +402,7 @@ describe('guard', () => {
     await expect(guarded).rejects.toMatchObject({ outcome: 'aborted', thread_id: THREAD })
   })
 
-  it('ends when whoever was told of it fails while people decide', async () => {
+  it('ends when the onPending callback fails during a review', async () => {
     const { url } = await gatewayThat({ ...honest(), poll: () => 'hang' })
     const execute = vi.fn()
     const onPending = async (): Promise<never> => {
@@ -416,7 +416,7 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  it('is not ended by what fails when it is over, and nor is the program', async () => {
+  it('does not fail through a callback that fails afterwards, and nor does the program', async () => {
     const seen: unknown[] = []
     const see = (error: unknown): void => void seen.push(error)
     process.on('unhandledRejection', see)
@@ -434,7 +434,7 @@ describe('guard', () => {
     }
   })
 
-  it('shows its decision, and does not believe what became of it', async () => {
+  it('passes its decision to callbacks, and ignores their changes', async () => {
     const says = honest()
     const poll = (): Reply => ({ json: { status: 'rejected', task_id: 't', thread_id: THREAD } })
     const { url, heard } = await gatewayThat({ ...says, poll })
@@ -448,7 +448,7 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  it('says of the call what was said when it was made, also when it has to say it again', async () => {
+  it('repeats the original claims of the call when it submits again', async () => {
     const bodies: unknown[] = []
     const summary = ['one']
     const options = { summary, taskId: 't', subject: 'before' }
@@ -465,7 +465,7 @@ describe('guard', () => {
     expect(heard.some(({ path }) => path.includes('other'))).toBe(false)
   })
 
-  it('waits no longer when somebody sets the clock back', async () => {
+  it('does not wait longer when the clock is set back', async () => {
     const { url } = await gatewayThat({
       poll: () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } }),
     })
@@ -478,7 +478,7 @@ describe('guard', () => {
     }
   })
 
-  it('does not take an allow for the answer of people', async () => {
+  it("does not accept an allow in place of the reviewers' decision", async () => {
     const says = honest()
     const poll = (): Reply => ({ json: { ...approvedOf(says.submitted), status: 'allow' } })
     const { url, heard } = await gatewayThat({ ...says, poll })
@@ -514,8 +514,8 @@ describe('guard', () => {
   })
 })
 
-describe('the contract that the gate remembers', () => {
-  it('is asked for again before it refuses a payload: a loosened one counts at once', async () => {
+describe('a contract that the gate caches', () => {
+  it('is requested again before a payload is refused, so that a loosened one counts at once', async () => {
     const narrow = { ...TOOL, input_schema: { properties: { cents: { maximum: 1 } } } }
     let asked = 0
     const { url } = await gatewayThat({
@@ -528,7 +528,7 @@ describe('the contract that the gate remembers', () => {
     expect(asked).toBe(2)
   })
 
-  it('is not remembered when it cannot be read', async () => {
+  it('is not cached when it cannot be read', async () => {
     let asked = 0
     const broken = { ...TOOL, input_schema: { required: 'cents' } }
     const { url } = await gatewayThat({
@@ -541,7 +541,7 @@ describe('the contract that the gate remembers', () => {
     expect(await gate.guard('pay', { cents: 1 }, () => 'second')).toBe('second')
   })
 
-  it('a payload that is not JSON is NotExecuted before anything is asked', async () => {
+  it('a payload that is not JSON is NotExecuted before any request', async () => {
     const { url, heard } = await gatewayThat({})
     const gate = createGate({ url, key: 'csk_test', ...FAST })
     const execute = vi.fn(() => 'done')

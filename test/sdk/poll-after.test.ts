@@ -16,11 +16,14 @@ describe('the time from one poll to the next', () => {
     expect(pollAfterMs(wishing(wish), 50)).toBe(ms)
   })
 
-  it.each([undefined, null, 'soon', '7', -5, 0, NaN, {}])('is a second for no wish at all: %o', (wish) => {
-    expect(pollAfterMs(wishing(wish), 50)).toBe(1_000)
-  })
+  it.each([undefined, null, 'soon', '7', -5, 0, NaN, {}])(
+    'is a second without a valid recommendation: %o',
+    (wish) => {
+      expect(pollAfterMs(wishing(wish), 50)).toBe(1_000)
+    },
+  )
 
-  it('is kept by a call whose polls are not held', async () => {
+  it('is kept between polls that the gateway does not hold', async () => {
     const { gate, asked } = gateBefore(
       { decisions: () => ({ ...pending, recommended_poll_after_seconds: 2 }) },
       undefined,

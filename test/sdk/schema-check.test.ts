@@ -55,7 +55,7 @@ describe('the local check', () => {
     ])
   })
 
-  it('does not take inherited members for given ones', () => {
+  it('does not accept inherited members', () => {
     expect(schemaErrors({}, { required: ['toString'] })).toEqual([
       { pointer: '/toString', message: 'is required' },
     ])

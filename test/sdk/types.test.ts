@@ -17,7 +17,7 @@ type Plain<T> = T extends string | number | boolean | null | undefined
         ? 'open object'
         : { [Member in keyof T]: Plain<T[Member]> }
 
-it('the types of the SDK are those of the contract (checked by the compiler)', () => {
+it('the SDK types match the contract (checked by the compiler)', () => {
   expectTypeOf<Plain<Sdk.DecisionRequest>>().toEqualTypeOf<Plain<Contract.DecisionRequest>>()
   expectTypeOf<Plain<Sdk.Decision>>().toEqualTypeOf<Plain<Contract.Decision>>()
   expectTypeOf<Plain<Sdk.ApprovalValidationRequest>>().toEqualTypeOf<
@@ -31,7 +31,7 @@ it('the types of the SDK are those of the contract (checked by the compiler)', (
   expectTypeOf<Plain<Sdk.ResolveResult>>().toEqualTypeOf<Plain<Contract.ResolveResult>>()
 })
 
-it('options may be given as undefined, and `fetch` by whoever has one (checked by the compiler)', () => {
+it('options accept undefined, and `fetch` fits any caller (checked by the compiler)', () => {
   type Own = (url: string, init: RequestInit) => Promise<Response>
   expectTypeOf<typeof fetch>().toExtend<NonNullable<GateOptions['fetch']>>()
   expectTypeOf<Own>().toExtend<NonNullable<GateOptions['fetch']>>()
@@ -83,7 +83,7 @@ it('a payload may be declared by an interface or a type, and is JSON (checked by
   expectTypeOf(generic<{ id: string }>).returns.toEqualTypeOf<Promise<{ id: string }>>()
 })
 
-it('the SDK imports nothing but its own files: no package, no module of Node, nothing of the gateway', () => {
+it('the SDK imports only its own files: no package, no Node.js module, no file of the gateway', () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   )

@@ -19,7 +19,7 @@ const refused = async (check: Promise<unknown>): Promise<void> => {
 }
 
 describe('verifyWebhook', () => {
-  it('gives the message of a delivery, from headers of either kind, as text or bytes', async () => {
+  it('returns the message of a delivery, from both kinds of headers, as text or bytes', async () => {
     const message = JSON.parse(body) as object
     const headers = headersOf()
     expect(await verifyWebhook(secret, headers, body, { now })).toEqual(message)
@@ -30,7 +30,7 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook([secret], upper, body, { now })).toEqual(message)
   })
 
-  it('reads the headers of another fetch, and those that come as lists', async () => {
+  it('reads the headers of other fetch implementations, and headers in lists', async () => {
     const own = new Headers(headersOf())
     const foreign = { get: (name: string) => own.get(name) } as Headers
     expect(await verifyWebhook(secret, foreign, body, { now })).toMatchObject({ id: 'whd_acme_01' })
@@ -48,18 +48,18 @@ describe('verifyWebhook', () => {
     await refused(verifyWebhook(composeSecret(randomBytes(32)), headers, body, { now }))
   })
 
-  it('refuses what is older than five minutes, or as far ahead', async () => {
+  it('refuses a delivery older than five minutes, or as far in the future', async () => {
     for (const seconds of [now - 301, now + 301])
       await refused(verifyWebhook(secret, headersOf([secret], seconds), body, { now }))
     await verifyWebhook(secret, headersOf([secret], now - 300), body, { now })
   })
 
-  it('accepts nothing for a tolerance or a time that is no number', async () => {
+  it('accepts nothing when the tolerance or the time is not a number', async () => {
     await refused(verifyWebhook(secret, headersOf(), body, { now, toleranceSeconds: Number.NaN }))
     await refused(verifyWebhook(secret, headersOf(), body, { now: Number.NaN }))
   })
 
-  it('takes no secret that anybody could have: none, an empty one, or something else', async () => {
+  it('refuses a missing, empty or malformed secret, which anyone could have', async () => {
     for (const none of ['', 'whsec_', 'whsec_AAAA', secret.slice('whsec_'.length), ` ${secret}`, undefined]) {
       const headers = headersOf([none ?? ''])
       await expect(verifyWebhook(none as string, headers, body, { now })).rejects.toThrow(
@@ -68,7 +68,7 @@ describe('verifyWebhook', () => {
     }
   })
 
-  it('refuses a delivery that lacks a header, or whose id is not that of its body', async () => {
+  it('refuses a delivery that lacks a header, or whose id differs from its body', async () => {
     for (const name of ['x-guard-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']) {
       const { [name]: _, ...rest } = headersOf()
       await refused(verifyWebhook(secret, rest, body, { now }))
@@ -77,7 +77,7 @@ describe('verifyWebhook', () => {
     await refused(verifyWebhook(secret, { ...other }, body, { now }))
   })
 
-  it('refuses what is signed and no message, and says that a body was parsed before it', async () => {
+  it('refuses a signed body that is not a message, and explains that a body was already parsed', async () => {
     for (const text of ['null', '[]', '{', '"whd_acme_01"']) {
       const signed = sign({ id: 'whd_acme_01', seconds: now, body: text }, [secret])
       await refused(verifyWebhook(secret, { ...signed }, text, { now }))
@@ -88,7 +88,7 @@ describe('verifyWebhook', () => {
       )
   })
 
-  it('refuses every delivery of which one bit was changed, over 10,000 changes of body and signatures', async () => {
+  it('refuses every delivery with one changed bit, over 10,000 changes of body and signatures', async () => {
     const headers = headersOf()
     const targets = [
       'body',
@@ -110,7 +110,7 @@ describe('verifyWebhook', () => {
   })
 })
 
-describe('the receiver in Python that docs/webhooks.md shows', () => {
+describe('the Python receiver in docs/webhooks.md', () => {
   const docs = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
   const code = /```python\n([\s\S]*?)```/.exec(docs)?.[1] ?? ''
 
@@ -128,7 +128,7 @@ describe('the receiver in Python that docs/webhooks.md shows', () => {
     return execFileSync('python3', ['-c', main], { input }).trim()
   }
 
-  it('accepts what is ours, and refuses what is changed, old or somebody else’s', () => {
+  it('accepts genuine deliveries, and refuses changed, old or foreign ones', () => {
     ensureProgram('python3', 'python3-minimal')
     expect(code).toContain('def verify')
     expect(verify(headersOf(), body)).toBe('whd_acme_01')
@@ -141,7 +141,7 @@ describe('the receiver in Python that docs/webhooks.md shows', () => {
       expect(verify({ ...headersOf(), 'webhook-timestamp': odd }, body)).toBe('refused')
   })
 
-  it('accepts either secret during a rotation, and none that is empty', () => {
+  it('accepts either secret during a rotation, and no empty one', () => {
     const next = composeSecret(randomBytes(32))
     for (const known of [secret, next])
       expect(verify(headersOf([next, secret]), body, { known })).toBe('whd_acme_01')

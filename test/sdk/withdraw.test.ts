@@ -35,8 +35,8 @@ async function statusOf(thread: string): Promise<string> {
   return body.withdrawn_at === undefined ? body.status : 'withdrawn'
 }
 
-describe('a call that its caller gives up', () => {
-  it('while people decide is withdrawn: no vote counts, and the reason is shown', async () => {
+describe('a call that its caller aborts', () => {
+  it('is withdrawn during a review: no vote counts, and the reason is shown', async () => {
     const { guard, threads, ran } = open()
     const controller = new AbortController()
     const done = guard({ signal: controller.signal, onPending: () => controller.abort() })
@@ -47,7 +47,7 @@ describe('a call that its caller gives up', () => {
     expect((await ann.show(thread)).text).toContain('the agent gave up the call')
   })
 
-  it('while it is submitted is withdrawn as soon as the gateway has answered', async () => {
+  it('is withdrawn during the submit, as soon as the gateway has answered', async () => {
     const controller = new AbortController()
     const slow = async (url: string, init: RequestInit): Promise<Response> => {
       const submits = url.endsWith('/requests')
@@ -60,7 +60,7 @@ describe('a call that its caller gives up', () => {
     expect(await statusOf(thread)).toBe('withdrawn')
   })
 
-  it('under an id reads that it was withdrawn when it comes again under the same', async () => {
+  it('reports the withdrawal when it is repeated under the same id', async () => {
     const { guard, threads } = open()
     const controller = new AbortController()
     const given = { callId: 'c1', signal: controller.signal, onPending: () => controller.abort() }
@@ -73,14 +73,14 @@ describe('a call that its caller gives up', () => {
     expect(await threads()).toHaveLength(1)
   })
 
-  it('by a listener that fails is withdrawn, too', async () => {
+  it('is also withdrawn when a listener fails', async () => {
     const { guard, threads } = open()
     const failing = () => Promise.reject(new Error('no screen'))
     await expect(guard({ onPending: failing })).rejects.toMatchObject({ outcome: 'aborted' })
     expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
   })
 
-  it('for `permit` is withdrawn, too', async () => {
+  it('is also withdrawn for `permit`', async () => {
     const { gate, threads } = open()
     const controller = new AbortController()
     const options = { signal: controller.signal, onPending: () => controller.abort('enough') }
@@ -88,7 +88,7 @@ describe('a call that its caller gives up', () => {
     expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
   })
 
-  it('is given up at once when the gateway does not answer any more', async () => {
+  it('ends at once when the gateway no longer answers', async () => {
     const controller = new AbortController()
     const gone = async (url: string, init: RequestInit): Promise<Response> => {
       if (url.endsWith('/withdrawals')) throw new TypeError('fetch failed')
@@ -101,8 +101,8 @@ describe('a call that its caller gives up', () => {
   })
 })
 
-describe('a call for which its caller waits no longer', () => {
-  it('may be resumed: by the reason of AbortSignal.timeout, or one of that name', async () => {
+describe('a call whose caller only stops waiting', () => {
+  it('may be resumed after AbortSignal.timeout, or a reason of that name', async () => {
     for (const reason of [new DOMException('late', 'TimeoutError'), { name: 'ToolTimeoutError' }]) {
       const { guard, threads, ran } = open()
       const controller = new AbortController()

@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 describe('a backup of a cluster', () => {
-  it('holds the partitions of every server, and comes back on one, and on a cluster again', async () => {
+  it('contains the partitions of every server, and restores to one server and to a cluster', async () => {
     const address = parseRedisAddress(cluster.url)
     const options = { address, accept: ['unconfirmed-failover'] as const }
     const store = await openRedisStore(options)
@@ -59,7 +59,7 @@ describe('a backup of a cluster', () => {
     await again.close()
   })
 
-  it('comes back behind sentinels, with the replica confirming it before anybody may open the store', async () => {
+  it("restores behind sentinels, with the replica's confirmation before the store can open", async () => {
     const from = places.embedded()
     const store = await from.open()
     await store.commit(

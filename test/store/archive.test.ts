@@ -96,7 +96,7 @@ async function dumped(archive: StoreArchive, partition: string): Promise<DumpEnt
 }
 
 describe.each(KINDS)('the archive of the %s store', (kind) => {
-  it('yields every entry once, in order, and nothing that breaks a law', async () => {
+  it('returns every entry once, in order, without breaking a law', async () => {
     const place = await places.of(kind)
     await fill(place)
     const archive = await place.archive()
@@ -115,7 +115,7 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
     await archive.close()
   })
 
-  it('says what the store itself says', async () => {
+  it('returns the data of the store itself', async () => {
     const place = await places.of(kind)
     await fill(place)
     const archive = await place.archive()
@@ -143,14 +143,14 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
     await store.close()
   })
 
-  it('refuses a place without a store, or yields nothing from it', async () => {
+  it('refuses a place without a store, or returns nothing from it', async () => {
     const place = await places.of(kind)
     const refused = place.archive()
     if (kind === 'embedded') await expect(refused).rejects.toThrow('there is no store')
     else expect(await (await refused).partitions()).toEqual([])
   })
 
-  it('is not there for others while it is restored, and whole afterwards', async () => {
+  it('is invisible to others while it is restored, and whole afterwards', async () => {
     const from = await places.of(kind)
     await fill(from)
     const backup = await backupOf(await from.archive())
@@ -181,7 +181,7 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
 })
 
 describe.each(PAIRS)('a backup from %s to %s', (one, other) => {
-  it('is the same file again, byte for byte, and goes on where it was (S06, S10, S12, S18, S19)', async () => {
+  it('yields the same file again, byte for byte, and continues (S06, S10, S12, S18, S19)', async () => {
     const [from, to, back] = [await places.of(one), await places.of(other), await places.of(one)]
     await fill(from)
     const first = await backupOf(await from.archive())
@@ -208,13 +208,13 @@ describe.each(PAIRS)('a backup from %s to %s', (one, other) => {
   })
 })
 
-describe('a user of Redis who may do only what the gateway does', () => {
+describe("a Redis user with only the gateway's permissions", () => {
   const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
   const GATEWAY = /^user countersign on >PASSWORD (.*)$/m.exec(operations)?.[1] ?? ''
   const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
   const more = /`(\+scan [^`]*)`/.exec(page)?.[1] ?? ''
 
-  it('can open a store; exporting and restoring take what docs/store.md says, and no more', async () => {
+  it('can open a store; exporting and restoring need exactly the permissions in docs/store.md', async () => {
     const server = await startRedis()
     onTestFinished(() => server.dispose())
     const rules = (text: string) => ['on', '>sesame', ...text.split(' ')]
@@ -266,7 +266,7 @@ describe('the archive of a Redis that is in use', () => {
     await store.close()
   })
 
-  it('is exported whole between commits, and refused in one sentence when it is never still', async () => {
+  it('is exported whole between commits, and refused in one sentence when commits never stop', async () => {
     const place = await places.redis()
     const store = await place.open()
     await committed(store, 'p', { writes: [{ op: 'put', type: 't', id: 'i', body: '1' }], events: ['e'] })
@@ -293,7 +293,7 @@ describe('the archive of a Redis that is in use', () => {
     await store.close()
   })
 
-  it('is not restored beside another restore, and begins anew when asked to', async () => {
+  it('is not restored during another restore, and restarts on request', async () => {
     const place = await places.redis()
     const broken = await place.restore()
     await broken.load('p', { kind: 'record', type: 't', id: 'i', revision: 1, commitId: 'c', body: 'b' })
@@ -323,7 +323,7 @@ describe('the archive of a Redis that is in use', () => {
     expect(await place.ask('DBSIZE')).toBe('0')
   })
 
-  it('gives another epoch to every partition of the backup, on the same server too; one that comes later holds nothing of before', async () => {
+  it('gives every restored partition a new epoch, also on the same server, so that no old proof counts', async () => {
     const place = await places.redis()
     const store = await place.open()
     await committed(store, 'p', { writes: [{ op: 'put', type: 't', id: 'i', body: 'b' }] })
@@ -343,7 +343,7 @@ describe('the archive of a Redis that is in use', () => {
   })
 })
 
-it('an embedded store is restored once it is there: nothing is written after that, and can fail', async () => {
+it('an embedded store is complete once it is visible: no write follows that could fail', async () => {
   const from = places.embedded()
   await fill(from)
   const backup = await backupOf(await from.archive())

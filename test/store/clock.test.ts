@@ -25,7 +25,7 @@ describe('the store clock (S12)', () => {
     expect(clock.now()).toBe(1_001 + HOUR)
   })
 
-  it('takes a jump forward, so what was granted ends early rather than late', () => {
+  it('follows a forward jump, so that grants end early rather than late', () => {
     const { time, sources, pass } = clocks(1_000)
     const clock = createClock(0, sources)
     time.wall += 24 * HOUR
@@ -34,7 +34,7 @@ describe('the store clock (S12)', () => {
     expect(clock.now()).toBe(1_005 + 24 * HOUR)
   })
 
-  it('runs on at its own pace when the wall clock is set back, and after a leap second', () => {
+  it('continues at its own pace when the wall clock is set back, and after a leap second', () => {
     const { time, sources, pass } = clocks(10 * HOUR)
     const clock = createClock(0, sources)
     time.wall -= HOUR
@@ -46,7 +46,7 @@ describe('the store clock (S12)', () => {
     expect(clock.now()).toBe(10 * HOUR + 251)
   })
 
-  it('starts no earlier than the last time that a former process persisted', () => {
+  it('starts no earlier than the last persisted time', () => {
     const { sources, pass } = clocks(1_000)
     const clock = createClock(5_000, sources)
     expect(clock.now()).toBe(5_000)
@@ -56,7 +56,7 @@ describe('the store clock (S12)', () => {
     expect(clock.now()).toBe(15_010)
   })
 
-  it('never goes back whatever the wall clock does', () => {
+  it('never goes back, whatever the wall clock does', () => {
     const { time, sources, pass } = clocks(50_000)
     const clock = createClock(0, sources)
     let last = clock.now()
@@ -70,7 +70,7 @@ describe('the store clock (S12)', () => {
 })
 
 describe('a clock that follows a server', () => {
-  it("is the server's, and takes a jump forward", () => {
+  it("shows the server's time, and follows a forward jump", () => {
     const { time, sources, pass } = clocks(1_000)
     const clock = createFollower(sources)
     pass(1.75)
@@ -79,7 +79,7 @@ describe('a clock that follows a server', () => {
     expect(clock.now()).toBe(1_001 + HOUR)
   })
 
-  it('goes on at half pace while the server is behind, until they are the same again', () => {
+  it('runs at half speed while the server is behind, until both agree', () => {
     const { time, sources, pass } = clocks(10 * HOUR)
     const clock = createFollower(sources)
     time.wall -= HOUR
@@ -92,7 +92,7 @@ describe('a clock that follows a server', () => {
     expect(clock.now()).toBe(12 * HOUR)
   })
 
-  it('does not get ahead of a server whose seconds are longer than ours, nor goes back', () => {
+  it('neither runs ahead of a server with slow seconds nor goes back', () => {
     const { time, sources } = clocks(0)
     const clock = createFollower(sources)
     let last = clock.now()

@@ -767,7 +767,7 @@ export function storeConformance(name: string, open: () => Promise<OpenedStore>)
       expect(stated.length).toBeGreaterThan(10)
     })
 
-    it('has no test for a law that is not stated', () => {
+    it('has no test for a law that is not listed', () => {
       expect(tested.filter((id) => !stated.includes(id))).toEqual([])
     })
   })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createExposition, formatFor } from '../../src/telemetry/count/exposition.ts'
 import { listenForOperators } from '../../src/telemetry/metrics-listener.ts'
 
-describe('what a scraper gets', () => {
+describe('the metrics page for a scraper', () => {
   const PROMETHEUS_2 =
     'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1'
   const PROMETHEUS_3 =
@@ -25,14 +25,14 @@ describe('what a scraper gets', () => {
     ['text', 'application/openmetrics-text;q=0'],
     ['text', 'application/openmetrics-text;q=plenty'],
     ['text', 'application/json'],
-  ] as const)('%s for Accept: %s', (format, accept) => {
+  ] as const)('has the format %s for Accept: %s', (format, accept) => {
     expect(formatFor(accept)).toBe(format)
   })
 
   const ready = () => Promise.resolve({ ready: true })
   const broken = () => Promise.reject(new Error('broken'))
 
-  it('is answered by the listener with its content type; anything but GET of its pages is 404', async () => {
+  it('is served with its content type; every other page or method is 404', async () => {
     const asked: string[] = []
     const scrape = (format: string) => {
       asked.push(format)
@@ -71,7 +71,7 @@ describe('what a scraper gets', () => {
 describe('writing', () => {
   const HELP = 'Of the test.'
 
-  it('gives others a turn after every few hundred samples, so that no scrape holds up a decision', async () => {
+  it('yields after every few hundred samples, so that no scrape delays a decision', async () => {
     const gauges = Array.from({ length: 20 }, (_, i) => {
       const gauge = new Gauge({ name: `a_gauge_${i}`, help: HELP, labelNames: ['which'], registers: [] })
       for (let n = 0; n < 500; n++) gauge.set({ which: `a-name-as-long-as-those-of-rules-are-${n}` }, n)
@@ -84,7 +84,7 @@ describe('writing', () => {
     expect(turns).toBeGreaterThanOrEqual(10)
   })
 
-  it('shows what a counter holds at the moment, in either format', async () => {
+  it('shows the current value of a counter in both formats', async () => {
     const counter = new Counter({ name: 'things_total', help: HELP, registers: [] })
     counter.inc(2)
     const expose = createExposition([counter])

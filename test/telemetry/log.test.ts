@@ -37,7 +37,7 @@ function namedPipe(): string {
 }
 
 describe('the log', () => {
-  it('is written on when somebody reads it again, with everything that was said meanwhile', async () => {
+  it('continues when a reader returns, with every line of the meantime', async () => {
     const pipe = namedPipe()
     const first = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
     const fd = openSync(pipe, 'w')
@@ -55,7 +55,7 @@ describe('the log', () => {
     expect(text.toString('utf8', 0, readSync(next, text))).toBe(lines.join(''))
   })
 
-  it('whose disk is full is nobody’s trouble, says once that it fails, and ends with the process', async () => {
+  it('reports a full disk once, disturbs no other part, and ends with the process', async () => {
     const fd = openSync('/dev/full', 'w')
     onTestFinished(() => closeSync(fd))
     const output = new LogOutput(fd, 10)
@@ -70,7 +70,7 @@ describe('the log', () => {
     output.flush()
   })
 
-  it('writes what waits at the end of the process, each line once', async () => {
+  it('writes waiting lines at the end of the process, each once', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'cs-log-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
     const file = join(directory, 'log')
@@ -84,7 +84,7 @@ describe('the log', () => {
     expect(readFileSync(file, 'utf8').split('\n').sort()).toEqual(['', 'one', 'three', 'two'])
   })
 
-  it('that nobody reads keeps so much and no more, and says how many lines are missing', async () => {
+  it('keeps a bounded number of lines without a reader, and counts the missing ones', async () => {
     const pipe = namedPipe()
     // open for both: nobody has to read yet
     const fd = openSync(pipe, constants.O_RDWR)
@@ -118,7 +118,7 @@ describe('the log', () => {
     expect(kept).toBeGreaterThan(100)
   })
 
-  it('never prints a secret, wherever a line might carry it', () => {
+  it('never prints a secret, wherever a line might contain it', () => {
     const { log, text } = capture('info')
     const canary = 'canary-secret'
     log.info({
@@ -132,7 +132,7 @@ describe('the log', () => {
     expect(text()).toContain('[redacted]')
   })
 
-  it('keeps automatic decisions for debug and everything else of evidence for info', () => {
+  it('logs automatic decisions at debug, and all other evidence at info', () => {
     const { log, text } = capture('info')
     const record = { tenant: 't', at: '', actor: { kind: 'agent', id: 'a' } } as const
     logEvidence(log, {

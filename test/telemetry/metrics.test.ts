@@ -87,7 +87,7 @@ const load = (metrics: Metrics, loaded: LoadedBundle): void =>
   metrics.observeLoad({ ok: true, atSeconds: 9, bundle: loaded })
 
 describe('the metrics', () => {
-  it('count decisions by decision, risk and registered tool; all other tools fold into one', async () => {
+  it('count decisions by decision, risk and registered tool, with all other tools as one', async () => {
     const metrics = open()
     evidence(metrics, 'decision.allowed', {
       verdict: 'allow',
@@ -123,7 +123,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('time reviews from the record of their end; an approval that nobody collected is no review that expired', async () => {
+  it('time reviews by the record of their end, and do not count an uncollected approval as expired', async () => {
     const metrics = open()
     evidence(metrics, 'review.approved', { risk: 'high', waited_ms: 30_000 })
     evidence(metrics, 'review.expired', { risk: 'high', was: 'approved', waited_ms: 4_000 })
@@ -139,7 +139,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('count everything else that verbs and adapters tell of', async () => {
+  it('count every other event of verbs and adapters', async () => {
     const metrics = open()
     evidence(metrics, 'vote.cast', { decision: 'approve', via: 'link' })
     evidence(metrics, 'token.minted')
@@ -202,7 +202,7 @@ describe('the metrics', () => {
     }
   })
 
-  it('a span of time between the clocks of two gateways is never below 0: a sum that goes down passes for a restart', async () => {
+  it('never show a negative time between two clocks, because a falling sum looks like a restart', async () => {
     const metrics = open()
     const tried = { result: 'delivered', code: '2xx', seconds: 0.1 } as const
     metrics.observeDelivery({ ...tried, lagMs: 2_000 })
@@ -212,7 +212,7 @@ describe('the metrics', () => {
     expect(text).toContain('countersign_webhook_lag_seconds_count 2\n')
   })
 
-  it('a good load names the bundle in force and ends staleness', async () => {
+  it('name the bundle in force after a good load, and end staleness', async () => {
     const metrics = open()
     metrics.observeLoad({ ok: false, atSeconds: 5 })
     load(metrics, bundle(1, 1))
@@ -228,7 +228,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('read at a scrape what waits and what is open', async () => {
+  it('read waiting and open items at a scrape', async () => {
     const text = await textOf(open())
     for (const line of [
       'countersign_threads_pending{risk="high"} 3',
@@ -257,7 +257,7 @@ describe('the metrics', () => {
       expect(text).toContain(`${line}\n`)
   })
 
-  it('a store that cannot answer does not break the scrape', async () => {
+  it('serve a scrape even when the store cannot answer', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('down'))
     const text = await textOf(open({ census: down, isReady: down, storeHealth: down }))
     expect(text).not.toContain('countersign_store_room_bytes 1')
@@ -265,7 +265,7 @@ describe('the metrics', () => {
     expect(text).toContain('countersign_ready 0\n')
   })
 
-  it('show what was counted too late for one scrape at the next, and how old it is', async () => {
+  it('show a late count at the next scrape, with its age', async () => {
     vi.useFakeTimers()
     try {
       let now = 0
@@ -298,7 +298,7 @@ describe('the metrics', () => {
 })
 
 describe('series', () => {
-  it('of tools, rules and routes exist before anything happens, so that a rate sees the first event', async () => {
+  it('of tools, rules and routes exist from the start, so that a rate sees the first event', async () => {
     const metrics = open()
     metrics.expectRoute({ method: 'POST', route: '/api/agent/tasks/:taskID/requests' })
     load(metrics, bundle(1, 1))
@@ -314,7 +314,7 @@ describe('series', () => {
       expect(text).toContain(`${line}\n`)
   })
 
-  it('of another bundle go when it goes; what stays keeps its count', async () => {
+  it('of another bundle are dropped with it, and common ones keep their count', async () => {
     const metrics = open()
     load(metrics, bundle(2, 2))
     evidence(metrics, 'decision.allowed', { risk: 'low', rules: ['rule-0', 'rule-1'] }, 'tool-0')
@@ -327,7 +327,7 @@ describe('series', () => {
     expect(tools).not.toContain('tool-1')
   })
 
-  it('of rules begin anew when the next bundle has more than there is room for: nothing is done for each', async () => {
+  it('of rules start again when the next bundle has too many, without work for each', async () => {
     const metrics = open()
     const crowd = bundle(1, METRICS.ruleMatches.atMost * 2)
     load(metrics, crowd)
@@ -346,7 +346,7 @@ describe('series', () => {
     expect(await series(metrics, METRICS.ruleMatches)).toEqual([])
   })
 
-  it('fold into one where there is no room, and the log is logged once', async () => {
+  it('fold into one when there is no room, and that is logged once', async () => {
     const metrics = open()
     const { atMost, name } = METRICS.ruleMatches
     load(metrics, bundle(1, atMost * 2))
@@ -363,7 +363,7 @@ describe('series', () => {
     expect(Number(folded?.split(' ').at(-1))).toBe(2 * (atMost * 2 - (found.length - 1)))
   })
 
-  it('are never more than an instance may have, whatever agents send and bundles hold', async () => {
+  it('never exceed the bound of an instance, whatever agents send and bundles contain', async () => {
     const metrics = open()
     flood(metrics)
     const { text } = await metrics.scrape('text')
@@ -393,7 +393,7 @@ function flood(metrics: Metrics): void {
 
 describe('the two formats', () => {
   it(
-    'the classic text is clean by promtool',
+    'write classic text that promtool accepts',
     async () => {
       ensureProgram('promtool', 'prometheus')
       const metrics = open()
@@ -411,7 +411,7 @@ describe('the two formats', () => {
     INSTALL_MS,
   )
 
-  it('OpenMetrics names families without `_total`, has exemplars, and ends with EOF', async () => {
+  it('write OpenMetrics families without `_total`, with exemplars and EOF at the end', async () => {
     const metrics = open()
     evidence(metrics, 'decision.allowed', { risk: 'low', traceparent: TRACEPARENT })
     metrics.observe({ kind: 'evaluated', verdict: 'allow', seconds: 0.0001, traceparent: TRACEPARENT })
@@ -431,7 +431,7 @@ describe('the two formats', () => {
     expect(text.endsWith('\n# EOF\n')).toBe(true)
   })
 
-  it('say the same, one after the other and again: neither writing changes the other', async () => {
+  it('contain the same data in any order, and do not change each other', async () => {
     const metrics = open()
     load(metrics, bundle(1, 1))
     evidence(metrics, 'decision.allowed', { risk: 'low' })

@@ -16,7 +16,7 @@ function observed(store: Partial<Store>): { store: Store; calls: () => Omit<Stor
 }
 
 describe('an observed store', () => {
-  it('answers as the store does, and tells of each call when it has ended', async () => {
+  it('answers as the store does, and reports each call when it has ended', async () => {
     const { store, calls } = observed({
       get: (partition, type, id) =>
         Promise.resolve({ body: `${partition}/${type}/${id}`, revision: 1, commitId: 'c' }),
@@ -37,7 +37,7 @@ describe('an observed store', () => {
     ['unavailable', new StoreUnavailable('x')],
     ['indeterminate', new StoreIndeterminate('x')],
     ['other', new TypeError('x')],
-  ])('a failure is logged as %s, and is the caller’s as it was', async (error, failure) => {
+  ])('logs a failure as %s, and passes it to the caller unchanged', async (error, failure) => {
     const { store, calls } = observed({ range: () => Promise.reject(failure) })
     await expect(store.range('acme', 'threads', { limit: 1 })).rejects.toBe(failure)
     expect(calls()).toEqual([{ operation: 'range', error }])

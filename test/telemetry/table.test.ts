@@ -101,7 +101,7 @@ describe('the metrics table', () => {
     expect(new Set(SPECS.map(({ name }) => name)).size).toBe(SPECS.length)
   })
 
-  it('no label can hold a task, thread, agent, reviewer or tenant', () => {
+  it('no label can contain a task, thread, agent, reviewer or tenant', () => {
     const labels = SPECS.flatMap((spec) => Object.keys(spec.labels))
     expect(labels.filter((label) => /task|thread|agent|reviewer|tenant/.test(label))).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { throttled } from '../../src/telemetry/log/throttle.ts'
 
-describe('what fails again and again', () => {
+describe('a failure that repeats', () => {
   let now = 0
   let said: [string, number][] = []
   let tell: (error: unknown) => void
@@ -15,7 +15,7 @@ describe('what fails again and again', () => {
     )
   })
 
-  it('is said once a minute, with how often it was not said since', () => {
+  it('is reported once a minute, with the number of unreported ones', () => {
     for (; now < 120_000; now += 500) tell(new Error('x'))
     expect(said).toEqual([
       ['x', 0],
@@ -25,7 +25,7 @@ describe('what fails again and again', () => {
     expect(said.at(-1)).toEqual(['x', 119])
   })
 
-  it('is said at once when it fails in another failure', () => {
+  it('is reported at once when it contains another failure', () => {
     for (const message of ['x', 'y', 'x', 'y']) tell(new Error(message))
     expect(said).toEqual([
       ['x', 0],
@@ -33,7 +33,7 @@ describe('what fails again and again', () => {
     ])
   })
 
-  it('is said each time when it fails in ever new ways, and is not remembered for ever', () => {
+  it('is reported each time when it always differs, and is not remembered forever', () => {
     for (let i = 0; i < 101; i++) tell(new Error(`${i}`))
     expect(said).toHaveLength(101)
     tell(new Error('0'))

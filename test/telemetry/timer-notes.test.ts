@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../src/contract/errors.ts'
 import { timerNotes } from '../../src/telemetry/log/timer-log.ts'
 
-describe('what the log says of the timer', () => {
+describe('the log of the timer', () => {
   const said: unknown[] = []
   const rounds: boolean[] = []
   const note = (...parts: unknown[]): void => void said.push(parts.at(-1))
   const notes = timerNotes({ info: note, error: note } as never, (ok) => void rounds.push(ok))
   const unavailable = new GatewayError('store_unavailable', 'away', { cause: new Error('refused') })
 
-  it('names a store that is away once, and once more when it is back', () => {
+  it('names an unavailable store once, and once more when it is back', () => {
     for (let i = 0; i < 3; i++) notes.onError(unavailable)
     notes.onDone()
     notes.onDone()

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest'
 const OUTBOUND = 'outbound/outbound.test.ts'
 const WEBHOOKS = 'http/webhooks.test.ts'
 const PLAYED: Readonly<Record<string, readonly [file: string, title: string]>> = {
-  W001: [OUTBOUND, '%i is answered so'],
-  W002: [OUTBOUND, '%i is answered so'],
-  W003: [OUTBOUND, '%i is answered so'],
+  W001: [OUTBOUND, '%i is returned as the answer'],
+  W002: [OUTBOUND, '%i is returned as the answer'],
+  W003: [OUTBOUND, '%i is returned as the answer'],
   W004: [OUTBOUND, "['never answers'"],
-  W005: [OUTBOUND, 'because nobody listens, or nobody speaks TLS, fails in time'],
+  W005: [OUTBOUND, 'fails in time when no server listens, or none speaks TLS'],
   W006: [OUTBOUND, "['drips its headers'"],
   W007: [OUTBOUND, "['drips its body for ever'"],
   W008: [OUTBOUND, "['has an endless body'"],
@@ -28,13 +28,10 @@ const PLAYED: Readonly<Record<string, readonly [file: string, title: string]>> =
   W020: [OUTBOUND, "'has a length and chunks'"],
   W021: [OUTBOUND, "'packs fifty megabytes into a few'"],
   W022: [OUTBOUND, '%i is not followed: one connection, one request'],
-  W023: [
-    WEBHOOKS,
-    'come again with the same id and the same body until one succeeds, at the times of the schedule',
-  ],
-  W024: [WEBHOOKS, 'end at once with 410: the destination is gone, and nothing is enqueued for it any more'],
-  W025: [WEBHOOKS, 'wait as long as the receiver asks for, within a day'],
-  W026: [WEBHOOKS, 'wait as long as the receiver asks for, within a day'],
+  W023: [WEBHOOKS, 'repeat with the same id and body until one succeeds, at the times of the schedule'],
+  W024: [WEBHOOKS, 'end at once with 410: the destination is gone and gets no new deliveries'],
+  W025: [WEBHOOKS, 'wait as long as the receiver asks, within a day'],
+  W026: [WEBHOOKS, 'wait as long as the receiver asks, within a day'],
   W027: ['domain/retry.test.ts', "['-5', undefined]"],
   W028: ['domain/retry.test.ts', "['Mon, 02 Mar 2026 12:00:30 GMT', 30_000]"],
   W029: [OUTBOUND, "'switches to another protocol'"],
@@ -43,16 +40,16 @@ const PLAYED: Readonly<Record<string, readonly [file: string, title: string]>> =
   W032: [OUTBOUND, "['its certificate has expired'"],
   W033: [OUTBOUND, "['its certificate is for another name'"],
   W034: [OUTBOUND, "'it speaks TLS 1.1 at the most'"],
-  W035: [WEBHOOKS, 'of a slow destination hold up no other one'],
-  W036: [OUTBOUND, 'that nobody resolves in time fails in time'],
-  W037: ['outbound/guard.test.ts', 'goes to a name that changes its answers only while all of them are good'],
-  W038: [
-    WEBHOOKS,
-    'are made by who is there: what a gateway did not finish comes again after its lease, with the same id',
+  W035: [WEBHOOKS, 'to a slow destination delay no other destination'],
+  W036: [OUTBOUND, 'without an answer from DNS fails in time'],
+  W037: [
+    'outbound/guard.test.ts',
+    'connects to a name with changing answers only while all of them are allowed',
   ],
+  W038: [WEBHOOKS, 'are taken over after the lease of another gateway, with the same id'],
   W039: [
     WEBHOOKS,
-    'go on while a receiver is down for three days: then every event arrives, each once by its id',
+    'continue while a receiver is down for three days, and then bring every event once by its id',
   ],
   W040: [WEBHOOKS, 'rotates the secret: both sign for a while, then only the new one'],
 }
@@ -63,13 +60,13 @@ const { entries } = JSON.parse(readFileSync(file, 'utf8')) as {
 }
 const source = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 
-describe('receivers that behave oddly', () => {
-  it.each(entries.map(({ id, behaviour }) => [id, behaviour]))('%s, %s, is played by a test', (id) => {
+describe('receivers with unusual behaviour', () => {
+  it.each(entries.map(({ id, behaviour }) => [id, behaviour]))('%s, %s, occurs in a test', (id) => {
     const [file, title] = PLAYED[id] ?? ['webhooks/behaviours.test.ts', 'nothing']
     expect(source(file)).toContain(title)
   })
 
-  it('are all there is in the table', () => {
+  it('are all in the table', () => {
     expect(Object.keys(PLAYED)).toEqual(entries.map(({ id }) => id))
   })
 })

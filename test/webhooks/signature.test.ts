@@ -8,7 +8,7 @@ const now = Math.floor(Date.now() / 1_000)
 const message = { id: 'whd_01', seconds: now, body: '{"type":"review.approved","text":"Grüße 👍"}' }
 
 describe('the signature of a delivery', () => {
-  it('is the header of the contract: HMAC-SHA256 over the raw body, keyed with the secret as it stands', () => {
+  it('is the header of the contract: HMAC-SHA256 over the raw body with the secret as its key', () => {
     const expected = createHmac('sha256', secret).update(Buffer.from(message.body, 'utf8')).digest('hex')
     expect(sign(message, [secret])['x-guard-signature']).toBe(`sha256=${expected}`)
   })
@@ -25,7 +25,7 @@ describe('the signature of a delivery', () => {
     ).toThrow()
   })
 
-  it('is for the time at which it was sent: an old one is refused', () => {
+  it('covers the sending time, so that an old one is refused', () => {
     for (const seconds of [now - 301, now + 400]) {
       const headers = sign({ ...message, seconds }, [secret])
       expect(() => new Webhook(secret).verify(message.body, headers)).toThrow()

@@ -73,7 +73,7 @@ storeConformance('embedded', async (): Promise<OpenedStore> => {
 })
 
 describe('the embedded store against the model', () => {
-  it('gives the same answers and holds the same data after random histories of 45 steps', async () => {
+  it('gives the same answers and contains the same data after random histories of 45 steps', async () => {
     const store = await open({ path: newDirectory() })
     await compareWithModel(store, { runs: runs(400), steps: 45, inOrder: true })
     for (const partition of await store.partitions())
@@ -86,7 +86,7 @@ describe('the embedded store against the model', () => {
   })
 })
 
-describe('tokens that many callers race for', () => {
+describe('tokens for which many callers race', () => {
   const token: Model<'fresh' | 'used', 'redeem', boolean> = {
     initial: 'fresh',
     next: (state, _input, output) => (output === undefined || output === (state === 'fresh') ? ['used'] : []),
@@ -147,7 +147,7 @@ describe('the lock on the data directory', () => {
     await open({ path })
   })
 
-  it('lets exactly one of many get a directory whose owner has died', async () => {
+  it("gives a dead owner's directory to exactly one of many processes", async () => {
     const path = newDirectory()
     const child = startProcess(WRITER, [path, 'a'])
     await child.lineWhere((line) => line.startsWith('ack'))
@@ -156,20 +156,20 @@ describe('the lock on the data directory', () => {
     expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('works where the path is longer than a socket address', async () => {
+  it('works with a path that is longer than a socket address', async () => {
     const path = join(newDirectory(), 'x'.repeat(150), 'y'.repeat(150))
     await open({ path })
     await expect(openEmbeddedStore({ path })).rejects.toThrow('in use by another process')
   })
 
-  it('leaves nothing behind but the data and a dead socket', async () => {
+  it('leaves only the data and a dead socket', async () => {
     const path = newDirectory()
     const store = await open({ path })
     await store.close()
     expect(readdirSync(path).toSorted()).toEqual(['lock.1.sock', 'store.json', DATA, `${DATA}-lock`])
   })
 
-  it('keeps the data from other users', async () => {
+  it('keeps other users from the data', async () => {
     const path = join(newDirectory(), 'data.v1')
     await open({ path })
     expect(statSync(path).mode & 0o777).toBe(0o700)
@@ -179,7 +179,7 @@ describe('the lock on the data directory', () => {
 })
 
 describe('a killed writer', () => {
-  it('F02 loses nothing that was acknowledged, in five lives of one store', async () => {
+  it('F02 loses no acknowledged write, in five lives of one store', async () => {
     const path = newDirectory()
     const acknowledged: string[] = []
     for (const [life, acks] of [1, 40, 333, 900, 1_500].entries()) {
@@ -221,7 +221,7 @@ describe('a disk that fails', () => {
   /** `ulimit -f` makes the kernel fail writes behind a size, as a broken disk would. */
   const limited = ['sh', '-c', 'ulimit -f 2048; exec "$@"', 'sh']
 
-  it('F04 after a failed write nothing is acknowledged, the process lives, and a restart finds all that was', async () => {
+  it('F04 after a failed write, acknowledges nothing, keeps running, and finds all data after a restart', async () => {
     const path = newDirectory()
     const child = startProcess(WRITER, [path, 'a'], { through: limited })
     await child.lineWhere((line) => line.startsWith('health false'))
@@ -252,23 +252,26 @@ describe('a disk that fails', () => {
   const mayMount = spawnSync(mounter, [...mountArgs, 'true']).status === 0
   if (!mayMount) console.log('skipped: F03 on a real full disk (no permission to mount a tmpfs)')
 
-  it.skipIf(!mayMount)('F03 a full disk refuses every write, and heals when there is room', async () => {
-    const path = newDirectory()
-    const child = startProcess(WRITER, [path, 'a', `${2 * 1024 * 1024}`], { through: onSmallDisk(path) })
-    await child.lineWhere((line) => line.startsWith('health'))
-    const before = child.lines.filter((line) => line.startsWith('ack')).length
-    expect(before).toBeGreaterThan(0)
-    child.send('go')
-    let after = 0
-    await child.lineWhere((line) => line.startsWith('ack') && ++after > before)
-    const { lines } = await child.kill()
-    const refusals = lines.filter((line) => line.startsWith('error'))
-    expect(refusals.length).toBeGreaterThan(0)
-    expect(refusals.filter((line) => !line.startsWith('error StoreUnavailable'))).toEqual([])
-    expect(lines.find((line) => line.startsWith('health'))).toMatch(/false the disk is full/)
-  })
+  it.skipIf(!mayMount)(
+    'F03 refuses every write on a full disk, and recovers when there is room',
+    async () => {
+      const path = newDirectory()
+      const child = startProcess(WRITER, [path, 'a', `${2 * 1024 * 1024}`], { through: onSmallDisk(path) })
+      await child.lineWhere((line) => line.startsWith('health'))
+      const before = child.lines.filter((line) => line.startsWith('ack')).length
+      expect(before).toBeGreaterThan(0)
+      child.send('go')
+      let after = 0
+      await child.lineWhere((line) => line.startsWith('ack') && ++after > before)
+      const { lines } = await child.kill()
+      const refusals = lines.filter((line) => line.startsWith('error'))
+      expect(refusals.length).toBeGreaterThan(0)
+      expect(refusals.filter((line) => !line.startsWith('error StoreUnavailable'))).toEqual([])
+      expect(lines.find((line) => line.startsWith('health'))).toMatch(/false the disk is full/)
+    },
+  )
 
-  it('makes no new store where next to nothing is free, and says so: LMDB would end the process', async () => {
+  it('creates no store when almost no space is free, and says so: LMDB would end the process', async () => {
     const free = { bytes: 1e9 }
     const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })
     const [made, path] = [newDirectory(), newDirectory()]
@@ -281,7 +284,7 @@ describe('a disk that fails', () => {
     await (await open({ path: made, statfs, minFreeBytes: 0 })).close()
   })
 
-  it('S20 is short of room for new work first, takes every write meanwhile, and heals by itself', async () => {
+  it('S20 first refuses only new work for lack of room, and recovers by itself', async () => {
     const free = { bytes: 1e9 }
     const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })
     const store = await open({ path: newDirectory(), statfs, minFreeBytes: 1_000, newWorkBytes: 5_000 })
@@ -299,7 +302,7 @@ describe('a disk that fails', () => {
     await expect.poll(() => store.shortOfRoom()).toBeUndefined()
   })
 
-  it('refuses writes before the disk is full, says so, and heals by itself', async () => {
+  it('refuses writes before the disk is full, reports it, and recovers by itself', async () => {
     const free = { bytes: 1e9 }
     const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })
     const store = await open({ path: newDirectory(), statfs, minFreeBytes: 1_000 })
@@ -324,7 +327,7 @@ describe('a disk that fails', () => {
     expect(await store.commit('t', commitOf(store, { events: ['e'] }))).toEqual({ ok: true, numbers: [2] })
   })
 
-  it('refuses writes while its data file is not the one that has the name, for nobody would find them', async () => {
+  it('refuses writes while its data file has lost its name, because no reader would find them', async () => {
     const path = newDirectory()
     const store = await open({ path })
     const [file, aside] = [join(path, DATA), join(path, 'aside')]
@@ -349,7 +352,7 @@ describe('a disk that fails', () => {
     expect(await store.commit('t', commitOf(store, { events: ['e'] }))).toEqual({ ok: true, numbers: [2] })
   })
 
-  it('S09 while the disk hangs every call ends by its deadline, and what was in the air is told apart', async () => {
+  it('S09 ends every call by its deadline while the disk hangs, and distinguishes writes in progress', async () => {
     const path = newDirectory()
     const store = await open({ path })
     const holder = startProcess(INTRUDER, [join(path, DATA), 'hold'])
@@ -371,7 +374,7 @@ describe('a disk that fails', () => {
     expect((await store.events('t', 0, 9)).map(({ commitId }) => commitId)).toEqual(['air', 'patient'])
   })
 
-  it('notices that another process wrote to the file, and writes nothing any more', async () => {
+  it('notices a write by another process, and writes nothing more', async () => {
     const path = newDirectory()
     const store = await open({ path })
     await store.commit('t', commitOf(store, { events: ['e'] }))
@@ -430,7 +433,7 @@ describe('data that is damaged (F06)', () => {
     await expect(openEmbeddedStore({ path })).rejects.toThrow('missing or empty')
   })
 
-  it('refuses a data file that was cut off, wherever', async () => {
+  it('refuses a data file that was cut off at any byte', async () => {
     for (const keptPages of [1, 2, 3, 10, 60, 120]) {
       const path = await writtenStore()
       truncateSync(join(path, DATA), keptPages * 4_096 + 17)
@@ -449,7 +452,7 @@ describe('data that is damaged (F06)', () => {
     await expect(openEmbeddedStore({ path })).rejects.toThrow('store.mdb is damaged at byte 0')
   })
 
-  it('refuses the data file of another store and a damaged marker', async () => {
+  it('refuses the data file of another store, and a damaged marker', async () => {
     const [path, other] = [await writtenStore(), await writtenStore()]
     copyFileSync(join(other, DATA), join(path, DATA))
     await expect(openEmbeddedStore({ path })).rejects.toThrow('belongs to another store')
@@ -474,7 +477,7 @@ describe('data that is damaged (F06)', () => {
 describe('the clock of the embedded store', () => {
   const HOUR = 3_600_000
 
-  it('F20 does not go back over a restart when the wall clock was set back, and nothing lives longer', async () => {
+  it('F20 does not go back over a restart when the wall clock was set back, and extends no lifetime', async () => {
     const path = newDirectory()
     const time = { wall: 1e12, monotonic: 5 }
     const clock: ClockSources = { wall: () => time.wall, monotonic: () => time.monotonic }
@@ -492,7 +495,7 @@ describe('the clock of the embedded store', () => {
     expect(await again.commit('t', late)).toEqual({ ok: false, reason: 'late' })
   })
 
-  it('S12 keeps the time that was only read, not written, when it closes', async () => {
+  it('S12 keeps a time that was only read, and not written, when it closes', async () => {
     const path = newDirectory()
     const time = { wall: 1e12, monotonic: 5 }
     const clock: ClockSources = { wall: () => time.wall, monotonic: () => time.monotonic }
@@ -504,7 +507,7 @@ describe('the clock of the embedded store', () => {
     expect((await open({ path, clock })).now()).toBe(1e12 + HOUR)
   })
 
-  it('F20 a jump of a day forward makes what waits late, not longer-lived', async () => {
+  it('F20 a forward jump of a day makes waiting items late, and extends no lifetime', async () => {
     const time = { wall: 1e12, monotonic: 5 }
     const clock: ClockSources = { wall: () => time.wall, monotonic: () => time.monotonic }
     const store = await open({ path: newDirectory(), clock })

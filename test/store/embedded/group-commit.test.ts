@@ -106,7 +106,7 @@ describe('the group commit', () => {
     expect(sizes).toEqual([512, 512, 76])
   })
 
-  it('S08 a commit whose deadline passes on the ground is late', async () => {
+  it('S08 a commit whose deadline passes in the queue is late', async () => {
     const { commit, batches, advance } = openGroupCommit()
     const first = commit()
     await turn()
@@ -119,7 +119,7 @@ describe('the group commit', () => {
     expect(batches).toHaveLength(1)
   })
 
-  it('S08 a refused commit whose deadline passes during the write has changed nothing: it is late', async () => {
+  it('S08 a refused commit whose deadline passes during the write has changed nothing, and is late', async () => {
     const { groupCommit, commit, batches, advance } = openGroupCommit()
     const other = commit()
     const guards = [{ type: 'a', id: 'a', revision: 1 }]
@@ -133,7 +133,7 @@ describe('the group commit', () => {
     expect(await other).toMatchObject({ ok: true })
   })
 
-  it('S09 a commit whose deadline passes during the write is indeterminate, and the batch goes on', async () => {
+  it('S09 a commit whose deadline passes during the write is indeterminate, and the batch continues', async () => {
     const { commit, batches, advance } = openGroupCommit()
     const patient = commit(60_000)
     const hurried = commit(1_010)
@@ -144,7 +144,7 @@ describe('the group commit', () => {
     expect(await patient).toEqual({ ok: true, numbers: [1] })
   })
 
-  it('after a failed sync nobody is told success, and nothing is written until a restart', async () => {
+  it('after a failed sync, reports no success and writes nothing until a restart', async () => {
     const { commit, batches, groupCommit } = openGroupCommit()
     const underWay = [commit(), commit()]
     await turn()
@@ -157,7 +157,7 @@ describe('the group commit', () => {
     expect(batches).toHaveLength(1)
   })
 
-  it('a full disk refuses the calls of the batch, provably not executed, and heals', async () => {
+  it('a full disk refuses the calls of the batch as provably not executed, and recovers', async () => {
     const { commit, batches, heal } = openGroupCommit()
     const underWay = commit()
     await turn()
@@ -171,7 +171,7 @@ describe('the group commit', () => {
     expect(await again).toMatchObject({ ok: true })
   })
 
-  it('a write that was cut short by a full disk counts as a full disk', async () => {
+  it('a write that a full disk cuts short counts as a full disk', async () => {
     const { commit, batches } = openGroupCommit({ nearlyFull: true })
     const underWay = commit()
     await turn()
@@ -179,7 +179,7 @@ describe('the group commit', () => {
     await expect(underWay).rejects.toThrow('the disk is full')
   })
 
-  it('a full disk that may have left something is a failed sync', async () => {
+  it('a full disk that may have left data counts as a failed sync', async () => {
     const { commit, batches, heal } = openGroupCommit({ leftNothing: false })
     const underWay = commit()
     await turn()
@@ -198,7 +198,7 @@ describe('the group commit', () => {
     await expect(commit()).rejects.toThrow(/another process/)
   })
 
-  it('refuses while the disk has not confirmed a write for five seconds, and goes on when it has', async () => {
+  it('refuses calls while the disk has confirmed no write for five seconds, and then recovers', async () => {
     const { commit, batches, groupCommit } = openGroupCommit()
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
     const underWay = commit()
@@ -213,7 +213,7 @@ describe('the group commit', () => {
     expect(groupCommit.refusal()).toBeUndefined()
   })
 
-  it('S09 reads a confirmation that came during a pause of the process before it calls a commit indeterminate', async () => {
+  it('S09 reads a confirmation that arrived during a pause before it reports an indeterminate commit', async () => {
     const { commit, batches, advance } = openGroupCommit()
     const call = commit(1_010)
     await turn()
@@ -227,7 +227,7 @@ describe('the group commit', () => {
     port1.close()
   })
 
-  it('S13 close refuses queued calls and waits for the batch that is being written', async () => {
+  it('S13 close refuses queued calls and waits for the current batch', async () => {
     const { commit, batches, groupCommit } = openGroupCommit()
     const underWay = commit()
     await turn()

@@ -27,7 +27,7 @@ describe('the user of docs/operations.md', () => {
   })
   afterAll(() => server.dispose())
 
-  it('is enough for all that a store does, and Redis has nothing to complain of', async () => {
+  it('has all permissions that a store needs, and Redis reports no denied command', async () => {
     const address = parseRedisAddress(`redis://countersign:sesame@127.0.0.1:${server.port}/1`)
     const store = await openRedisStore({ address })
     const watching = store.watch('t', AbortSignal.timeout(20_000), { type: 'thread', id: 'a' })
@@ -56,7 +56,7 @@ describe('the user of docs/operations.md', () => {
     await store.close()
   })
 
-  it('is the user of deploy/redis/users.acl', () => {
+  it('equals the user of deploy/redis/users.acl', () => {
     const deployed = /^user countersign .* (-@all .*)$/m.exec(
       readFileSync(join(root, 'deploy/redis/users.acl'), 'utf8'),
     )
@@ -64,7 +64,7 @@ describe('the user of docs/operations.md', () => {
   })
 
   it.each(['-evalsha', '-xrange', '-xadd', '-zadd', '-hset', '-spublish', 'resetchannels', 'resetkeys'])(
-    'is refused with %s: a commit would end half-way',
+    'is refused with %s, because a commit would stop half-way',
     async (without) => {
       await server.ask('ACL', 'SETUSER', 'poor', 'reset', ...rules.slice(1), without)
       const address = parseRedisAddress(`redis://poor:sesame@127.0.0.1:${server.port}`)
@@ -72,14 +72,14 @@ describe('the user of docs/operations.md', () => {
     },
   )
 
-  it('is refused without WAIT where replicas shall confirm, and nowhere else', async () => {
+  it('is refused without WAIT where replicas must confirm, and only there', async () => {
     await server.ask('ACL', 'SETUSER', 'alone', 'reset', ...rules.slice(1), '-wait')
     const address = parseRedisAddress(`redis://alone:sesame@127.0.0.1:${server.port}/3`)
     await expect(openRedisStore({ address, replicas: 1 })).rejects.toThrow('the user may not run WAIT')
     await (await openRedisStore({ address })).close()
   })
 
-  it('that loses a right while the store is open leaves the outcome of a commit unknown, never "nothing was changed"', async () => {
+  it('leaves the outcome of a commit unknown, never "nothing was changed", when it loses a permission later', async () => {
     await server.ask('ACL', 'SETUSER', 'losing', 'reset', ...rules.slice(1))
     const store = await openRedisStore({
       address: parseRedisAddress(`redis://losing:sesame@127.0.0.1:${server.port}/2`),
@@ -93,7 +93,7 @@ describe('the user of docs/operations.md', () => {
     await store.close()
   })
 
-  it('that may not publish any more commits all the same: a message may be lost', async () => {
+  it('still commits without permission to publish, because a message may be lost', async () => {
     await server.ask('ACL', 'SETUSER', 'mute', 'reset', ...rules.slice(1))
     const store = await openRedisStore({
       address: parseRedisAddress(`redis://mute:sesame@127.0.0.1:${server.port}/3`),
@@ -107,7 +107,7 @@ describe('the user of docs/operations.md', () => {
     await store.close()
   })
 
-  it('can do nothing else', async () => {
+  it('has no other permission', async () => {
     for (const command of [
       ['FLUSHALL'],
       ['KEYS', '*'],
@@ -180,7 +180,7 @@ describe('TLS', () => {
     return line
   }
 
-  it('is spoken with a server whose certificate an authority of NODE_EXTRA_CA_CERTS signed', async () => {
+  it('is used with a server whose certificate has an authority in NODE_EXTRA_CA_CERTS', async () => {
     expect(await serve('localhost', join(directory, 'cert.pem'))).toContain('"durability":"fsync"')
   })
 

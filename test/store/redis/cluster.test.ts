@@ -24,7 +24,7 @@ storeConformance('redis cluster of three', () =>
 )
 
 describe('a cluster', () => {
-  it('agrees with us on the slot of every key', async () => {
+  it('agrees with the server on the slot of every key', async () => {
     const [server] = cluster.servers as [RedisServer]
     for (const partition of ['', 't', 'acme', 'a{b}c', '_system', 'ü', '\ud800'])
       for (const key of [keysOf(partition).head, keysOf(partition).record('thread', 'x{y}')])
@@ -38,7 +38,7 @@ describe('a cluster', () => {
     await store.close()
   })
 
-  it('moves a slot under load without a failure, a loss or a double', async () => {
+  it('moves a slot under load without a failure, a loss or a duplicate', async () => {
     const store = await open()
     const slot = slotOf(keysOf('moving').head)
     const owner = await ownerOf(slot)
@@ -66,8 +66,8 @@ describe('a cluster', () => {
   })
 })
 
-describe('a slot that is being moved while replicas confirm', () => {
-  it('is confirmed where its keys are, and holds up no other tenant of its node', async () => {
+describe('a slot that moves while replicas confirm', () => {
+  it('is confirmed on the node of its keys, and delays no other tenant of that node', async () => {
     const own = await startCluster(2, 2)
     onTestFinished(() => own.dispose())
     const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1 })
@@ -93,8 +93,8 @@ describe('a slot that is being moved while replicas confirm', () => {
   })
 })
 
-describe('a node of a cluster with replicas that is killed', () => {
-  it('is replaced: what was confirmed is there, what was promised in the old epoch is not', async () => {
+describe('a killed node of a cluster with replicas', () => {
+  it('is replaced: confirmed writes are kept, and proofs of the old epoch are void', async () => {
     const own = await startCluster(3, 3, { replacedAfterMs: 1_000 })
     onTestFinished(() => own.dispose())
     const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })

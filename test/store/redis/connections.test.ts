@@ -37,8 +37,8 @@ async function count(server: RedisServer, name: string): Promise<number> {
   return Number(new RegExp(`${name}:(\\d+)`).exec(await server.ask('INFO', 'stats'))?.[1])
 }
 
-describe('a node of a cluster that a slot has left while somebody waited for it', () => {
-  it('serves the others again after its connections were lost, and who waits hears of the new node', async () => {
+describe('a cluster node that loses a slot during a watch', () => {
+  it('serves its other slots again after lost connections, and the watch follows the slot', async () => {
     const cluster = await startCluster(3)
     endings.push(() => cluster.dispose())
     const store = await open(cluster.url, { accept: ['unconfirmed-failover'] })
@@ -67,8 +67,8 @@ describe('a node of a cluster that a slot has left while somebody waited for it'
   })
 })
 
-describe('a server that takes no more connections', () => {
-  it('is asked for one for messages now and then, and commits go on', async () => {
+describe('a server that accepts no more connections', () => {
+  it('is asked for a message connection from time to time, while commits continue', async () => {
     const server = await startRedis()
     endings.push(() => server.dispose())
     const store = await open(server.url)
@@ -91,7 +91,7 @@ describe('a server that takes no more connections', () => {
 })
 
 describe('a store that is closed', () => {
-  it('leaves no connection to a sentinel behind, though another one was frozen', async () => {
+  it('leaves no connection to a sentinel, even when another one is frozen', async () => {
     const redis = await startSentinels()
     endings.push(() => redis.dispose())
     const [frozen, ...others] = redis.sentinels as [RedisServer, ...RedisServer[]]

@@ -55,8 +55,8 @@ async function timed<T>(work: Promise<T>): Promise<{ answer: T; late: boolean }>
   return { answer, late }
 }
 
-describe('a gateway that stands still longer than its calls may take', () => {
-  it('hears what was answered meanwhile', async () => {
+describe('a gateway that is suspended longer than its calls may take', () => {
+  it('reads answers that arrived during the suspension', async () => {
     const server = await serve()
     const store = await open(server, { callMs: 1_500 })
     await put(store, 'before')
@@ -73,7 +73,7 @@ describe('a gateway that stands still longer than its calls may take', () => {
     expect(await Promise.all(calls)).toEqual([{ ok: true, numbers: [2] }, undefined, []])
   })
 
-  it('does not take a server for gone that it did not listen to', async () => {
+  it('does not give up a server while it could not listen', async () => {
     let answer: (text: string) => void = () => undefined
     const asked = new Promise<string>((resolve) => (answer = resolve))
     const heard = within(asked, 400)
@@ -86,7 +86,7 @@ describe('a gateway that stands still longer than its calls may take', () => {
     port1.close()
   })
 
-  it('hears at the very end of its patience what has come before', async () => {
+  it('accepts an answer that arrived just before the timeout', async () => {
     let answer: (text: string) => void = () => undefined
     const asked = new Promise<string>((resolve) => (answer = resolve))
     const { port1, port2 } = new MessageChannel()
@@ -102,13 +102,13 @@ describe('a gateway that stands still longer than its calls may take', () => {
     port1.close()
   })
 
-  it('takes one for gone that says nothing while it listens', async () => {
+  it('gives up a server that is silent while it listens', async () => {
     await expect(within(new Promise(() => undefined), 40)).rejects.toThrow('no answer within 40 ms')
   })
 })
 
-describe('a redis that is frozen', () => {
-  it('ends every call by its deadline, and what ran out changes nothing when it wakes', async () => {
+describe('a frozen Redis', () => {
+  it('ends every call by its deadline, and expired calls change nothing when it resumes', async () => {
     const server = await serve()
     const store = await open(server)
     await put(store, 'before')
@@ -136,8 +136,8 @@ describe('a redis that is frozen', () => {
   })
 })
 
-describe('a redis that is gone', () => {
-  it('refuses at once, is not ready, and is back soon after it is', async () => {
+describe('a stopped Redis', () => {
+  it('refuses at once, is not ready, and recovers soon after a start', async () => {
     const server = await serve()
     const store = await open(server)
     await put(store, 'kept')
@@ -152,7 +152,7 @@ describe('a redis that is gone', () => {
     expect(await store.get('t', 'thread', 'refused')).toBeUndefined()
   })
 
-  it('says in its own words that it fell silent, or was ended', async () => {
+  it('reports separately a silent server and a lost connection', async () => {
     const server = await serve()
     const store = await open(server, { callMs: 60_000 })
     server.signal('SIGSTOP')
@@ -170,7 +170,7 @@ describe('a redis that is gone', () => {
     )
   })
 
-  it('answers what was in flight when it was killed by one of the two failures, or truly', async () => {
+  it('answers each call in progress truly, or as one of the two failures', async () => {
     const server = await serve()
     const store = await open(server)
     const answers = Array.from({ length: 400 }, (_, i) => put(store, `${i}`))
@@ -189,7 +189,7 @@ describe('a redis that is gone', () => {
     expect(events.map(({ number }) => number)).toEqual(events.map((_, i) => i + 1))
   })
 
-  it('loads the scripts again where a restart has forgotten them', async () => {
+  it('loads the scripts again after a restart has lost them', async () => {
     const server = await serve()
     const store = await open(server)
     await put(store, 'a')
@@ -210,7 +210,7 @@ describe('the epoch (S19)', () => {
       }),
     )
 
-  it('changes with a restart, so what a torn file has forgotten cannot be used again', async () => {
+  it('changes with a restart, so that writes lost with a torn file cannot be repeated', async () => {
     const server = await serve()
     const store = await open(server)
     await store.commit(
@@ -239,7 +239,7 @@ describe('the epoch (S19)', () => {
     expect(await store.epoch('t')).not.toBe(epoch)
   })
 
-  it('changes when a replica takes over, and again when the first server does', async () => {
+  it('changes when a replica takes over, and again when the first server returns', async () => {
     const [first, second] = [await serve(), await serve()]
     await second.ask('REPLICAOF', '127.0.0.1', String(first.port))
     await eventually(async () => (await second.ask('INFO', 'replication')).includes('master_link_status:up'))
@@ -268,7 +268,7 @@ function lastAofOf(server: RedisServer): string {
   return join(directory, last)
 }
 
-describe('settings under which the promise cannot be kept', () => {
+describe('settings that break the durability promise', () => {
   it.each([
     [{ appendfsync: 'everysec' }, 'appendfsync', { durability: 'async' }, 'async'],
     [{ appendonly: 'no' }, 'appendonly', { durability: 'async' }, 'async'],
@@ -279,7 +279,7 @@ describe('settings under which the promise cannot be kept', () => {
       { accept: ['eviction'] },
       'fsync',
     ],
-  ] as const)('%j are refused, unless asked for by name', async (config, named, asked, durability) => {
+  ] as const)('%j are refused, unless accepted by name', async (config, named, asked, durability) => {
     const server = await serve({ config })
     const refusal = await openRedisStore({ address: parseRedisAddress(server.url) }).catch(
       (error: unknown) => error,
@@ -289,7 +289,7 @@ describe('settings under which the promise cannot be kept', () => {
     expect((await open(server, asked)).durability).toBe(durability)
   })
 
-  it('a primary with replicas is refused while none confirms, unless asked for by name', async () => {
+  it('a primary with replicas is refused while none confirms, unless accepted by name', async () => {
     const [first, second] = [await serve(), await serve()]
     await second.ask('REPLICAOF', '127.0.0.1', String(first.port))
     await eventually(async () => (await first.ask('INFO', 'replication')).includes('connected_slaves:1'))
@@ -300,7 +300,7 @@ describe('settings under which the promise cannot be kept', () => {
     await expect(openRedisStore({ address: parseRedisAddress(second.url) })).rejects.toThrow('not a primary')
   })
 
-  it('a setting that turns unsafe while the store is open makes it not ready', async () => {
+  it('a setting that becomes unsafe while the store is open makes it not ready', async () => {
     const server = await serve()
     const store = await open(server)
     await server.ask('CONFIG', 'SET', 'appendfsync', 'no')
@@ -312,7 +312,7 @@ describe('settings under which the promise cannot be kept', () => {
     expect(await put(store, 'a')).toMatchObject({ ok: true })
   })
 
-  it('a server that is not there is refused with its reason', async () => {
+  it('an unreachable server is refused with its reason', async () => {
     const server = await serve()
     await server.kill()
     await expect(openRedisStore({ address: parseRedisAddress(server.url) })).rejects.toBeInstanceOf(
@@ -321,8 +321,8 @@ describe('settings under which the promise cannot be kept', () => {
   })
 })
 
-describe('replicas that confirm (WAIT)', () => {
-  it('a commit that no replica confirms in time is indeterminate, and done when one does', async () => {
+describe('replicas that confirm with WAIT', () => {
+  it('a commit without a confirming replica in time is indeterminate, and done when one confirms', async () => {
     const [first, second] = [await serve(), await serve()]
     await second.ask('REPLICAOF', '127.0.0.1', String(first.port))
     await eventually(async () => (await second.ask('INFO', 'replication')).includes('master_link_status:up'))
@@ -342,7 +342,7 @@ describe('replicas that confirm (WAIT)', () => {
   })
 })
 
-describe('evidence that its numbers do not fit to', () => {
+describe('evidence whose numbers do not match', () => {
   it('refuses a commit as a whole', async () => {
     const server = await serve()
     const store = await open(server)
@@ -353,12 +353,12 @@ describe('evidence that its numbers do not fit to', () => {
   })
 })
 
-describe('memory that is full', () => {
-  it('is not foretold where it has no limit', async () => {
+describe('a full memory of Redis', () => {
+  it('is not predicted without a memory limit', async () => {
     expect(await (await open(await serve())).health()).toEqual({ ready: true })
   })
 
-  it('refuses commits as a whole, and reads go on', async () => {
+  it('refuses commits as a whole, while reads continue', async () => {
     const server = await serve({ config: { maxmemory: '3mb' } })
     const store = await open(server)
     const { ready, roomBytes = 0 } = await store.health()

@@ -30,7 +30,7 @@ const text = fc
   .map((units) => units.join(''))
 
 describe('names in Redis', () => {
-  it('come back as they were, and are ASCII', () => {
+  it('are read back unchanged, and are ASCII', () => {
     fc.assert(
       fc.property(text, (name) => {
         const member = encodeMember(name)
@@ -41,7 +41,7 @@ describe('names in Redis', () => {
     )
   })
 
-  it('order their bytes as their code units', () => {
+  it('sort by bytes as by code units', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         const bytes = Buffer.compare(Buffer.from(encodeMember(a)), Buffer.from(encodeMember(b)))
@@ -51,7 +51,7 @@ describe('names in Redis', () => {
     )
   })
 
-  it('make keys of one slot for each partition, that are read back to what they name', () => {
+  it('make keys in one slot per partition, which can be read back to their names', () => {
     fc.assert(
       fc.property(text, text, text, (partition, type, id) => {
         const keys = keysOf(partition)
@@ -75,7 +75,7 @@ describe('names in Redis', () => {
     )
   })
 
-  it('are not taken for ours when they are not', () => {
+  it('are not recognised when another program wrote them', () => {
     for (const key of [
       '',
       'cs:{}:h',
@@ -89,8 +89,8 @@ describe('names in Redis', () => {
   })
 })
 
-describe('what a cluster says', () => {
-  it('names the primary of each slot; a node that does not know its own address is the one that was asked', () => {
+describe('the answers of a cluster', () => {
+  it('names the primary of each slot; a node without its own address is the one that answered', () => {
     const asked = { host: '10.0.0.9', port: 1 }
     const slots = parseSlots(
       [
@@ -110,7 +110,7 @@ describe('what a cluster says', () => {
     expect(parseSlots('ERR', asked)).toBeUndefined()
   })
 
-  it('redirects for now or for good', () => {
+  it('redirects permanently or for one request', () => {
     const asked = { host: '10.0.0.9', port: 1 }
     expect(parseRedirection('MOVED 3999 10.0.0.1:6381', asked)).toEqual({
       ask: false,

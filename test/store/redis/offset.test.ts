@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createOffset, OFFSET_SAMPLES } from '../../../src/store/redis/clock-offset.ts'
 
-it('is that of the fastest answer of the last minute, and never ahead of the server', () => {
+it('equals that of the fastest answer of the last minute, and is never ahead of the server', () => {
   const offset = createOffset()
   expect(offset.best()).toBeUndefined()
   offset.heard(5_000, 40)

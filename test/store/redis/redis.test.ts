@@ -22,7 +22,7 @@ async function open(): Promise<Store> {
 storeConformance('redis', () => openedEmpty(() => server.ask('FLUSHALL'), open))
 
 describe('the redis store against the model', () => {
-  it('gives the same answers and holds the same data after 200 random histories of 45 steps', async () => {
+  it('gives the same answers and contains the same data after 200 random histories of 45 steps', async () => {
     await server.ask('FLUSHALL')
     const store = await open()
     await compareWithModel(store, { runs: 200, steps: 45, inOrder: true })
@@ -31,7 +31,7 @@ describe('the redis store against the model', () => {
 })
 
 describe('a store of a later version', () => {
-  it('is neither opened, read as a whole, nor restored into: its keys may mean something else', async () => {
+  it('is neither opened, read as a whole, nor restored into, because its keys may differ in meaning', async () => {
     await server.ask('FLUSHALL')
     const options = { address: parseRedisAddress(server.url) }
     await server.ask('SET', 'cs:format', '1')

@@ -32,14 +32,14 @@ async function primaryBy(...ports: readonly number[]): Promise<unknown> {
 const says = (port: string, epoch: string): Promise<number> =>
   sentinel({ name: 'main', ip: '10.0.0.1', port, 'config-epoch': epoch })
 
-describe('who the sentinels say is the primary', () => {
-  it('is what the one says that knows of the latest failover, wherever it stands in the list', async () => {
+describe('the primary according to the sentinels', () => {
+  it('comes from the sentinel with the latest failover, wherever it is in the list', async () => {
     const [old, latest] = [await says('1', '3'), await says('2', '10')]
     expect(await primaryBy(old, latest)).toEqual({ host: '10.0.0.1', port: 2 })
     expect(await primaryBy(latest, old)).toEqual({ host: '10.0.0.1', port: 2 })
   })
 
-  it('is told by those that answer and know the name', async () => {
+  it('comes only from sentinels that answer and know the name', async () => {
     const gone = await says('9', '99')
     await new Promise((resolve) => servers.pop()?.close(resolve))
     expect(await primaryBy(gone, await sentinel(undefined), await says('4', '0'))).toEqual({

@@ -10,7 +10,7 @@ describe('the time of a store on several servers', () => {
       undefined,
     )
 
-  it('is the latest of theirs, and stays there when none of them can be asked', () => {
+  it('is the latest of their times, and stays the same when no server answers', () => {
     const offsets = [1_000_000, undefined, 2_000_000]
     const clock = clockOf(offsets)
     const apart = clock.now() - performance.now()

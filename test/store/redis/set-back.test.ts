@@ -35,7 +35,7 @@ const claim = (partition: string): ReturnType<Store['claimDue']> =>
   store.claimDue(partition, 'due', { now: store.now(), lease: LEASE, limit: 9 })
 
 describe('a partition that has seen a later time', () => {
-  it('makes each commit late until the clock has caught up, and no commit of another partition', async () => {
+  it('makes each commit late until the clock catches up, but no commit of another partition', async () => {
     await commit('a')
     await seen('a', store.now() + HOUR)
     expect(await commit('a')).toEqual({ ok: false, reason: 'late' })
@@ -45,7 +45,7 @@ describe('a partition that has seen a later time', () => {
     expect((await commit('a')).ok).toBe(true)
   })
 
-  it('gives out nothing that could not be written down, and all of it once it can', async () => {
+  it('issues nothing that it could not record, and everything once it can', async () => {
     await commit('a', 1)
     const last = store.now() + HOUR
     await seen('a', last)
