@@ -206,7 +206,7 @@ describe('secrets', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused configuration', () => {
   it.each([
     [['--port', '65536'], '--port'],
     [['--port', '-1'], ''],

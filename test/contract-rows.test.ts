@@ -344,7 +344,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'message: reasons, then comments; stable codes',
     "200 rejected, with the reviewer's comment",
     "200 changes_requested, with the reviewer's comment",
-    '200 rejected with `expired: ` at the deadline, whoever asks first',
+    '200 rejected with `expired: ` at the deadline, for the first caller of any kind',
   ],
   [
     'design 3',

@@ -58,7 +58,7 @@ describe('an unfinished call', () => {
     expect([files(), notes]).toEqual([[], []])
   })
 
-  it('is one of several, and the oldest is taken first', () => {
+  it('is taken in order: the oldest comes first', () => {
     for (const id of ids) open().leave(KEY, id)
     age(SECOND, 3 * HOUR)
     age(FIRST, 2 * HOUR)

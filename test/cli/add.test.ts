@@ -150,7 +150,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     expect(readdirSync(join(cwd, 'policies'), { recursive: true })).toEqual(files)
   })
 
-  it('writes nothing when the bundle would not load', async () => {
+  it('writes nothing if the bundle then fails to load', async () => {
     const cwd = await folder('--empty')
     writeFileSync(join(cwd, 'policies/rules/other.yaml'), 'tool: nothing\nrules: []\n')
     const { code, err } = await add(cwd, 'x', '--example', '{}')

@@ -19,7 +19,7 @@ function terminal(isTTY: boolean) {
 }
 
 describe('withProgress', () => {
-  it('writes nothing when standard error is not a terminal', async () => {
+  it('writes nothing to a standard error that is redirected', async () => {
     const { written, options } = terminal(false)
     const answer = await withProgress('Verifying', (tell) => (tell('3 records'), 7), options)
     expect([answer, written]).toEqual([7, []])

@@ -4,7 +4,7 @@ import { escaped, jsonOf, onOneLine, setIn, visible } from '../../src/cli/termin
 /** Every control, every format character, line and paragraph separators, and what lies beyond 16 bits. */
 const HOSTILE = `a\u0000\u001b[2J\u007f\u009b\u00ad\u202e\u2028\u2029\ufeff\u{e0041}\nb`
 
-describe('a text of somebody else', () => {
+describe('a text from another person', () => {
   it('names its hidden characters, and keeps only the line ends that are asked for', () => {
     const named = 'a<U+0000><U+001B>[2J<U+007F><U+009B><U+00AD><U+202E><U+2028><U+2029><U+FEFF><U+E0041>'
     expect(visible(HOSTILE)).toBe(`${named}\nb`)

@@ -101,7 +101,7 @@ describe('a thread', () => {
     }
   })
 
-  it('approves nothing unseen when the call is revised while the second step is open', async () => {
+  it('blocks approval when the call is revised while the second step is open', async () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const eve = await console_.world.reviewer('eve')
     await console_.show(ann, one)
@@ -310,7 +310,7 @@ describe('a list', () => {
   })
 })
 
-describe('what somebody writes', () => {
+describe('the text that a reviewer writes', () => {
   it('stays in a queue filter when a thread arrives', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.getByText('More', { exact: true }).click()

@@ -57,7 +57,7 @@ describe('a checkpoint', () => {
     ['no signature', note.split('\n\n')[0] ?? ''],
     ['no line end', note.slice(0, -1)],
     ['a key that is none', 'x'],
-  ])('%s is none', (_, text) => {
+  ])('%s is refused', (_, text) => {
     expect(openCheckpoint(text, verifier)).toBeUndefined()
     expect(openCheckpoint(note, text)).toBeUndefined()
   })
@@ -141,7 +141,7 @@ describe('a key in PEM', () => {
       'one that is locked',
       key.private.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'p' }).toString(),
     ],
-  ])('%s is none', (_, text) => {
+  ])('%s is refused', (_, text) => {
     expect(signingKeyInPem(text)).toBeUndefined()
   })
 })

@@ -294,7 +294,7 @@ describe('the history in the records', () => {
   const told = (texts: readonly string[]): Promise<Verdict> =>
     verify(linesOf(texts), { notes: [noteOf(texts, texts.length)], receipts: [] })
 
-  it('is told back', async () => {
+  it('is summarised in the verdict', async () => {
     const threads = { pending_review: 0, changes_requested: 0, approved: 1, rejected: 0 }
     expect(await told(story)).toMatchObject({
       faults: [],
@@ -302,7 +302,7 @@ describe('the history in the records', () => {
     })
   })
 
-  it('is refused when it is impossible, whoever signed it', async () => {
+  it('is refused when it is impossible, under any signature', async () => {
     const { faults } = await told(story.toSpliced(4, 1))
     expect(faults).toEqual([
       {

@@ -32,7 +32,7 @@ function counted(votes: readonly Vote[], interactive?: boolean): string[] {
 }
 
 describe('the approvals that count towards a quorum', () => {
-  it('are those of the current revision, by reviewers of the directory who do not own the agent', () => {
+  it('belong to the current revision and to reviewers in the directory who do not own the agent', () => {
     const votes = [
       vote('ann'),
       vote('ben', { revision: 0 }),

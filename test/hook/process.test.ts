@@ -349,7 +349,7 @@ const READY = `data:text/javascript,${encodeURIComponent(
   `process.on('newListener', (name) => { if (name === 'SIGTERM') setImmediate(() => process.stderr.write('ready\\n')) })`,
 )}`
 
-describe('nobody listens', () => {
+describe('an output without a reader', () => {
   it('on standard error: exit code 2', async () => {
     const started = start(HOOK, callOf('bare', {}))
     started.child.stderr?.destroy()

@@ -285,7 +285,7 @@ describe('GET decisions, refused', () => {
 })
 
 describe('GET decisions, time', () => {
-  it('200 rejected with `expired: ` at the deadline, whoever asks first', async () => {
+  it('200 rejected with `expired: ` at the deadline, for the first caller of any kind', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {}, action_hash: HASH })
     world.clock.advance(MINUTE - 1)
     expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')

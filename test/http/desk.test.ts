@@ -624,7 +624,7 @@ describe('a store that fails right after a write', () => {
   it.each([
     ['which says so', new StoreUnavailable('gone')],
     ['in a way that nobody foresaw', new TypeError('broken by the test')],
-  ])('503 outcome_unknown, and no claim that nothing changed: %s', async (_, failure) => {
+  ])('503 outcome_unknown, with the change left open: %s', async (_, failure) => {
     let written = 0
     const unreadable = new Set<number>()
     const own = await openWorld({

@@ -227,7 +227,7 @@ describe('secrets', () => {
     }
   })
 
-  it('a sensitive value that no rule reads is not revealed by a digest either', async () => {
+  it('a sensitive value that the rules ignore is not revealed by a digest either', async () => {
     const own = await openWorld({
       files: {
         'tools/safe.yaml':

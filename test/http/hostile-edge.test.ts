@@ -64,7 +64,7 @@ async function faultOf({ id, want, raw }: Entry, thread: string): Promise<string
 }
 
 describe('hostile HTTP by header', () => {
-  it('contains every entry of the file, so that none is left out', () => {
+  it('contains every entry of the file', () => {
     expect(new Set(entries.map(({ id }) => id)).size).toBe(count)
     expect(CATEGORIES).toHaveLength(14)
   })

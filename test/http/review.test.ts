@@ -153,7 +153,7 @@ describe('GET threads/{id}', () => {
     ])
   })
 
-  it('200 lists all records of one commit, such as those of earlier versions that announced several at once', async () => {
+  it('200 lists all records of one commit, even several announcements of an earlier version', async () => {
     const own = await openWorld({ tampered: true })
     const { thread } = await held(await own.agent(), { payload: { amount: 20_000 } })
     const pending = (await own.allEvidence()).find(({ record }) => record.thread_id === thread)?.record

@@ -579,7 +579,7 @@ describe('a session ends', () => {
       expect((await world.admin('POST', path)).status).toBe(404)
   })
 
-  it('204 when an administrator ends those of a reviewer who has left, 404 when none is left', async () => {
+  it('204 when an administrator ends the sessions of a reviewer who has left, 404 when all have ended', async () => {
     await inOwnWorld({}, async (own) => {
       await own.signIn('nil')
       const text = BUNDLE['directory.yaml'] ?? ''

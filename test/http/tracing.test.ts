@@ -255,7 +255,7 @@ describe('a collector', () => {
     await silent.close()
   })
 
-  it('that is not configured receives nothing', async () => {
+  it('receives nothing when it is off', async () => {
     const before = collector.received.length
     const own = await openWorld()
     const answer = await (

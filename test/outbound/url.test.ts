@@ -88,7 +88,7 @@ describe('the URL of a destination', () => {
     expect(accepted(`https://${long(253)}/`)).toBe(true)
   })
 
-  it('may be one that only the connection can judge by name or redirects', () => {
+  it('may have a name or redirects that only the connection can judge', () => {
     const later = entries.filter(
       ({ stage }) => stage === 'dns' || stage === 'connect' || stage === 'redirect',
     )

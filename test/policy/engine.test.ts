@@ -52,7 +52,7 @@ describe('overlapping runs', () => {
 })
 
 describe('the engine', () => {
-  it('gives the strictest event, and nothing when nothing fired', async () => {
+  it('returns the strictest event, or undefined when no rule fired', async () => {
     const run = createVerdictEngine(all)
     expect(await run(firing('allow', 'review'))).toBe('review')
     expect(await run(firing())).toBeUndefined()

@@ -211,7 +211,7 @@ describe('a limit that cannot be measured', () => {
     })
   })
 
-  it('does not apply when missing means nothing, and is measured when it means a value', async () => {
+  it('is skipped when missing means nothing, and is measured when missing means a value', async () => {
     const nothing = limit(DAILY, 'missing_means: { payload.amount: nothing }\n')
     expect(await decide(nothing, {})).toMatchObject({ verdict: 'allow', limits: [] })
     const seven = limit(DAILY, 'missing_means: { payload.amount: 7 }\n')

@@ -50,7 +50,7 @@ describe('the report of a suite', () => {
 })
 
 describe('watching the tests', () => {
-  it('runs them at once, again for every change, and not when nothing changed', async () => {
+  it('runs them at once and after every change', async () => {
     const dir = tempDir()
     writeFiles(dir, withTests('  - { allow: one, payload: { amount: 1 } }\n'))
     const shown: string[] = []

@@ -157,7 +157,7 @@ describe('loading a bundle', () => {
   })
 
   it.each(['pay.yaml ', 'pay.yml\u200b', 'pay\u2024yaml', 'pay.\uff59aml'])(
-    'refuses the name %j, which people read as that of a policy',
+    'refuses the name %j, which looks like a policy file',
     async (name) => {
       const result = await loadBundle(dirWith(bundle({ [`rules/${name}`]: 'a: b' })))
       expect(result.ok || result.diagnostics.map(({ code }) => code)).toEqual(['unexpected-file'])

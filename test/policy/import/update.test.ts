@@ -84,7 +84,7 @@ describe('tools that appear and disappear', () => {
     expect([gone, unchanged]).toEqual([['tools/b.yaml'], 1])
   })
 
-  it('are left out when their name is that of another contract', () => {
+  it('are left out when another contract has their name', () => {
     const other = imported(tool('a')).map((one) => ({
       ...one,
       text: one.text.replace('server: mcp', 'server: x'),

@@ -170,7 +170,7 @@ describe('a stopped Redis', () => {
     )
   })
 
-  it('answers each call in progress truly, or as one of the two failures', async () => {
+  it('answers each call in progress truly, or with a StoreUnavailable or StoreIndeterminate', async () => {
     const server = await serve()
     const store = await open(server)
     const answers = Array.from({ length: 400 }, (_, i) => put(store, `${i}`))

@@ -45,7 +45,7 @@ describe('a partition that has seen a later time', () => {
     expect((await commit('a')).ok).toBe(true)
   })
 
-  it('issues nothing that it could not record, and everything once it can', async () => {
+  it('claims due items only once it can record the claim', async () => {
     await commit('a', 1)
     const last = store.now() + HOUR
     await seen('a', last)
