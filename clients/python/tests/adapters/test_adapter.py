@@ -29,6 +29,8 @@ HELD = {
     "properties": {**NUMBER, "memo": {"type": ["string", "null"]}},
 }
 OTHER = {"type": "object", "additionalProperties": False, "required": ["n"], "properties": NUMBER}
+# the tool of the pages in docs/python
+PAGE_TOOL = "orders.refund"
 EXPIRES_SECONDS = 2
 # a held call with this number expires after that time
 EXPIRES_SOON = 20
@@ -83,7 +85,8 @@ class World:
 def bundle_of_the_suite() -> dict[str, str]:
     """Returns one bundle for all cases, so that they share a gateway."""
     names = {f"{PREFIX}{name}": OTHER for name in ("allowed", "failing")}
-    files = bundle(allow=names, review={f"{PREFIX}held": HELD}, reject={f"{PREFIX}rejected": OTHER})
+    held = {f"{PREFIX}held": HELD, PAGE_TOOL: {"type": "object"}}
+    files = bundle(allow=names, review=held, reject={f"{PREFIX}rejected": OTHER})
     path = f"rules/{PREFIX}held.yaml"
     rules = json.loads(files[path])
     reviewers = {"group": "reviewers", "approvals": 1, "expires": f"{EXPIRES_SECONDS}s"}
