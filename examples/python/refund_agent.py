@@ -25,7 +25,7 @@ from countersign.langgraph import CountersignMiddleware, resume_command
 
 
 class ScriptedModel(BaseChatModel):
-    """Calls the refund tool, then repeats the tool's result. Replace it by a real model."""
+    """Calls the refund tool, then repeats the tool's result. Replace this class with a real model."""
 
     _llm_type = "scripted"
 
