@@ -30,7 +30,7 @@ export function readExportLine(line: Buffer): ExportLine {
   if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }
   const leaf = leafHash(text)
   const record = recordIn(text)
-  const wrongHash = leaf === hash ? [] : ['does not have the hash that stands beside it']
+  const wrongHash = leaf === hash ? [] : ['does not match its recorded hash']
   const wrongForm = record === undefined ? ['is not RFC 8785 JSON'] : []
   return {
     leaf,

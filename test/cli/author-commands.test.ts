@@ -239,7 +239,7 @@ describe('countersign lock', () => {
     const refused = await inDirectory('check', own)
     expect([refused.code, refused.out.split('\n')[2]]).toEqual([
       3,
-      'rules/web.fetch.yaml:1:1: error lock-mismatch: the file is not what countersign.lock says',
+      'rules/web.fetch.yaml:1:1: error lock-mismatch: the file does not match countersign.lock',
     ])
     expect((await inDirectory('fmt', own)).out).toContain('run `countersign lock`')
     expect((await inDirectory('lock', own)).code).toBe(0)

@@ -114,7 +114,7 @@ describe('evidence that was tampered with', () => {
     const faults = textsIn(await verify(lines))
     expect(faults.slice(0, 5)).toEqual([
       'record 6 stands where 5 is due',
-      'record 6 does not have the hash that stands beside it',
+      'record 6 does not match its recorded hash',
       'record 7 is not RFC 8785 JSON',
       'line 8 is not a line of `countersign evidence export`',
       'the first 40 records are not those that were signed at 2026-11-20T12:00:00.000Z',

@@ -72,7 +72,7 @@ describe('a proof that was lost with the connection', () => {
       },
     }
     const { outcome, message } = await refusedBy(cut)
-    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('an answer that was lost')])
+    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('a lost answer')])
   })
 })
 

@@ -123,7 +123,7 @@ async function submit(call: Call, payload: Payload): Promise<Step> {
     if (call.usedAllows.use(first.hash, again) && !mayBeUsed) return { action, decision }
     if (mayBeUsed) replays++
   }
-  throw new NotExecuted('gateway_error', 'allowed, but every answer is said to have been given before')
+  throw new NotExecuted('gateway_error', 'allowed, but the gateway marks every answer as given before')
 }
 
 interface Submitted {
@@ -191,7 +191,7 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
   if (thread_id === undefined) throw new NotExecuted('unknown_status', 'a pending decision without a thread')
   // in this direction, because NaN must end the wait
   if (!(left > 0))
-    throw new NotExecuted('timeout', 'nobody decided in the time the agent may wait', { thread_id })
+    throw new NotExecuted('timeout', 'no reviewer decided while the agent waited', { thread_id })
   const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
   const asked = performance.now()
   const context = contextOf(call, decision)
@@ -202,7 +202,9 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
     throw new NotExecuted('unknown_status', 'the decision is about another thread', { thread_id })
   // an approval carries a proof, but an allow would run without one
   if (answer.status === 'allow')
-    throw new NotExecuted('unknown_status', 'allowed, where people were to decide', { thread_id })
+    throw new NotExecuted('unknown_status', 'allowed, although the call was held for reviewers', {
+      thread_id,
+    })
   if (answer.status === 'pending_review') {
     const early = pollAfterMs(answer, waitSeconds) - (performance.now() - asked)
     if (early > 0) await pause(Math.min(early, deadline - performance.now()), context)
@@ -278,7 +280,7 @@ function contextOf({ signal }: Call, { thread_id }: Decision): RetryContext {
 }
 
 const NO_PROOF =
-  'approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it, or this agent gets none (signed_approvals: false)'
+  'approved, but without a proof: an earlier run, another reader or a lost answer took it, or this agent gets none (signed_approvals: false)'
 
 /**
  * Redeems the proof immediately before the call runs. Only `valid: true` for this task, thread and hash counts, and

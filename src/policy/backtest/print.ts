@@ -58,7 +58,7 @@ function notes({ checked, incomplete }: Backtest): readonly string[] {
   }
   if (incomplete.length > 0) {
     found.push(
-      `the first records of ${incomplete.join(', ')} are not in the export: what history and limits decide cannot be told there`,
+      `the first records of ${incomplete.join(', ')} are not in the export: decisions that depend on history or limits are unknown there`,
     )
   }
   return found

@@ -100,7 +100,7 @@ function readLine(line: string, at: number): { readonly number: number; readonly
   const foreign = new ExportError(`line ${at} is not a line of \`countersign evidence export\``)
   if (!Number.isSafeInteger(number) || typeof leaf_hash !== 'string' || !isObject(record)) throw foreign
   if (hashOf(record) !== leaf_hash)
-    throw new ExportError(`line ${at}: record ${Number(number)} does not have the hash that stands beside it`)
+    throw new ExportError(`line ${at}: record ${Number(number)} does not match its recorded hash`)
   if (!isWhole(record)) throw foreign
   return { number: Number(number), record }
 }

@@ -130,7 +130,7 @@ async function listEntry(
       ? listFolder(listing, { path, real, depth })
       : listNamed(listing, { path, real, name: entry.name })
   const [found, meant] = isFolder ? ['folder', 'file'] : ['file', 'folder']
-  problem(listing, 'file-unreadable', { path, message: `a ${found} stands where a ${meant} is meant` })
+  problem(listing, 'file-unreadable', { path, message: `this is a ${found}, where a ${meant} belongs` })
 }
 
 async function kindOf(path: string, entry: Dirent): Promise<'folder' | 'other' | 'nothing'> {

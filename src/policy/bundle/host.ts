@@ -114,7 +114,7 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
       resolve(
         ir
           ? { ok: true, snapshot: compileBundle(ir, checks) }
-          : broken('load-crashed', 'the process that checks the bundle sent none'),
+          : broken('load-crashed', 'the process that checks the bundle sent no bundle'),
       )
     } else {
       assembly.add(part)
@@ -126,7 +126,7 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
     try {
       take(part)
     } catch {
-      resolve(broken('load-crashed', 'what the process that checks the bundle sent makes none'))
+      resolve(broken('load-crashed', 'the process that checks the bundle sent an incomplete one'))
     }
   })
   child.next()

@@ -52,7 +52,7 @@ export function verifyLock(text: string, files: readonly Digest[]): readonly Dia
     ...files.flatMap(({ path, sha256 }) => {
       const wanted = locked.get(path)
       if (wanted === undefined) return mismatch(path, 'the file is not in countersign.lock')
-      return wanted === sha256 ? [] : mismatch(path, 'the file is not what countersign.lock says')
+      return wanted === sha256 ? [] : mismatch(path, 'the file does not match countersign.lock')
     }),
   ]
 }
@@ -60,10 +60,5 @@ export function verifyLock(text: string, files: readonly Digest[]): readonly Dia
 const REWRITE = 'write it with `countersign lock`'
 
 function mismatch(path: string, message: string): Diagnostic {
-  return fileDiagnostic(
-    'lock-mismatch',
-    path,
-    message,
-    'after a change that is meant, run `countersign lock`',
-  )
+  return fileDiagnostic('lock-mismatch', path, message, 'after an intended change, run `countersign lock`')
 }

@@ -153,7 +153,7 @@ function checkUsed(reader: Reader, doc: Doc): ReadonlyMap<string, number> {
   for (const { key, value } of readMap(reader, doc, '`used`')?.entries ?? []) {
     if (value.kind === 'number' && Number.isSafeInteger(value.value) && value.value >= 0)
       used.set(key, value.value)
-    else reader.report('bad-value', value, 'what is used of a limit is a whole number, 0 or more')
+    else reader.report('bad-value', value, 'the used amount of a limit is a whole number, 0 or more')
   }
   return used
 }

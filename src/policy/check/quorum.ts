@@ -69,7 +69,7 @@ export function checkLevelPairs(
   const others = found.slice(1).map((pair) => `${pair.low} and ${pair.high}`)
   const also = others.length === 0 ? '' : ` (nor those of ${others.join(', ')})`
   const message = `the people of levels ${low} and ${high} cannot fill every seat together ${where}${also}: a call of risk ${low} that its agent calls ${high} asks for both when it goes to people`
-  reader.report('levels-understaffed', at, message, 'have more people in the groups')
+  reader.report('levels-understaffed', at, message, 'add reviewers to the groups')
 }
 
 /**

@@ -116,7 +116,7 @@ function fitMeaning(fitting: Fitting, doc: Doc): Misfit | undefined {
 function fitEntries(fitting: Fitting, doc: Extract<Doc, { kind: 'list' }>): Misfit | undefined {
   const { lists } = fitting.values
   if (lists === undefined) {
-    const message = `a list cannot stand for ${fitting.name}, which is ${describeKinds(fitting.values)}`
+    const message = `a list cannot replace ${fitting.name}, which is ${describeKinds(fitting.values)}`
     return { code: 'missing-means-type', message, at: doc }
   }
   const element = { ...fitting, name: `an entry of ${fitting.name}`, values: lists.element() }

@@ -39,7 +39,7 @@ function schemaNotes(before: Part, after: Part): readonly string[] {
   }
   return isDeepStrictEqual(rest(before), rest(after))
     ? notes
-    : [...notes, 'input_schema differs beside its properties']
+    : [...notes, 'input_schema differs outside its properties']
 }
 
 function memberNote(name: string, before: Part, after: Part): string | undefined {

@@ -39,7 +39,7 @@ function textOf(part: Part, name: string): string {
 /** Returns reasons why contracts may differ although all their fields agree. */
 export function wholeDoubts(sides: Sides): readonly string[] {
   const [before = '', after = before] = wholeParts(sides).map(wholeAcceptanceOf)
-  return before === after ? [] : ['the contracts differ in what they say beside their fields']
+  return before === after ? [] : ['the contracts differ outside their fields']
 }
 
 /** Returns the input_schema of each side that has the tool. */

@@ -51,7 +51,10 @@ export function ruleFileSchema(world: EditorWorld): JsonObject {
         type: 'object',
         description: 'What a tool does when an optional argument is left out.',
       },
-      mode: { const: 'shadow', description: 'The whole file is only counted.' },
+      mode: {
+        const: 'shadow',
+        description: 'Shadow mode: the file decides nothing, and its rules are counted.',
+      },
       rules: { type: 'array', minItems: 1 },
       limits: { type: 'array', minItems: 1 },
       tests: { type: 'array' },
@@ -138,7 +141,7 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
         properties: {
           group: groups.length > 0 ? { enum: groups } : { type: 'string' },
           approvals: { type: 'integer', minimum: 1, maximum: MAX_APPROVALS },
-          interactive: { type: 'boolean', description: 'Whether voting takes a sign-in to the console.' },
+          interactive: { type: 'boolean', description: 'Whether a vote needs a sign-in to the console.' },
           expires: DURATION,
         },
       },
@@ -146,7 +149,7 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
       until: {
         type: 'string',
         pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-        description: 'Holds up to this day; only on allow and shadow rules.',
+        description: 'The last day of the rule; only on allow and shadow rules.',
       },
     },
   }
@@ -184,7 +187,7 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
       within: DURATION,
       per: {
         ...(open ? { type: 'string', examples: per } : { enum: per }),
-        description: 'What has a count of its own.',
+        description: 'The field whose values are counted separately.',
       },
     },
   }
@@ -220,7 +223,7 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
       used: {
         type: 'object',
         additionalProperties: { type: 'number', minimum: 0 },
-        description: 'What is charged to limits already, by their ids.',
+        description: 'Earlier charges, by limit id.',
       },
       risk_level: { ...RISK, description: 'What the agent claims.' },
       time: {
@@ -233,7 +236,7 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
           },
         ],
       },
-      risk: { ...RISK, description: 'The risk that must come out.' },
+      risk: { ...RISK, description: 'The expected risk.' },
       by: { type: 'array', items: text, description: 'Exactly the deciding ids.' },
     },
   }

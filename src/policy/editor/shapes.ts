@@ -34,10 +34,14 @@ export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
   },
   'tool.name': { ...TEXT, description: 'The tool that is called.' },
   'tool.labels': { ...TEXTS, description: 'The labels of its contract.' },
-  'tool.reversibility': { kinds: ['text'], values: REVERSIBILITIES, description: 'As the contract has it.' },
+  'tool.reversibility': {
+    kinds: ['text'],
+    values: REVERSIBILITIES,
+    description: 'The value in the contract.',
+  },
   'task.workflow': { ...TEXT, description: 'What the agent says it is working on.' },
   'task.label': { ...TEXT, description: 'What the agent calls its task.' },
-  'task.subject': { ...TEXT, description: 'Whom the agent says it works for.' },
+  'task.subject': { ...TEXT, description: 'The person or system that the agent says it works for.' },
   'task.tools': { ...TEXTS, description: 'Tools that were allowed or approved earlier in this task.' },
   'task.labels': {
     ...TEXTS,

@@ -100,7 +100,7 @@ export function routingSchema(groups: readonly string[]): JsonObject {
     },
     interactive: {
       type: 'boolean',
-      description: 'Whether voting takes a sign-in to the console; a key is not enough.',
+      description: 'Whether a vote needs a sign-in to the console; a key is not enough.',
     },
     expires: DURATION,
     remind_after: DURATION,
@@ -110,7 +110,7 @@ export function routingSchema(groups: readonly string[]): JsonObject {
     $schema: DRAFT,
     title: 'Countersign routing.yaml',
     ...closed(['levels'], {
-      unmatched: { enum: ['reject', 'review'], description: 'What becomes of a call that no rule covers.' },
+      unmatched: { enum: ['reject', 'review'], description: 'The verdict on a call that no rule covers.' },
       allow_up_to: { enum: RISKS, description: 'An allowed call of a higher risk goes to review.' },
       timezone: text('An IANA name, such as Europe/Berlin; for time.* and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
@@ -139,15 +139,15 @@ export function routingSchema(groups: readonly string[]): JsonObject {
 export function directorySchema(): JsonObject {
   const agent = closed(['owners'], {
     owners: { ...list(name(PERSON_NAME)), minItems: 1, description: 'Reviewers who answer for the agent.' },
-    tools: { ...list(name(TOOL_GLOB)), description: 'What it may use; all unless said.' },
+    tools: { ...list(name(TOOL_GLOB)), description: 'The tools that it may use; all tools by default.' },
     signed_approvals: { type: 'boolean' },
     token_ttl: DURATION,
-    prevent_self_review: { type: 'boolean', description: 'Owners do not vote; true unless said.' },
+    prevent_self_review: { type: 'boolean', description: 'Keeps owners from voting; true by default.' },
     rate: { type: 'string', pattern: '^[1-9]\\d{0,6}/[smh]$', description: 'Calls per s, m or h.' },
   })
   const reviewer = closed(['groups'], {
     name: text('As people know them.'),
-    email: text('Where to write to, and what single sign-on matches.'),
+    email: text('The mail address, which single sign-on matches.'),
     subject: text('The id of the person at the identity provider (`sub`); then nothing else is matched.'),
     groups: list(name(WORD)),
     roles: list({ enum: ['admin'] }),
@@ -170,7 +170,7 @@ export function directorySchema(): JsonObject {
         groups: {
           type: 'object',
           additionalProperties: name(WORD),
-          description: 'From a name of a group at the identity provider to a group here.',
+          description: 'Maps group names at the identity provider to groups of this directory.',
         },
       }),
     }),

@@ -65,7 +65,7 @@ export function importTools(all: readonly ForeignTool[], { prefix, one }: Import
     : all
   const { named, twins } = nameTools(tools, prefix)
   for (const { name, pointer } of twins) {
-    const message = 'left out: another tool has this name, and a call would not say which of them is meant'
+    const message = 'left out: another tool has this name, so the name of a call would be ambiguous'
     notes.push({ pointer, message, leftOut: readable(name) })
   }
   const paths = new Set<string>()

@@ -70,7 +70,7 @@ const leftOver = (keyword: string, applies: Rule['applies']): Rule => ({
   keyword,
   applies,
   without: (schema) => delete schema[keyword],
-  because: 'dropped: what is left over cannot be told, because something beside it was dropped',
+  because: 'dropped: another keyword was dropped, so the remaining members are unknown',
 })
 
 /** Turns `oneOf` into `anyOf`. When the schema already has an `anyOf`, both must hold. */
@@ -86,20 +86,19 @@ const RULES: readonly Rule[] = [
     keyword: 'not',
     applies: (context, { not }) => isLossy(context, not),
     without: (schema) => delete schema['not'],
-    because: 'dropped: it would forbid more, because something in it was dropped',
+    because: 'dropped: without the dropped part it would refuse more',
   },
   {
     keyword: 'if',
     applies: (context, schema) => isLossy(context, schema['if']),
     without: (schema) => ['if', 'then', 'else'].forEach((one) => delete schema[one]),
-    because: 'dropped with `then` and `else`: it would hold for more, because something in it was dropped',
+    because: 'dropped with `then` and `else`: without the dropped part it would hold for more',
   },
   {
     keyword: 'oneOf',
     applies: (context, { oneOf }) => (oneOf as readonly JsonValue[]).some((one) => isLossy(context, one)),
     without: anyInstead,
-    because:
-      'is `anyOf` in the contract: more than one branch may fit, because something in them was dropped',
+    because: 'is `anyOf` in the contract: without the dropped parts, several branches may fit',
   },
   {
     keyword: 'maxContains',

@@ -109,5 +109,5 @@ function effectOf({ readOnlyHint, destructiveHint }: JsonObject): Effect {
     return { risk: 'high', reversibility: 'irreversible', because: 'destructiveHint' }
   if (destructiveHint === false)
     return { risk: 'medium', reversibility: 'reversible', because: 'no destructiveHint' }
-  return { risk: 'high', because: 'the server says nothing of what it does' }
+  return { risk: 'high', because: 'the server does not describe its effects' }
 }

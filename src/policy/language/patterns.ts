@@ -41,8 +41,7 @@ function describe(error: unknown): string {
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('')
 /**
- * Texts of which a useful pattern misses at least one. The last has many characters, and is longer than any counted
- * repetition.
+ * Texts of which a useful pattern misses at least one. The last text is longer than any counted repetition.
  */
 const ANY_TEXTS = ['', ' ', 'x', 'X', '0', '/', `${ASCII}é漢😀`.repeat(10)]
 
@@ -78,7 +77,7 @@ export function patternProblem(
   if (!hasBareDot(source)) return undefined
   return {
     code: 'loose-pattern',
-    message: 'an unescaped dot stands for any character',
+    message: 'an unescaped dot matches any character',
     hint: 'write `\\.` for a dot',
   }
 }

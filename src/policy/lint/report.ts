@@ -93,7 +93,7 @@ function reportUndecided({ reader, at }: Place, rule: RuleIr, { undecidedBy }: S
     reader.report(
       'optional-field',
       at,
-      `\`${field}\` is optional${where}: when it is missing nobody can tell, and ${rule.verdict} rule \`${rule.id}\` fires`,
+      `\`${field}\` is optional${where}: when it is missing, the condition is unknown, and ${rule.verdict} rule \`${rule.id}\` fires`,
       'say what it means under `missing_means:`, or test `missing` or `present` in the rule',
     )
   }

@@ -34,7 +34,7 @@ export type KeywordKind =
   | 'ref'
   | 'enum'
 
-/** As text by kind, because an object with a member `then` would pass for a promise. */
+/** The keywords of each kind, as text: an object with a member `then` would look like a promise. */
 const KEYWORDS_BY_KIND: Readonly<Record<KeywordKind, string>> = {
   schema:
     'items contains unevaluatedItems additionalProperties propertyNames unevaluatedProperties not if then else',

@@ -23,7 +23,7 @@ export function contradictionsOf(schema: JsonObject): readonly Contradiction[] {
   return [...emptyRanges(schema), ...impossibleFields(schema), ...misfit]
 }
 
-const STANDS_IN = 'a default stands in for a missing field: it must be a value that the field can hold'
+const STANDS_IN = 'a default replaces a missing field, so the field must be able to hold it'
 
 type Range = readonly [low: string, high: string, what: string]
 

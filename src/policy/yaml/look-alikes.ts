@@ -2,7 +2,7 @@ import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from
 import type { Doc } from './doc.ts'
 import type { Findings, Mark, Source } from './source.ts'
 
-/** The deceptions to warn of. Hidden characters are errors elsewhere; some rules are about long gaps and addresses. */
+/** The deceptive texts that get a warning. Other checks report hidden characters as errors. */
 const KINDS: readonly TextWarning[] = [
   'mixed_script',
   'look_alike_word',
@@ -33,7 +33,7 @@ export function warnOfLookAlikes(doc: Doc, source: Source, findings: Findings): 
       'look-alike',
       { source, mark },
       `${kinds.map(clauseOf).join('; ')}: ${shown}`,
-      'retype it, unless it is meant',
+      'retype it, unless you intend it',
     )
   }
   const walk = (one: Doc): void => {

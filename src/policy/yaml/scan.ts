@@ -96,7 +96,7 @@ function checkConflicts({ source, findings }: Scan): boolean {
   return false
 }
 
-const RESOLVE = 'keep the lines that are meant, and remove the three marks'
+const RESOLVE = 'keep the lines that you want, and remove the three marks'
 
 const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
 
@@ -170,7 +170,7 @@ function checkSpaces(scan: Scan, lexeme: string): void {
   const at = lexeme.search(ODD_SPACE)
   if (at < 0) return
   const start = scan.offset + at
-  const message = `${nameOf(lexeme, at)} stands where a space is meant: ${SPACES[lexeme[at] ?? ''] ?? 'an unusual space'}`
+  const message = `${nameOf(lexeme, at)} replaces a space: ${SPACES[lexeme[at] ?? ''] ?? 'an unusual space'}`
   const mark = { start, end: start + 1 }
   scan.findings.add(
     'unusual-space',

@@ -191,7 +191,7 @@ const MEANINGS: readonly Case[] = [
   [
     'a list that stands for text',
     means('payload.note: [abc]'),
-    'rules/pay.yaml:2:32 missing-means-type: a list cannot stand for `payload.note` of `pay`, which is text',
+    'rules/pay.yaml:2:32 missing-means-type: a list cannot replace `payload.note` of `pay`, which is text',
   ],
   [
     'an entry outside the enum',

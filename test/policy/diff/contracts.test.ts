@@ -149,7 +149,7 @@ describe('contracts that differ', () => {
           e.g. {"another_field":true,"n":4}: by contract -> pay-this
       pay CHANGES invalid -> reject/low when payload.another_field present and payload.n in {..3, missing}
           e.g. {"another_field":true,"n":2}: by contract -> unmatched
-      pay: input_schema differs beside its properties
+      pay: input_schema differs outside its properties
       pay: 6 more changes show only when the agent claims a higher risk_level (--format json lists all)
       4 loosened, 0 tightened, 4 changed otherwise; complete: 24 cells"
     `)

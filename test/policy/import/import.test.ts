@@ -727,7 +727,9 @@ describe('any imported document', () => {
           const result = mcp({ tools: [tool('a', { inputSchema })] })
           const [contract] = await contracts(result)
           if (!contract) return
-          loosened += Number(result.notes.some(({ message }) => message.includes('something')))
+          loosened += Number(
+            result.notes.some(({ message }) => /something|the dropped part|another keyword/.test(message)),
+          )
           const ajv = new Ajv2020({ strict: false })
           const [before, after] = [ajv.compile(inputSchema), ajv.compile(contract.inputSchema)]
           for (const x of values.filter((each) => before({ x: each }))) {

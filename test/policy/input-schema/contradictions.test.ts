@@ -4,7 +4,7 @@ import { contradictionsOf } from '../../../src/policy/schema/contradictions.ts'
 import { contract, runCases, runFine, schema, type Case } from '../cases.ts'
 import { growth, LINEAR } from '../../growth.ts'
 
-const STANDS_IN = 'a default stands in for a missing field: it must be a value that the field can hold'
+const STANDS_IN = 'a default replaces a missing field, so the field must be able to hold it'
 
 const CASES: readonly Case[] = [
   [

@@ -108,17 +108,17 @@ const IDLE: readonly Case[] = [
   [
     'an optional field of a review rule',
     one('review', 'when: { payload.kind: a }'),
-    'rules/pay.yaml:3:5 optional-field: `payload.kind` is optional in the contract of `pay`: when it is missing nobody can tell, and review rule `a` fires | say what it means under `missing_means:`, or test `missing` or `present` in the rule',
+    'rules/pay.yaml:3:5 optional-field: `payload.kind` is optional in the contract of `pay`: when it is missing, the condition is unknown, and review rule `a` fires | say what it means under `missing_means:`, or test `missing` or `present` in the rule',
   ],
   [
     'an optional field read through a function',
     one('reject', 'when: { domain(payload.email): { not: acme.com } }'),
-    'rules/pay.yaml:3:5 optional-field: `payload.email` is optional in the contract of `pay`: when it is missing nobody can tell, and reject rule `a` fires',
+    'rules/pay.yaml:3:5 optional-field: `payload.email` is optional in the contract of `pay`: when it is missing, the condition is unknown, and reject rule `a` fires',
   ],
   [
     'a task field that the agent may leave out',
     one('review', 'when: { task.workflow: { not: deploy } }'),
-    'rules/pay.yaml:3:5 optional-field: `task.workflow` is optional: when it is missing nobody can tell, and review rule `a` fires',
+    'rules/pay.yaml:3:5 optional-field: `task.workflow` is optional: when it is missing, the condition is unknown, and review rule `a` fires',
   ],
   [
     'a tool without a rule',
@@ -159,7 +159,7 @@ const PAIRS: readonly Case[] = [
   [
     'a level that can be filled, but not together with another one',
     directory('carol: { groups: [on-call, ', 'carol: { groups: ['),
-    'routing.yaml:8:22 levels-understaffed: the people of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`: a call of risk low that its agent calls critical asks for both when it goes to people | have more people in the groups',
+    'routing.yaml:8:22 levels-understaffed: the people of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`: a call of risk low that its agent calls critical asks for both when it goes to people | add reviewers to the groups',
   ],
   [
     'levels of which one person has all groups',

@@ -9,7 +9,7 @@ const rule = (from: string, to: string): Record<string, string> => ({
 })
 const HINT = 'type the space anew, by the space bar'
 const odd = (place: string, code: string, name: string): string =>
-  `${place} unusual-space: <U+${code}> stands where a space is meant: ${name} | ${HINT}`
+  `${place} unusual-space: <U+${code}> replaces a space: ${name} | ${HINT}`
 
 const CASES: readonly Case[] = [
   [
@@ -40,7 +40,7 @@ const CASES: readonly Case[] = [
   [
     'the beginning of a merge conflict',
     rule('    allow: A.\n', '<<<<<<< HEAD\n    allow: A.\n=======\n    allow: B.\n>>>>>>> theirs\n'),
-    'rules/pay.yaml:4:1 merge-conflict: `<<<<<<<` is the mark of a merge conflict | keep the lines that are meant, and remove the three marks',
+    'rules/pay.yaml:4:1 merge-conflict: `<<<<<<<` is the mark of a merge conflict | keep the lines that you want, and remove the three marks',
   ],
   [
     'the middle of a merge conflict',

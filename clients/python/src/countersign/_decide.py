@@ -28,7 +28,7 @@ from .errors import (
 _POLL_SECONDS = 50
 _LEAST_PAUSE = 1.0
 _NO_PROOF = (
-    "approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it,"
+    "approved, but without a proof: an earlier run, another reader or a lost answer took it,"
     " or this agent gets none (signed_approvals: false)"
 )
 
@@ -107,7 +107,7 @@ def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
         raise UnexpectedAnswer("the decision is about another thread")
     # an approval carries a proof; an allow would let a held call run without one
     if decision.get("status") == "allow":
-        raise UnexpectedAnswer("allowed, where people were to decide")
+        raise UnexpectedAnswer("allowed, although the call was held for reviewers")
     if decision.get("status") == "pending_review":
         yield from _paused(core, decision, seconds, asked, until)
     return decision

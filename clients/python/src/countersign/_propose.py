@@ -62,7 +62,7 @@ def proposed(core: Core, progress: Progress, patience: Patience) -> Steps[JsonOb
         fresh = not first.comes_again or core.allows.use(first.action_hash, again)
         if fresh and not (replayed and first.comes_again):
             return decision
-    raise GatewayUnavailable("allowed, but every answer is said to have been given before")
+    raise GatewayUnavailable("allowed, but the gateway marks every answer as given before")
 
 
 def submitted(progress: Progress, patience: Patience) -> Steps[tuple[JsonObject, bool]]:
