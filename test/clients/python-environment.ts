@@ -15,10 +15,12 @@ export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code') }
 /** The package says 3.10 or newer (clients/python/pyproject.toml). */
 const OLDEST_MINOR = 10
 export const NEWEST_MINOR = 14
+/** A soak shares the machine for hours, so its programs may take three times as long. */
+const FACTOR = process.env['COUNTERSIGN_SOAK'] === undefined ? 1 : 3
 /** For one program, ms, on a busy machine: the first run downloads. */
-const PATIENCE_MS = 400_000
+const PATIENCE_MS = 400_000 * FACTOR
 /** For a test that makes an environment and runs a suite in it, ms. */
-export const SUITE_MS = 800_000
+export const SUITE_MS = 800_000 * FACTOR
 
 export interface Interpreter {
   readonly path: string
