@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { startRedis } from '../redis/server.ts'
 import {
   BYTE_CODE,
   type Environment,
@@ -56,12 +57,13 @@ async function environmentOf(
   }
 }
 
-async function suite(name: string, environment: Environment): Promise<Record<string, string>> {
+async function suite(name: string, environment: Environment, redis = ''): Promise<Record<string, string>> {
   const results = join(directory, `${name}.json`)
   const env = {
     COUNTERSIGN_ADAPTER: name,
     COUNTERSIGN_ADAPTER_RESULTS: results,
     COUNTERSIGN_TEST_GATEWAY: ROOT,
+    COUNTERSIGN_TEST_STORE: redis,
     ...BYTE_CODE,
   }
   const ran = await run(

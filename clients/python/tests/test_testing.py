@@ -121,6 +121,15 @@ def test_the_gateway_ends_with_a_pytest_that_is_killed(tmp_path: Path, number: s
         httpx.get(f"{url}/livez", trust_env=False)
 
 
+def test_says_what_a_gateway_said_that_ends_at_once(tmp_path: Path) -> None:
+    program = tmp_path / "dist/bin/main.js"
+    program.parent.mkdir(parents=True)
+    program.write_text("console.log('the port is taken'); process.exitCode = 3")
+    with pytest.raises(GatewayProblem) as problem:
+        start_gateway(str(tmp_path), bundle())
+    assert str(problem.value) == "the gateway did not start:\nthe port is taken\n"
+
+
 def test_names_a_program_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(GatewayProblem, match="`node` is not on the PATH: install Node"):

@@ -114,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def model_of(script: Script) -> Iterator[ScriptedModel]:
     with ScriptedModel(script) as model:
-        threading.Thread(target=model.serve_forever, daemon=True).start()
+        threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield model
         finally:

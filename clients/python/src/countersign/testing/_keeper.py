@@ -38,7 +38,9 @@ def _continue(_number: int, _frame: FrameType | None) -> None:
 
 def _watch(child: subprocess.Popen[bytes], alone: threading.Event) -> None:
     """Stops the gateway when standard input ends."""
-    sys.stdin.buffer.read()
+    # not sys.stdin: this thread would hold its lock when the interpreter ends
+    while os.read(0, 1024):
+        pass
     alone.set()
     _signal(child, signal.SIGTERM)
     try:
