@@ -100,9 +100,15 @@ describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }
     await isClean(name, environment)
   })
 
-  it.runIf(SOAK).concurrent.for(names)('%s, the oldest supported version', async (name) => {
+  it.runIf(SOAK).concurrent.for(names)('%s, the oldest supported version, on Redis', async (name) => {
     const environment = await environmentOf(workshop, name, 'oldest')
-    if (environment !== undefined) await suite(name, environment)
+    if (environment === undefined) return
+    const redis = await startRedis({ config: { databases: '100' } })
+    try {
+      await suite(name, environment, redis.url)
+    } finally {
+      await redis.dispose()
+    }
   })
 })
 
