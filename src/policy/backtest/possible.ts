@@ -1,8 +1,8 @@
 import type { Risk, Verdict } from '../../domain/decision.ts'
-import { truthOfLeaf, type ConditionNode } from '../evaluate/conditions.ts'
+import { foldCondition, joinPossible, truthOfLeaf, type ConditionNode } from '../evaluate/conditions.ts'
 import { rulingOf, verdictOf } from '../evaluate/evaluate.ts'
 import type { FieldIr, RoutingIr } from '../language/rule.ts'
-import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
+import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { isOver } from '../evaluate/plan.ts'
 import type { Program } from '../evaluate/program.ts'
 import type { Facts } from '../language/facts.ts'
@@ -77,16 +77,11 @@ function hitOfLimit(limit: CompiledLimit, state: LimitState): Hit | undefined {
   return state === 'full' ? limit.onTrue : limit.onUnknown
 }
 
-function truthsOf(node: ConditionNode, facts: Facts, isUnknown: Unclear['isUnknown']): readonly Truth[] {
-  if (node.kind === 'leaf') return isUnknown(node.field) ? ALL_TRUTHS : [truthOfLeaf(node, facts)]
-  if (node.kind === 'not') return truthsOf(node.item, facts, isUnknown).map(not)
-  const [join, empty] = node.kind === 'all' ? ([and, TRUE] as const) : ([or, FALSE] as const)
-  return node.items.reduce<readonly Truth[]>(
-    (truths, item) => {
-      const next = truthsOf(item, facts, isUnknown)
-      return [...new Set(truths.flatMap((one) => next.map((other) => join(one, other))))]
-    },
-    [empty],
+function truthsOf(condition: ConditionNode, facts: Facts, isUnknown: Unclear['isUnknown']): readonly Truth[] {
+  return foldCondition<readonly Truth[]>(
+    condition,
+    (leaf) => (isUnknown(leaf.field) ? ALL_TRUTHS : [truthOfLeaf(leaf, facts)]),
+    joinPossible,
   )
 }
 

@@ -2,7 +2,7 @@ import { isOver } from '../evaluate/plan.ts'
 import { compileProgram, createProgramParts } from '../evaluate/program.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
-import { truthOfLeaf } from '../evaluate/conditions.ts'
+import { leavesOf as nodesOf, truthOfLeaf } from '../evaluate/conditions.ts'
 import { fieldText } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
 import type { BundleIr, FieldIr } from '../language/rule.ts'
@@ -114,13 +114,8 @@ function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
 /** Returns every leaf of the rules and limits once. */
 export function leavesOf({ rules, limits }: Side): readonly Leaf[] {
   const found = new Set<Leaf>()
-  const visit = (node: ConditionNode, leafOf: SideRule['leafOf']): void => {
-    if (node.kind === 'leaf') found.add(leafOf(node))
-    else if (node.kind === 'not') visit(node.item, leafOf)
-    else for (const item of node.items) visit(item, leafOf)
-  }
   for (const { condition, leafOf, until } of [...rules, ...limits]) {
-    visit(condition, leafOf)
+    for (const node of nodesOf(condition)) found.add(leafOf(node))
     if (until) found.add(until)
   }
   return [...found]

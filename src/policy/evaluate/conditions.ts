@@ -3,7 +3,7 @@ import { MISSING, type Applied, type Reading } from '../language/reading.ts'
 import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
 import type { FieldIr, NodeIr } from '../language/rule.ts'
-import { FALSE, type Truth } from '../language/truth.ts'
+import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { compileRead, type Read } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledTest } from '../language/compiled-test.ts'
@@ -41,6 +41,50 @@ export interface LeafNode {
   readonly whenMissing: WhenMissing
   readonly field: FieldIr
   readonly test: Test
+}
+
+type Join = 'all' | 'any' | 'not'
+
+/** Makes a result of each leaf, and joins the results from the leaves up. */
+export function foldCondition<T>(
+  node: ConditionNode,
+  ofLeaf: (leaf: LeafNode) => T,
+  join: (kind: Join, results: readonly T[]) => T,
+): T {
+  if (node.kind === 'leaf') return ofLeaf(node)
+  const items = node.kind === 'not' ? [node.item] : node.items
+  return join(
+    node.kind,
+    items.map((item) => foldCondition(item, ofLeaf, join)),
+  )
+}
+
+/** Returns the leaves of a condition, each once, in order of appearance. */
+export function leavesOf(condition: ConditionNode): readonly LeafNode[] {
+  const leaves = foldCondition<readonly LeafNode[]>(
+    condition,
+    (leaf) => [leaf],
+    (_, lists) => lists.flat(),
+  )
+  return [...new Set(leaves)]
+}
+
+export function joinTruths(kind: Join, truths: readonly Truth[]): Truth {
+  if (kind === 'all') return truths.reduce<Truth>(and, TRUE)
+  const truth = truths.reduce<Truth>(or, FALSE)
+  return kind === 'not' ? not(truth) : truth
+}
+
+/** Returns every truth that the join can have, as if its parts were independent. */
+export function joinPossible(kind: Join, parts: readonly (readonly Truth[])[]): readonly Truth[] {
+  if (kind === 'not') return (parts[0] ?? []).map(not)
+  const [settling, other] = kind === 'all' ? ([FALSE, TRUE] as const) : ([TRUE, FALSE] as const)
+  const truths: Truth[] = []
+  if (parts.some((part) => part.includes(settling))) truths.push(settling)
+  if (parts.every((part) => part.includes(other))) truths.push(other)
+  const mayBeOpen = parts.every((part) => part.includes(other) || part.includes(UNKNOWN))
+  if (mayBeOpen && parts.some((part) => part.includes(UNKNOWN))) truths.push(UNKNOWN)
+  return truths
 }
 
 /** Compiles the conditions of one bundle. Equal tests and lines are compiled once, and all rules share them. */
@@ -129,5 +173,10 @@ export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTH
   let value: Reading | typeof NOTHING = leaf.read(facts)
   if (value === MISSING) value = valueWhenMissing(leaf.whenMissing, leaf.field, facts.call.payload)
   else if (value === null) value = valueWhenNull(leaf.whenMissing, leaf.test)
-  return leaf.fn === undefined || value === NOTHING ? value : applyFunction(leaf.fn, value)
+  return resultOf(leaf, value)
+}
+
+/** Returns the value through the function of the leaf. */
+export function resultOf({ fn }: LeafNode, value: Reading | typeof NOTHING): Applied | typeof NOTHING {
+  return fn === undefined || value === NOTHING ? value : applyFunction(fn, value)
 }

@@ -8,13 +8,24 @@ import {
   type Verdict,
 } from '../../domain/decision.ts'
 import type { RoutingIr } from '../language/rule.ts'
-import { UNKNOWN } from '../language/truth.ts'
+import { fieldText } from '../language/fields.ts'
+import { UNKNOWN, type Truth } from '../language/truth.ts'
 import { unmeasured, useLimits } from '../language/limits.ts'
+import { NOTHING } from '../language/when-missing.ts'
+import { describeUnknown } from '../language/words.ts'
+import {
+  foldCondition,
+  joinTruths,
+  truthOfValue,
+  valueOfLeaf,
+  type ConditionNode,
+  type LeafNode,
+} from './conditions.ts'
 import { createRun, strictestHit, type Program } from './program.ts'
-import type { Hit, Run, Trace } from './run.ts'
+import type { Facts } from '../language/facts.ts'
+import type { Hit, Run } from './run.ts'
 import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
 import type { LocalTime } from '../language/time.ts'
-import { traceNode } from './trace.ts'
 
 /** The data of the bundle that a decision needs besides the tool's program. */
 export interface Tables {
@@ -167,18 +178,36 @@ function uncovered({ hits }: Run): string {
 
 /** Names every field that kept the rule from being decided: `could not check payload.cwd: missing`. */
 function describeUnchecked({ rule }: Hit, run: Run): string {
-  const causes = new Set<string>(rule.condition === undefined ? unmeasured(rule, run) : [])
-  if (rule.condition !== undefined) collectCauses(traceNode(rule.condition, run), causes)
-  return `could not check ${[...causes].sort().join(', ')}`
+  const causes = rule.condition === undefined ? unmeasured(rule, run) : checkAll(rule.condition, run).causes
+  return `could not check ${[...new Set(causes)].sort().join(', ')}`
 }
 
-function collectCauses(trace: Trace, causes: Set<string>): void {
-  if (trace.truth !== UNKNOWN) return
-  if (trace.kind === 'leaf')
-    causes.add(
-      `${trace.problem === 'missing' ? trace.read.field : trace.field}: ${trace.problem ?? 'unreadable'}`,
-    )
-  else for (const item of trace.items) collectCauses(item, causes)
+/** The truth of a condition, and its fields that leave it UNKNOWN, each with the reason. */
+interface Checked {
+  readonly truth: Truth
+  readonly causes: readonly string[]
+}
+
+function checkAll(condition: ConditionNode, facts: Facts): Checked {
+  return foldCondition<Checked>(
+    condition,
+    (leaf) => checkLeaf(leaf, facts),
+    (kind, parts) => {
+      const truth = joinTruths(
+        kind,
+        parts.map((part) => part.truth),
+      )
+      return { truth, causes: truth === UNKNOWN ? parts.flatMap((part) => part.causes) : [] }
+    },
+  )
+}
+
+function checkLeaf(leaf: LeafNode, facts: Facts): Checked {
+  const value = valueOfLeaf(leaf, facts)
+  const truth = truthOfValue(leaf, value)
+  if (truth !== UNKNOWN || value === NOTHING) return { truth, causes: [] }
+  const problem = describeUnknown(leaf.test, value)
+  return { truth, causes: [`${problem === 'missing' ? leaf.field.name : fieldText(leaf.field)}: ${problem}`] }
 }
 
 /** Joins levels[policy risk], levels[risk] and the reviewers of every deciding rule. */

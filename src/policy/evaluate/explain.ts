@@ -1,13 +1,22 @@
-import { defined } from '../../contract/defined.ts'
 import { fieldText } from '../language/fields.ts'
-import { MISSING, type Applied, type AppliedElement } from '../language/reading.ts'
-import type { Truth } from '../language/truth.ts'
+import { MISSING, UNREADABLE, type Applied, type AppliedElement, type Reading } from '../language/reading.ts'
+import { isSensitive } from '../language/sensitive.ts'
+import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
+import { NOTHING } from '../language/when-missing.ts'
+import { describeTest, describeUnknown } from '../language/words.ts'
+import {
+  foldCondition,
+  joinTruths,
+  truthOfValue,
+  valueOfLeaf,
+  type ConditionNode,
+  type LeafNode,
+} from './conditions.ts'
 import { isOver } from './plan.ts'
 import type { Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
-import type { CompiledLimit, CompiledRule, Trace } from './run.ts'
+import type { CompiledLimit, CompiledRule } from './run.ts'
 import type { FieldRead, LimitUse, Outcome } from './snapshot.ts'
-import { traceNode } from './trace.ts'
 import type {
   Answer,
   ConditionExplanation,
@@ -62,9 +71,9 @@ function withoutSecret(read: FieldRead): FieldRead {
 
 function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {
   const { ir, file } = rule
-  const trace = traceNode(rule.condition, facts)
+  const conditions = explainCondition(rule.condition, facts)
   const { id, verdict, mode, line, reason } = ir
-  const result = isOver(rule, facts.call.at) ? 'over' : RESULTS[trace.truth]
+  const result = isOver(rule, facts.call.at) ? 'over' : RESULTS[conditions.answer]
   return {
     id,
     verdict,
@@ -74,32 +83,53 @@ function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string
     reason,
     result,
     fired: fired.has(id),
-    conditions: explainTrace(trace),
+    conditions,
   }
 }
 
-const RESULTS = ['not fired', 'fired', 'cannot tell'] as const
+const RESULTS = { no: 'not fired', yes: 'fired', 'cannot tell': 'cannot tell' } as const
 const ANSWERS: Readonly<Record<Truth, Answer>> = { 0: 'no', 1: 'yes', 2: 'cannot tell' }
+const TRUTHS: Readonly<Record<Answer, Truth>> = { no: FALSE, yes: TRUE, 'cannot tell': UNKNOWN }
 
-function explainTrace(trace: Trace): ConditionExplanation {
-  const answer = ANSWERS[trace.truth]
-  if (trace.kind !== 'leaf') return { kind: trace.kind, answer, items: trace.items.map(explainTrace) }
-  const { field, test, read, problem, returned } = trace
-  const value =
-    read.state === 'missing'
-      ? 'missing'
-      : read.sensitive
-        ? '(sensitive)'
-        : shorten(JSON.stringify(read.value))
-  const given = returned === undefined || read.sensitive ? undefined : shorten(returnedText(returned))
-  return { kind: 'test', answer, field, test, read: value, ...defined({ returned: given, problem }) }
+/** Explains every part of a condition, even those that a decision skips. */
+function explainCondition(condition: ConditionNode, facts: Facts): ConditionExplanation {
+  return foldCondition<ConditionExplanation>(
+    condition,
+    (leaf) => explainTest(leaf, facts),
+    (kind, items) => {
+      const truths = items.map(({ answer }) => TRUTHS[answer])
+      return { kind, answer: ANSWERS[joinTruths(kind, truths)], items }
+    },
+  )
+}
+
+function explainTest(leaf: LeafNode, facts: Facts): ConditionExplanation {
+  const { field, fn, test } = leaf
+  const value = valueOfLeaf(leaf, facts)
+  const truth = truthOfValue(leaf, value)
+  const sensitive = isSensitive(facts.tool.sensitive, field.name)
+  const hasResult = fn !== undefined && value !== NOTHING && !sensitive
+  return {
+    kind: 'test',
+    answer: ANSWERS[truth],
+    field: fieldText(field),
+    test: describeTest(test),
+    read: readText(leaf.read(facts), sensitive),
+    ...(hasResult && { returned: shorten(resultText(value)) }),
+    ...(truth === UNKNOWN && value !== NOTHING && { problem: describeUnknown(test, value) }),
+  }
+}
+
+function readText(value: Reading, sensitive: boolean): string {
+  if (value === MISSING) return 'missing'
+  return sensitive ? '(sensitive)' : shorten(JSON.stringify(value === UNREADABLE ? null : value))
 }
 
 /** Writes a value as rules do: words without quotes. */
-function returnedText(value: Applied | AppliedElement): string {
+function resultText(value: Applied | AppliedElement): string {
   if (value === MISSING) return 'missing'
   if (typeof value === 'symbol') return 'unreadable'
-  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(returnedText).join(', ')}]`
+  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(resultText).join(', ')}]`
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

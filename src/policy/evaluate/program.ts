@@ -45,7 +45,7 @@ export function compileProgram(
   files: readonly RuleFileIr[],
   parts: ProgramParts,
 ): Program {
-  const rules = files.flatMap((file) => compileFile(tool, file, parts.conditions)).sort(byId)
+  const rules = files.flatMap((file) => compileRules(tool, file, parts.conditions)).sort(byId)
   const limits = files.flatMap((file) => compileLimits(tool, file, parts.conditions))
   const fields = fieldsOf(rules, limits)
   const { leaves } = parts.conditions
@@ -70,7 +70,12 @@ export function compileProgram(
   }
 }
 
-function compileFile(tool: ToolContract, file: RuleFileIr, conditions: ConditionCompiler): CompiledRule[] {
+/** Returns the rules of a file for one tool, in the order of the file. */
+export function compileRules(
+  tool: ToolContract,
+  file: RuleFileIr,
+  conditions: ConditionCompiler,
+): CompiledRule[] {
   const missing = createWhenMissing(tool, file)
   return file.rules.map((ir) => compileRule(ir, file, conditions.compile(missing, ir.when, ir.unless)))
 }

@@ -1,11 +1,9 @@
-import type { Applied } from '../language/reading.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { ConditionNode, LeafNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'
 import type { Facts } from '../language/facts.ts'
 import type { LimitIr, RuleFileIr, RuleIr } from '../language/rule.ts'
-import type { Truth } from '../language/truth.ts'
-import type { FieldRead, FiredRule } from './snapshot.ts'
+import type { FiredRule } from './snapshot.ts'
 
 /** One evaluation: the facts and the hits. A new object for each call. */
 export interface Run extends Facts, EngineCall {
@@ -45,22 +43,4 @@ export interface CompiledRule extends Voice {
   readonly condition: ConditionNode
   readonly ir: RuleIr
   readonly file: RuleFileIr
-}
-
-/** The evaluation of a condition, part by part. */
-export type Trace =
-  | { readonly kind: 'all' | 'any' | 'not'; readonly truth: Truth; readonly items: readonly Trace[] }
-  | LeafTrace
-
-export interface LeafTrace {
-  readonly kind: 'leaf'
-  readonly truth: Truth
-  /** As written, with its function: `domain(payload.to)`. */
-  readonly field: string
-  readonly test: string
-  readonly read: FieldRead
-  /** The function's result. Absent without a function, and where `nothing` replaces a missing field. */
-  readonly returned?: Applied
-  /** The reason that the test could not be checked: `missing`, `not a number`. Never a value. */
-  readonly problem?: string
 }

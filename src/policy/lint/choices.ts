@@ -5,19 +5,20 @@ import type { FieldIr } from '../language/rule.ts'
 import { UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Cell, CellTruth, ExactCell } from './cell.ts'
 import { cellsOf } from './cells.ts'
-import { truthWhenMissing, truthWhenNull, type Slot } from './formula.ts'
+import { truthWhenMissing, truthWhenNull } from './open-rule.ts'
+import type { ConditionCompiler, LeafNode } from '../evaluate/conditions.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import type { Values } from '../language/possible.ts'
 
 /** A field that some tests read, with every combination of their answers. */
 export interface Variable {
   readonly name: string
-  readonly slots: readonly Slot[]
+  readonly leaves: readonly LeafNode[]
   readonly choices: readonly Choice[]
 }
 
 export interface Choice {
-  /** Truths, in the order of the variable's slots. */
+  /** Truths, in the order of the variable's leaves. */
   readonly truths: readonly Truth[]
   /** True when the field is missing and some test is unknown for that reason alone. */
   readonly undecided: boolean
@@ -32,6 +33,7 @@ export interface ChoiceContext {
   readonly fieldValues: FieldValues
   readonly truth: CellTruth
   readonly known: KnownChoices
+  readonly conditions: ConditionCompiler
   /** True when the field can hold any value, whatever the contract says. */
   readonly anything?: boolean
 }
@@ -62,29 +64,32 @@ export function createKnownChoices(): KnownChoices {
 const MAX_CHOICES = 512
 
 /** Returns the variables of some tests, as if fields were independent. Undefined when a field has too many choices. */
-export function variablesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Variable[] | undefined {
-  const byField = new Map<string, Slot[]>()
-  for (const slot of slots) {
-    const known = byField.get(slot.field.name)
-    if (known) known.push(slot)
-    else byField.set(slot.field.name, [slot])
+export function variablesOf(
+  context: ChoiceContext,
+  leaves: readonly LeafNode[],
+): readonly Variable[] | undefined {
+  const byField = new Map<string, LeafNode[]>()
+  for (const leaf of leaves) {
+    const known = byField.get(leaf.field.name)
+    if (known) known.push(leaf)
+    else byField.set(leaf.field.name, [leaf])
   }
   const variables: Variable[] = []
   for (const [name, read] of byField) {
     const choices = choicesOf(context, read)
     if (choices === undefined) return undefined
-    variables.push({ name, slots: read, choices })
+    variables.push({ name, leaves: read, choices })
   }
   return variables
 }
 
-function choicesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] | undefined {
-  const [first] = slots
+function choicesOf(context: ChoiceContext, leaves: readonly LeafNode[]): readonly Choice[] | undefined {
+  const [first] = leaves
   if (first === undefined) return []
-  const present = presentChoices(context, slots)
+  const present = presentChoices(context, leaves)
   if (present === undefined) return undefined
   const { missing } = valuesFor(context, first.field)
-  const all = [...(missing ? missingChoices(context, slots) : []), ...nullChoices(context, slots), ...present]
+  const all = [...(missing ? missingChoices(leaves) : []), ...nullChoices(context, leaves), ...present]
   return all.length > MAX_CHOICES ? undefined : all
 }
 
@@ -93,11 +98,11 @@ function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldI
 }
 
 /** Returns the choices of a missing field. With defaults on the path, the step at which it is missing matters. */
-function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
-  const deep = slots.some(({ whenMissing }) => whenMissing?.kind === 'defaults')
-  const depths = deep ? (slots[0]?.field.path ?? []).map((_, depth) => depth) : [0]
+function missingChoices(leaves: readonly LeafNode[]): readonly Choice[] {
+  const deep = leaves.some(({ whenMissing }) => whenMissing?.kind === 'defaults')
+  const depths = deep ? (leaves[0]?.field.path ?? []).map((_, depth) => depth) : [0]
   return depths.map((depth) => {
-    const found = slots.map((slot) => truthWhenMissing(slot, depth, truth))
+    const found = leaves.map((leaf) => truthWhenMissing(leaf, depth))
     return {
       ...choice(found.map((one) => one.truth)),
       undecided: found.some((one) => !one.replaced && one.truth === UNKNOWN),
@@ -107,13 +112,13 @@ function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): reado
 }
 
 /** Returns the choices of a null field. Where nothing replaces a missing field, the cells of present values include null. */
-function nullChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
-  const [first] = slots
-  if (first === undefined || slots.every(({ whenMissing }) => whenMissing === undefined)) return []
+function nullChoices(context: ChoiceContext, leaves: readonly LeafNode[]): readonly Choice[] {
+  const [first] = leaves
+  if (first === undefined || leaves.every(({ whenMissing }) => whenMissing === undefined)) return []
   const { fn: _, ...field } = first.field
   const values = valuesFor(context, field)
   if (!values.null && !values.blocked) return []
-  return [choice(slots.map((slot) => truthWhenNull(slot, context.truth)))]
+  return [choice(leaves.map(truthWhenNull))]
 }
 
 function choice(truths: readonly Truth[]): Choice {
@@ -121,27 +126,27 @@ function choice(truths: readonly Truth[]): Choice {
 }
 
 /** Returns the choices of a present field. For several functions, it combines the results of each. */
-function presentChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] | undefined {
-  const groups = [...new Set(slots.map((slot) => slot.field.fn))]
-  if (groups.length === 1) return groupChoices(context, slots)
-  let partial: readonly ReadonlyMap<Slot, Truth>[] = [new Map<Slot, Truth>()]
+function presentChoices(context: ChoiceContext, leaves: readonly LeafNode[]): readonly Choice[] | undefined {
+  const groups = [...new Set(leaves.map((leaf) => leaf.field.fn))]
+  if (groups.length === 1) return groupChoices(context, leaves)
+  let partial: readonly ReadonlyMap<LeafNode, Truth>[] = [new Map<LeafNode, Truth>()]
   for (const fn of groups) {
-    const group = slots.filter((slot) => slot.field.fn === fn)
+    const group = leaves.filter((leaf) => leaf.field.fn === fn)
     const found = groupChoices(context, group)
     if (found === undefined || partial.length * found.length > MAX_CHOICES) return undefined
     partial = partial.flatMap((known) =>
       found.map(
-        ({ truths }) => new Map([...known, ...group.map((slot, i) => [slot, truths[i] ?? UNKNOWN] as const)]),
+        ({ truths }) => new Map([...known, ...group.map((leaf, i) => [leaf, truths[i] ?? UNKNOWN] as const)]),
       ),
     )
   }
-  return partial.map((known) => choice(slots.map((slot) => known.get(slot) ?? UNKNOWN)))
+  return partial.map((known) => choice(leaves.map((leaf) => known.get(leaf) ?? UNKNOWN)))
 }
 
-function groupChoices(context: ChoiceContext, group: readonly Slot[]): readonly Choice[] | undefined {
+function groupChoices(context: ChoiceContext, group: readonly LeafNode[]): readonly Choice[] | undefined {
   const [first] = group
   if (first === undefined) return []
-  const tests = group.map((slot) => slot.test)
+  const tests = group.map((leaf) => leaf.test)
   const values = valuesFor(context, first.field)
   return context.known.of(values, tests, () => choicesAmong(context, values, group))
 }
@@ -149,9 +154,9 @@ function groupChoices(context: ChoiceContext, group: readonly Slot[]): readonly 
 function choicesAmong(
   { truth }: ChoiceContext,
   values: Values,
-  group: readonly Slot[],
+  group: readonly LeafNode[],
 ): readonly Choice[] | undefined {
-  const tests = group.map((slot) => slot.test)
+  const tests = group.map((leaf) => leaf.test)
   const cells = cellsOf(values, tests, truth)
   if (cells === undefined) return undefined
   const found = new Map<string, Choice>()
@@ -164,31 +169,31 @@ function choicesAmong(
 }
 
 /** Returns true when the cell's value is a value of the field itself, not the result of a function. */
-function isSample(cell: Cell, slot: Slot | undefined): cell is ExactCell {
-  return cell.kind === 'exact' && slot?.field.fn === undefined
+function isSample(cell: Cell, leaf: LeafNode | undefined): cell is ExactCell {
+  return cell.kind === 'exact' && leaf?.field.fn === undefined
 }
 
 /** The most combinations of choices that are visited. */
 const MAX_COMBINATIONS = 4_096
 
 /**
- * Visits every combination of choices, until `visit` returns false. Truths are indexed by test number, in one list
- * that is reused. Returns false, without a visit, when there are too many.
+ * Visits every combination of choices, until `visit` returns false. The map of truths is reused. Returns false, without
+ * a visit, when there are too many.
  */
 export function combine(
   variables: readonly Variable[],
-  visit: (truths: readonly Truth[], chosen: readonly Choice[]) => boolean,
+  visit: (truths: ReadonlyMap<LeafNode, Truth>, chosen: readonly Choice[]) => boolean,
 ): boolean {
   const count = variables.reduce((product, { choices }) => product * choices.length, 1)
   if (count > MAX_COMBINATIONS) return false
-  const truths: Truth[] = []
+  const truths = new Map<LeafNode, Truth>()
   const chosen: Choice[] = []
   const step = (index: number): boolean => {
     const variable = variables[index]
     if (variable === undefined) return visit(truths, chosen)
     for (const one of variable.choices) {
       chosen[index] = one
-      for (const [place, slot] of variable.slots.entries()) truths[slot.number] = one.truths[place] ?? UNKNOWN
+      for (const [place, leaf] of variable.leaves.entries()) truths.set(leaf, one.truths[place] ?? UNKNOWN)
       if (!step(index + 1)) return false
     }
     return true

@@ -3,16 +3,18 @@ import { createToolReport, type ToolUse } from '../check/tool-names.ts'
 import type { CheckedTool } from '../check/tool.ts'
 import type { CheckedRouting } from '../check/routing.ts'
 import type { FieldValues } from '../language/possible-fields.ts'
-import { beaterOf, type Judged } from './beaten.ts'
+import { beaterOf, rivalsAmong, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
-import { formulaOf } from './formula.ts'
+import { openRule } from './open-rule.ts'
 import { isTaskScoped } from './history.ts'
 import { trustedVerbs } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
 import { reportAllowsAbove, reportOnlyCatchAll, reportUnused } from './tools.ts'
 import { factsOf } from './rule.ts'
+import { createConditionCompiler } from '../evaluate/conditions.ts'
+import { compileRules } from '../evaluate/program.ts'
 import { addFacts, createStanding, type Standing } from './standing.ts'
 import type { Reader } from '../yaml/shape.ts'
 import type { Directory, ToolContract } from '../evaluate/snapshot.ts'
@@ -35,7 +37,12 @@ export interface LintedBundle {
  */
 export function lintBundle(bundle: LintedBundle): void {
   const standings = bundle.rules.map((file) => file.file.rules.map(() => createStanding()))
-  const shared = { fieldValues: bundle.fieldValues, truth: createCellTruth(), known: createKnownChoices() }
+  const shared = {
+    fieldValues: bundle.fieldValues,
+    truth: createCellTruth(),
+    known: createKnownChoices(),
+    conditions: createConditionCompiler(),
+  }
   const filesOf = filesByTool(bundle.rules)
   for (const { contract, nameAt, reader } of bundle.tools) {
     const files = filesOf.get(contract.name) ?? []
@@ -95,19 +102,21 @@ function lintTool(
   const all: (Judged & { readonly standing: Standing })[] = []
   for (const index of files) {
     const file = bundle.rules[index]?.file
-    for (const [place, rule] of file?.rules.entries() ?? []) {
+    if (!file) continue
+    for (const [place, compiled] of compileRules(context.tool, file, context.conditions).entries()) {
       const standing = standings[index]?.[place]
-      if (!file || !standing) continue
-      const formula = formulaOf(context.tool, { file, rule })
-      const facts = factsOf(context, formula)
-      addFacts(standing, context.tool, formula, facts)
-      all.push({ rule: formula, facts, standing })
+      if (!standing) continue
+      const rule = openRule(compiled)
+      const facts = factsOf(context, rule)
+      addFacts(standing, context.tool, rule, facts)
+      all.push({ ...rule, facts, standing })
     }
   }
+  const rivals = rivalsAmong(all)
   for (const judged of all) {
     const { standing } = judged
     // A rule that is unbeaten for one tool is unbeaten.
-    if (standing.beaten !== false) standing.beaten = beaterOf(context, judged, all) ?? false
+    if (standing.beaten !== false) standing.beaten = beaterOf(context, judged, rivals) ?? false
   }
 }
 
@@ -124,8 +133,10 @@ function reportAll(
       const standing = standings[index]?.[place]
       if (!at || !standing || !tool) continue
       const contradicts = (): boolean => {
-        const formula = formulaOf(tool, { file: file.file, rule })
-        return factsOf({ ...shared, tool, anything: true }, formula)?.neverTrue === true
+        const alone = { ...file.file, rules: [rule] }
+        const [compiled] = compileRules(tool, alone, shared.conditions)
+        const facts = compiled && factsOf({ ...shared, tool, anything: true }, openRule(compiled))
+        return facts?.neverTrue === true
       }
       const taskScoped = isTaskScoped(rule)
       const verbsOf = trustedVerbs(rule, file.file.rules)

@@ -1,5 +1,5 @@
 import { schemasAt } from '../check/path.ts'
-import type { RuleFormula } from './formula.ts'
+import type { OpenRule } from './open-rule.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 
@@ -12,11 +12,11 @@ const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'depend
  */
 export function undecidedFields(
   tool: ToolContract,
-  { slots }: RuleFormula,
+  { leaves }: OpenRule,
   facts: RuleFacts | undefined,
 ): readonly string[] {
   return (facts?.undecidedBy ?? []).filter((name) => {
-    const field = slots.find((slot) => slot.field.name === name)?.field
+    const field = leaves.find((leaf) => leaf.field.name === name)?.field
     return field !== undefined && (field.root !== 'payload' || isPlainlyOptional(tool, field.path))
   })
 }

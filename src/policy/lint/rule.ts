@@ -1,8 +1,7 @@
 import { MISSING } from '../language/reading.ts'
-import type { RuleIr } from '../language/rule.ts'
 import { FALSE, TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
-import { fires, truthOfFormula, type RuleFormula } from './formula.ts'
+import { fires, truthOfCondition, type OpenRule } from './open-rule.ts'
 
 /** The possible outcomes of a rule for one tool. `undefined` in its place means that the analysis was too large. */
 export interface RuleFacts {
@@ -19,17 +18,17 @@ export type Witness = ReadonlyMap<string, Choice>
 
 const MAX_WITNESSES = 3
 
-export function factsOf(context: ChoiceContext, rule: RuleFormula): RuleFacts | undefined {
-  const variables = variablesOf(context, rule.slots)
+export function factsOf(context: ChoiceContext, { rule, leaves }: OpenRule): RuleFacts | undefined {
+  const variables = variablesOf(context, leaves)
   if (variables === undefined) return undefined
   const seen = { fires: false, rests: false, isTrue: false }
   const undecided = new Set<string>()
   const witnesses: Witness[] = []
   const optional = variables.filter(({ choices }) => choices.some((one) => one.undecided)).length
-  const mayBeUndecided = rule.rule.verdict === 'allow' ? 0 : optional
+  const mayBeUndecided = rule.verdict === 'allow' ? 0 : optional
   const complete = combine(variables, (truths, chosen) => {
-    const truth = truthOfFormula(rule.formula, truths)
-    if (fires(rule.rule, truth)) seen.fires = true
+    const truth = truthOfCondition(rule.condition, truths)
+    if (fires(rule, truth)) seen.fires = true
     else seen.rests = true
     if (truth === TRUE) {
       seen.isTrue = true
@@ -78,21 +77,17 @@ function isInside(name: string, outer: string): boolean {
 /**
  * Returns true when `other` fires whenever `rule` does and makes it redundant: on TRUE, it matches as well as `rule`.
  */
-export function isCoveredBy(context: ChoiceContext, rule: RuleFormula, other: RuleFormula): boolean {
-  const variables = variablesOf(context, [...rule.slots, ...other.slots])
+export function isCoveredBy(context: ChoiceContext, one: OpenRule, another: OpenRule): boolean {
+  const [{ rule }, { rule: other }] = [one, another]
+  const variables = variablesOf(context, [...new Set([...one.leaves, ...another.leaves])])
   if (variables === undefined) return false
   let covered = true
   const complete = combine(variables, (truths) => {
-    const own = truthOfFormula(rule.formula, truths)
-    if (!fires(rule.rule, own)) return true
-    const theirs = truthOfFormula(other.formula, truths)
-    covered = own === TRUE && covers(rule) ? theirs === TRUE && covers(other) : theirs !== FALSE
+    const own = truthOfCondition(rule.condition, truths)
+    if (!fires(rule, own)) return true
+    const theirs = truthOfCondition(other.condition, truths)
+    covered = own === TRUE && rule.covers ? theirs === TRUE && other.covers : theirs !== FALSE
     return covered
   })
   return complete && covered
-}
-
-/** Returns true when the rule is a match if it fires on TRUE (docs/policy-language.md). */
-function covers({ rule, file }: { readonly rule: RuleIr; readonly file: RuleFormula['file'] }): boolean {
-  return !(file.catchAll && rule.verdict === 'review')
 }

@@ -1,5 +1,5 @@
 import type { RuleIr } from '../language/rule.ts'
-import type { RuleFormula } from './formula.ts'
+import type { OpenRule } from './open-rule.ts'
 import { undecidedFields } from './optional.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
@@ -29,7 +29,7 @@ export function createStanding(): Standing {
 export function addFacts(
   standing: Standing,
   tool: ToolContract,
-  rule: RuleFormula,
+  rule: OpenRule,
   facts: RuleFacts | undefined,
 ): void {
   standing.neverFires &&= facts?.neverFires === true
