@@ -52,6 +52,8 @@ export interface Pending {
 export interface Diagram {
   readonly root: Node
   readonly endings: readonly Ending[]
+  /** True when both sides have the same rules, whatever their tests answer. */
+  readonly sameRules: boolean
 }
 
 /** The most steps; above it, the tool is sampled instead. */
@@ -116,8 +118,9 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
     return made
   }
 
-  const root = build(0, [plan.start[0] && settle(plan.start[0]), plan.start[1] && settle(plan.start[1])])
-  return root && { root, endings }
+  const [before, after] = [plan.start[0] && settle(plan.start[0]), plan.start[1] && settle(plan.start[1])]
+  const root = build(0, [before, after])
+  return root && { root, endings, sameRules: plan.alike && keyOf(before) === keyOf(after) }
 }
 
 /** Returns true when a rule of the state depends on the dimension, or a contract refuses one of its classes. */

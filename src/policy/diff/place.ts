@@ -92,8 +92,12 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
 /** Adds counts to the items too: a list of texts has the entries of each of its texts. */
 function addCount(place: Place, fn: FunctionName | undefined, test: Test): void {
   const asked = givesList(fn) ? [place, itemsOf(place)] : [place]
-  for (const one of asked)
-    for (const length of cutsOf(test).numbers ?? []) looksOf(one, fn).counts.add(length)
+  const { numbers = [], opaque = false } = cutsOf(test)
+  for (const one of asked) {
+    const looks = looksOf(one, fn)
+    for (const length of numbers) looks.counts.add(length)
+    looks.opaque ||= opaque
+  }
   if (givesList(fn)) itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
 }
 

@@ -89,7 +89,7 @@ export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: stri
     dimensions.all.map(({ classes }) => classes.length),
   )
   // When both sides have the same rules, a decision can differ only for a value that one contract alone accepts.
-  const isSame = diagram?.root.kind === 'same'
+  const isSame = diagram?.sameRules === true && diagram.root.kind === 'same'
   const all = [
     ...doubtsOf(isSame ? disputedIn(dimensions, sides) : dimensions.all),
     ...wholeDoubts(sides),

@@ -1,4 +1,4 @@
-import { cutsOf, type Test } from '../language/operators.ts'
+import { cutsOf, OPERATORS, type Test } from '../language/operators.ts'
 import {
   exact,
   OBJECT_CELL,
@@ -26,11 +26,18 @@ export function cellsOf(
   truth: CellTruth,
 ): readonly Cell[] | undefined {
   const asked = tests.flatMap(flatten)
+  if (asked.some(isBeyondCells)) return undefined
   const texts = values.texts ? textCells(values.texts, asked) : []
   const lists = values.lists ? listCells(values.lists, asked, truth) : []
   if (!texts || !lists) return undefined
   const cells = [...plainCells(values, asked), ...texts, ...lists]
   return cells.length > MAX_CELLS ? undefined : cells
+}
+
+/** Returns true for a test that may distinguish values of one cell. Of texts, a cell says that the answer is unknown. */
+function isBeyondCells(test: Test): boolean {
+  const { opaque, lengths = [] } = cutsOf(test)
+  return (opaque === true && OPERATORS[test.op].of !== 'text') || lengths.some(isBeyondCells)
 }
 
 /** Returns the cells of all values except texts and lists. */

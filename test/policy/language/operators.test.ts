@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
 import type { Outcome } from '../../../src/policy/evaluate/snapshot.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
@@ -51,6 +51,15 @@ function operandsOf(name: OperatorName): fc.Arbitrary<JsonValue> {
   const bounds = numbers.map((over) => ({ over }))
   return fc.oneof(numbers, bounds)
 }
+
+/** The operators whose operand holds the literals that they compare with. */
+const WITH_LITERALS = WRITTEN_NAMES.filter((name) =>
+  ['number', 'texts', 'scalars'].includes(rowOf(name).operand),
+)
+
+/** Two texts, none of which is an example of any other test. */
+const pairOf = (name: OperatorName): readonly string[] =>
+  name === 'in_network' ? ['10.1.0.0/16', '10.2.0.0/16'] : ['quite', 'other']
 
 const values: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom(...VALUES),
@@ -113,6 +122,20 @@ describe('every operator', () => {
       expect(compared > 0 || isOpaque(await bundleWith(pairs[0]?.[0] ?? null))).toBe(true)
     },
   )
+
+  it.each(WITH_LITERALS)('%s: no claim rests on examples when its cuts are unknown', async (name) => {
+    const cuts = vi.spyOn(rowOf(name), 'cuts').mockReturnValue({ opaque: true })
+    onTestFinished(() => cuts.mockRestore())
+    const [one, another] = rowOf(name).operand === 'number' ? [1, 2] : pairOf(name)
+    const inList = rowOf(name).operand === 'number' ? 'count' : 'some'
+    for (const wrap of [(test: JsonValue) => test, (test: JsonValue) => ({ [inList]: test })]) {
+      const bundles = [await bundleWith(wrap({ [name]: one })), await bundleWith(wrap({ [name]: another }))]
+      const { doubts } = await analyzeTool(bundles as [Bundle, Bundle], 'pay')
+      expect(doubts).toEqual(['not every kind of payload.x has an example'])
+      const claims = bundles.flatMap(({ ir }) => ir.head.diagnostics.map(({ code }) => code))
+      expect(claims.filter((code) => code !== 'untested-rule')).toEqual([])
+    }
+  })
 
   it.each(WRITTEN_NAMES)('%s checks, and has its own words', async (name) => {
     const [operand = null] = fc.sample(operandsOf(name), { numRuns: 1, seed: 3 })
