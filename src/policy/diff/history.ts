@@ -1,4 +1,4 @@
-import type { ConditionNode } from '../evaluate/conditions.ts'
+import { leavesOf, type ConditionNode } from '../evaluate/conditions.ts'
 import type { FieldRoot, RoutingIr, ToolIr } from '../language/rule.ts'
 import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { type Call, NO_HISTORY } from '../evaluate/snapshot.ts'
@@ -47,11 +47,7 @@ const LABELS: readonly (FieldRoot | 'until')[] = ['task.labels', 'agent.labels']
 const rootOf = ({ field }: Leaf): FieldRoot | 'until' => (field === 'until' ? field : field.root)
 
 function asks({ condition, leafOf }: SideRule): boolean {
-  const some = (node: ConditionNode): boolean => {
-    if (node.kind === 'leaf') return LABELS.includes(rootOf(leafOf(node)))
-    return node.kind === 'not' ? some(node.item) : node.items.some(some)
-  }
-  return some(condition)
+  return leavesOf(condition).some((node) => LABELS.includes(rootOf(leafOf(node))))
 }
 
 interface Label {

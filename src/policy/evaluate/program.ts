@@ -1,8 +1,14 @@
 import { strictest, type Verdict } from '../../domain/decision.ts'
-import { createConditionCompiler, remember, type ConditionCompiler, type LeafNode } from './conditions.ts'
+import {
+  createConditionCompiler,
+  leavesOf,
+  remember,
+  type ConditionCompiler,
+  type LeafNode,
+} from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { Test } from '../language/operators.ts'
-import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr } from '../language/rule.ts'
+import type { FieldIr, FieldRoot, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { compileLimit } from '../language/limits.ts'
 import { createWhenMissing } from '../language/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
@@ -147,10 +153,8 @@ function fieldsOf(
   limits: readonly CompiledLimit[],
 ): ReadonlyMap<string, FieldIr> {
   const fields = new Map<string, FieldIr>()
-  for (const { ir } of rules) {
-    if (ir.when) collectFields(ir.when, fields)
-    if (ir.unless) collectFields(ir.unless, fields)
-  }
+  for (const { condition } of rules)
+    for (const { field } of leavesOf(condition)) fields.set(field.name, field)
   for (const { sum, per } of limits) {
     if (sum) fields.set(sum.field.name, sum.field)
     if (per) fields.set(per.field.name, per.field)
@@ -173,12 +177,6 @@ function compileReads(
       const sensitive = isSensitive(tool.sensitive, field.name)
       return remember(shared, `${sensitive} ${field.name}`, () => compileFieldRead(field, sensitive))
     })
-}
-
-function collectFields(node: NodeIr, found: Map<string, FieldIr>): void {
-  if (node.kind === 'leaf') found.set(node.field.name, node.field)
-  else if (node.kind === 'not') collectFields(node.item, found)
-  else for (const item of node.items) collectFields(item, found)
 }
 
 function byId(a: CompiledRule, b: CompiledRule): number {
