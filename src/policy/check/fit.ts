@@ -1,6 +1,6 @@
 import { fitLiteral, fitNumber, fitPart, type Fitting, type Problem } from './literal.ts'
 import type { Scalar } from '../language/compiled-test.ts'
-import { namesWith, OPERATORS, type NameWith } from '../language/operators.ts'
+import { namesWith, OPERATORS, type NameWith, type OperatorName } from '../language/operators.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../language/possible.ts'
@@ -104,6 +104,7 @@ function fitList(fitting: Fitting, op: ListTest, { at, value }: Asked): readonly
 
 function fitComparison(fitting: Fitting, op: NameWith<'number'>, { at, value }: Asked): readonly Misfit[] {
   const { numbers, lists } = fitting.values
+  if (OPERATORS[op].of === 'text') return needsText(fitting, op, at)
   if (numbers === undefined) {
     const hint = lists && 'for the length of a list write `{ count: { over: 1 } }`'
     return [wrongTest(fitting, at, { needs: `\`${op}\` needs a number`, hint })]
@@ -114,12 +115,16 @@ function fitComparison(fitting: Fitting, op: NameWith<'number'>, { at, value }: 
 }
 
 function fitTexts(fitting: Fitting, op: NameWith<'texts'>, { at, value }: Asked): readonly Misfit[] {
-  const { texts, lists } = fitting.values
-  if (texts === undefined) {
-    const hint = lists && `for the entries of a list write \`{ some: { ${op}: ... } }\``
-    return [wrongTest(fitting, at, { needs: `\`${op}\` needs text`, hint })]
-  }
+  const wrong = needsText(fitting, op, at)
+  if (wrong.length > 0) return wrong
   return eachLiteral(fitting.lists, value, (literal) => fitPart(fitting, op, String(literal)))
+}
+
+function needsText(fitting: Fitting, op: OperatorName, at: Asked['at']): readonly Misfit[] {
+  const { texts, lists } = fitting.values
+  if (texts !== undefined) return []
+  const hint = lists && `for the entries of a list write \`{ some: { ${op}: ... } }\``
+  return [wrongTest(fitting, at, { needs: `\`${op}\` needs text`, hint })]
 }
 
 /** Checks every literal by itself. Fields share a `$list`, so it is a misfit only when every entry is one. */
