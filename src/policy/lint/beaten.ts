@@ -2,9 +2,9 @@ import { MISSING } from '../language/reading.ts'
 import { foldCondition, joinPossible, type LeafNode } from '../evaluate/conditions.ts'
 import type { RuleIr } from '../language/rule.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
-import type { ChoiceContext } from './choices.ts'
-import { fires, truthWhenMissing, type OpenRule } from './open-rule.ts'
-import { isCoveredBy, type RuleFacts, type Witness } from './rule.ts'
+import { combine, variablesOf, type ChoiceContext } from './choices.ts'
+import { fires, truthOfCondition, truthWhenMissing, type OpenRule } from './open-rule.ts'
+import type { RuleFacts, Witness } from './rule.ts'
 
 /** A rule with its possible outcomes for one tool. */
 export interface Judged extends OpenRule {
@@ -68,4 +68,22 @@ function truthsOn(leaf: LeafNode, witness: Witness): readonly Truth[] | undefine
   if (sample === MISSING)
     return leaf.whenMissing?.kind === 'defaults' ? undefined : [truthWhenMissing(leaf, 0).truth]
   return leaf.fn === undefined ? [leaf.check(sample)] : undefined
+}
+
+/**
+ * Returns true when `other` fires whenever `rule` does and makes it redundant: on TRUE, it matches as well as `rule`.
+ */
+function isCoveredBy(context: ChoiceContext, one: OpenRule, another: OpenRule): boolean {
+  const [{ rule }, { rule: other }] = [one, another]
+  const variables = variablesOf(context, [...new Set([...one.leaves, ...another.leaves])])
+  if (variables === undefined) return false
+  let covered = true
+  const complete = combine(variables, (truths) => {
+    const own = truthOfCondition(rule.condition, truths)
+    if (!fires(rule, own)) return true
+    const theirs = truthOfCondition(other.condition, truths)
+    covered = own === TRUE && rule.covers ? theirs === TRUE && other.covers : theirs !== FALSE
+    return covered
+  })
+  return complete && covered
 }

@@ -1,5 +1,5 @@
 import { MISSING } from '../language/reading.ts'
-import { FALSE, TRUE, UNKNOWN } from '../language/truth.ts'
+import { TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
 import { fires, truthOfCondition, type OpenRule } from './open-rule.ts'
 
@@ -72,22 +72,4 @@ function noteUndecided(
 
 function isInside(name: string, outer: string): boolean {
   return name.startsWith(`${outer}.`) || name.startsWith(`${outer}[`)
-}
-
-/**
- * Returns true when `other` fires whenever `rule` does and makes it redundant: on TRUE, it matches as well as `rule`.
- */
-export function isCoveredBy(context: ChoiceContext, one: OpenRule, another: OpenRule): boolean {
-  const [{ rule }, { rule: other }] = [one, another]
-  const variables = variablesOf(context, [...new Set([...one.leaves, ...another.leaves])])
-  if (variables === undefined) return false
-  let covered = true
-  const complete = combine(variables, (truths) => {
-    const own = truthOfCondition(rule.condition, truths)
-    if (!fires(rule, own)) return true
-    const theirs = truthOfCondition(other.condition, truths)
-    covered = own === TRUE && rule.covers ? theirs === TRUE && other.covers : theirs !== FALSE
-    return covered
-  })
-  return complete && covered
 }
