@@ -1,5 +1,5 @@
 /*
- * Time of `countersign check`, from its start to its end, for a thousand rule files. Each has an inline test, and a
+ * Time of `countersign check`, from its start to its end, for a thousand rule files. Each file has an inline test and a
  * tool with a contract.
  *
  * npm run build && node bench/check.mjs [rounds]
@@ -40,6 +40,6 @@ for (const perTool of [1, 3, 10]) {
   }
   rmSync(directory, { recursive: true, force: true })
 }
-console.log(`Node ${process.version}, ${rounds} rounds; check runs the tests, too`)
+console.log(`Node ${process.version}, ${rounds} rounds; check also runs the tests`)
 console.table(table)
 console.log('goal: check and test of 1,000 rule files < 3 s')

@@ -25,10 +25,10 @@ export function endWithUs(child) {
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0
 
-/** Pins this process and its unpinned children to core 1. Pinned servers have core 0. Prints a note without taskset. */
+/** Pins this process and its unpinned children to core 1. Pinned servers run on core 0. Warns if taskset is missing. */
 export function pinThisProcess() {
   if (!hasTaskset) {
-    console.log('taskset is not there: server and load share the cores, so read the ratios with care')
+    console.log('taskset is missing: server and load share the cores, so treat the ratios with care')
     return
   }
   spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)])
@@ -51,7 +51,7 @@ export function startNode(
   return child
 }
 
-/** Returns the first line of output that `fits`. Rejects when the process ends before. */
+/** Returns the first line of output that `fits`. Rejects if the process ends first. */
 export function lineOf(child, fits) {
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: child.stdout })

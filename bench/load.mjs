@@ -56,7 +56,7 @@ export async function load(
 
 /**
  * Keeps this process from sleeping between two answers. A process that wakes a sleeper on another core pays for it: on
- * a virtual machine, as much as for Fastify itself. Only the slower server would pay.
+ * a virtual machine, as much as for Fastify itself. Only the slower server would pay this cost.
  */
 function stayAwake() {
   let awake = true

@@ -1,7 +1,7 @@
 /*
  * Many waiting threads: the gateway's anonymous memory, and the time of a poll, at 1,000 and at 100,000 threads.
- * Anonymous memory excludes the store's mapped pages, which the kernel can reclaim. It is read before and after a full
- * collection of garbage. The baseline is a gateway after as many calls that leave no thread.
+ * Anonymous memory excludes the store's mapped pages, which the kernel can reclaim. The benchmark reads memory before
+ * and after a full garbage collection. The baseline is a gateway after the same number of calls without a thread.
  *
  * npm run build && node bench/memory.mjs [threads] (Linux)
  */

@@ -1,7 +1,7 @@
 /*
  * A gateway for bench/metrics.mjs, from the compiled sources. `on`: with its metrics. `off`: with a substitute that
- * counts nothing. `switching`: with metrics in every other slice of 300 answers. At its end this one writes the
- * processor time of an answer in each slice to the file that the next argument names.
+ * counts nothing. `switching`: with metrics in every other slice of 300 answers. When a switching gateway ends, it
+ * writes the processor time per answer in each slice to the file of the next argument.
  */
 import { writeFileSync } from 'node:fs'
 import { startApp } from '../dist/app.js'

@@ -122,7 +122,7 @@ console.table({
 const goals = {
   'bursts are served wholly': bursts.every(({ count, answers }) => answers['200'] === count),
   [`goodput >= ${GOALS.goodput} x peak, for a core second`]: perCore / before.perCore >= GOALS.goodput,
-  [`goodput >= ${GOALS.goodput} x peak (says little where others use the machine)`]:
+  [`goodput >= ${GOALS.goodput} x peak (not meaningful on a shared machine)`]:
     goodput / peak >= GOALS.goodput,
   [`served p99 <= ${GOALS.servedMs} ms from when it was sent`]: quantile(sent.served, 0.99) <= GOALS.servedMs,
   'every refusal has Retry-After': without === 0,

@@ -1,5 +1,5 @@
 /**
- * Draws the folders of src into docs/images/structure.svg: `npm run structure`. A box has the contents of its folder,
+ * Draws the folders of src into docs/images/structure.svg: `npm run structure`. A box shows the contents of its folder,
  * from the folder's header comment, and its imports. A line leads to each import that no longer path reaches.
  * test/architecture.test.ts finds an outdated picture.
  */

@@ -81,7 +81,7 @@ async function measure() {
   }
 }
 
-/** Holds all polls, in portions that do not overload a gateway. */
+/** Opens all held polls in batches that do not overload a gateway. */
 async function holdAll() {
   const all = []
   while (all.length < most) {
@@ -92,7 +92,7 @@ async function holdAll() {
   return all
 }
 
-/** Sends a held poll on a separate connection. `answered` has its answer and the time of it. */
+/** Sends a held poll on a separate connection. `answered` contains its answer and the answer's time. */
 function holdPoll(thread) {
   const { hostname, port } = new URL(gateway.url)
   const socket = connect(Number(port), hostname)

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Files that hold prose of ours. Data, generated files and the examples of the rules are left out. */
+/** Types of files that contain our prose. `OUTSIDE` excludes data, generated files and the examples of the rules. */
 const SCOPE = /\.(md|m?js|tsx?|py|ya?ml)$/
 const OUTSIDE =
   /^(test\/data|test\/.*\/data|schemas|grafana\/dashboards|package-lock|\.ci|prose\/rules\.mjs|deploy\/.*\.json|deploy\/kubernetes\/policies\.yaml)/
 
-/** Files with prose in these rooms; the room `.` is the repository. */
+/** Returns the files with prose in these folders or files; `.` is the repository. */
 export function filesUnder(rooms) {
   const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: root,

@@ -268,7 +268,7 @@ function endOf(source, mark, from) {
 
 function commentTexts(text, line, isDoc) {
   if (DIRECTIVE.test(text)) return []
-  // a tag begins a text of its own without moving the lines after it
+  // a tag begins a separate text, and the lines after it keep their numbers
   const blocks = markdown(text.replaceAll(/^\s*@\w+/gm, '- §'), { firstLine: line, isComment: true })
   return blocks.map((one, i) => ({ ...one, kind: isDoc && i === 0 ? 'docstring' : 'comment' }))
 }

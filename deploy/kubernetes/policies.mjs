@@ -20,7 +20,7 @@ function fail(message) {
 
 const [bundle, into = import.meta.dirname] = process.argv.slice(2)
 if (bundle === undefined) fail('name the directory of the bundle')
-if (!statSync(bundle, { throwIfNoEntry: false })?.isDirectory()) fail(`${bundle} is no directory`)
+if (!statSync(bundle, { throwIfNoEntry: false })?.isDirectory()) fail(`${bundle} is not a directory`)
 const paths = readdirSync(bundle, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => POLICY_FILE.test(path) && statSync(join(bundle, path)).isFile())

@@ -5,7 +5,7 @@ import * as stat from '@grafana/grafana-foundation-sdk/stat'
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries'
 import { METRICS } from '../../src/metrics/table.ts'
 
-/** A short description of a dashboard. This module makes everything that all dashboards share. */
+/** A short description of a dashboard. This module builds the parts that all dashboards share. */
 export interface Board {
   readonly uid: string
   readonly title: string

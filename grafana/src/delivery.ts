@@ -41,7 +41,7 @@ export const DELIVERY: Board = {
         {
           title: 'Waiting deliveries',
           description:
-            'Including paused destinations, which receive theirs when an administrator resumes them.',
+            'Deliveries that are not made yet. Those of a paused destination wait until an administrator resumes it.',
           unit: 'short',
           queries: [[most(gauge('webhooksWaiting')), 'waiting']],
         },
@@ -149,7 +149,7 @@ export const DELIVERY: Board = {
         {
           title: 'Time since the last count',
           description:
-            'Gateways count waiting threads, freezes and deliveries at each scrape. Minutes mean that counting fails. Then their panels and alerts use old values.',
+            'Gateways count waiting threads, freezes and deliveries at each scrape. Minutes mean that counting fails. Panels and alerts of these values are then out of date.',
           unit: 's',
           limits: [60, 120],
           queries: [[most(gauge('censusAge'), 'instance'), '{{instance}}']],

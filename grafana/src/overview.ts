@@ -2,7 +2,7 @@ import type { Board } from './board.ts'
 import { chosen, gauge, most, observed, quantile, rate, sum, top, within } from './queries.ts'
 
 const AGENT_API = 'route=~"/api/agent/.*"'
-/** Calls of agents that were refused unread, which no other metric counts. */
+/** Agent calls that an overloaded gateway refused unread. No other metric counts them. */
 const SHED = sum(within('shed', 'kind=~"propose|follow"'))
 
 export const OVERVIEW: Board = {
@@ -225,7 +225,7 @@ export const OVERVIEW: Board = {
         {
           title: 'Open requests',
           description:
-            'Requests without an answer yet. Held polls and streams stay open by design. The rest is work.',
+            'Requests without an answer yet. Held polls and streams stay open by design. All others are work in progress.',
           unit: 'short',
           queries: [
             [sum(gauge('httpInFlight')), 'open'],
@@ -236,7 +236,7 @@ export const OVERVIEW: Board = {
         {
           title: 'In progress and in the queue',
           description:
-            'A queue that becomes empty now and then is a burst. A queue that never does is an overload, and some requests will be refused.',
+            'A queue that is empty now and then means bursts. A queue that is never empty means overload, and the gateway refuses some requests.',
           unit: 'short',
           queries: [
             [sum(gauge('underWay'), 'kind'), '{{kind}}'],

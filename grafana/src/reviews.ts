@@ -51,7 +51,7 @@ export const REVIEWS: Board = {
         {
           title: 'Waiting for each reviewer of a group',
           description:
-            'The same, divided by the number of reviewers in the group. The highest line needs help first. A group without a line has no reviewer in the directory.',
+            'Waiting threads of a group, divided by the number of its reviewers. The highest line needs help first. A group without a line has no reviewer in the directory.',
           unit: 'short',
           queries: [
             [
@@ -180,7 +180,7 @@ export const REVIEWS: Board = {
         {
           title: 'Proofs redeemed and refused',
           description:
-            'used: the same proof arrived twice. An agent that retries after a lost answer does that, and so does a thief.',
+            'used: the same proof arrived twice, from an agent that lost the first answer, or from a thief.',
           unit: 'ops',
           queries: [[sum(rate('tokenValidations'), 'result'), '{{result}}']],
         },

@@ -355,6 +355,6 @@ describe('the copies', () => {
     expect(refuse({ 'routing.yaml': 'x'.repeat(1024 * 1024) }, 'large')).toContain('a ConfigMap holds')
     expect(refuse({ 'README.md': '' }, 'none')).toContain('no policy files')
     const { status, err } = run(process.execPath, [at(`${HERE}/policies.mjs`), join(directory, 'nowhere')])
-    expect([status, err]).toEqual([1, `policies.mjs: ${join(directory, 'nowhere')} is no directory\n`])
+    expect([status, err]).toEqual([1, `policies.mjs: ${join(directory, 'nowhere')} is not a directory\n`])
   })
 })
