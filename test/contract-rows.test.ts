@@ -29,8 +29,8 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     '1',
     'fail closed: errors and timeouts never lead to execution',
-    'that %s: 503 outcome_unknown, never a decision',
-    'that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works',
+    'a store that %s: 503 outcome_unknown, never a decision',
+    'a store that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works',
   ],
   // 2. Resources
   [
@@ -395,8 +395,8 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'design 6',
     'freeze: an agent, a tool or a tenant; pending threads and unredeemed tokens never come back to life',
     'rejects new calls of the agent with the reason, and no calls of others',
-    'of a tool: stops it for every agent, and stops nothing else',
-    'of a tenant: stops all of its agents, and no other tenant',
+    'stops a frozen tool for every agent, and stops nothing else',
+    'stops all agents of a frozen tenant, and no other tenant',
     'cancels earlier calls even when nothing read them before it was lifted',
     'refuses a token without redeeming it, and records the reason',
     'refuses a redemption that it overtakes, even when it is lifted at once',
@@ -471,7 +471,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 5',
     'Origin and Sec-Fetch-Site',
-    "passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site",
+    "a request passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site",
     '403 foreign_origin on a vote, a comment and a sign-out from another page, without an effect',
   ],
   [

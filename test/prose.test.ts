@@ -58,7 +58,7 @@ describe('rules of prose', () => {
 })
 
 describe('texts', () => {
-  it('of Markdown are paragraphs, items, headings and cells, without code and quotations', () => {
+  it('finds paragraphs, items, headings and cells in Markdown, without code and quotations', () => {
     const page = [
       '# A page of `code`',
       '',
@@ -81,7 +81,7 @@ describe('texts', () => {
     ])
   })
 
-  it('of TypeScript are docstrings, comments and strings that read as prose', () => {
+  it('finds docstrings, comments and strings that read as prose in TypeScript', () => {
     const source = [
       "import { x } from 'not any prose here'",
       '/** Reads the log. */',
@@ -99,7 +99,7 @@ describe('texts', () => {
     ])
   })
 
-  it('of a test are its titles only', () => {
+  it('finds only the titles of a test', () => {
     const source =
       "// nobody\ndescribe('a thing', () => { it.each([1])('works %i times', () => log('no title at all')) })"
     expect(textsOf('test/x.test.ts', source)).toEqual([
@@ -108,7 +108,7 @@ describe('texts', () => {
     ])
   })
 
-  it('of Python and YAML are docstrings, comments, messages and reasons', () => {
+  it('finds docstrings, comments, messages and reasons in Python and YAML', () => {
     const source = ['"""Waits for people."""', '# a comment', 'raise Error("the call was rejected")'].join(
       '\n',
     )

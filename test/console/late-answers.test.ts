@@ -134,7 +134,7 @@ describe('background requests of the page', () => {
 })
 
 describe('a comment field keeps the focus', () => {
-  it('when the previous comment is answered: later keys would be shortcuts, and one of them approves', async () => {
+  it('keeps typed keys out of the shortcuts when the previous comment is answered', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
     await comment(ann).fill('First')
@@ -152,7 +152,7 @@ describe('a comment field keeps the focus', () => {
     await comment(ann).fill('')
   })
 
-  it('when the previous page hears of a freeze', async () => {
+  it('keeps typed keys out of the shortcuts when the previous page hears of a freeze', async () => {
     const one = await held(bot)
     await visit(ann, console_.world, 'agents')
     await button(ann, 'Freeze a tool').click()

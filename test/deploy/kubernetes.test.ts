@@ -291,11 +291,11 @@ describe('the network policies', () => {
 })
 
 describe('the copies', () => {
-  it('of redis.conf are the same file', () => {
+  it('redis.conf is the same file in both places', () => {
     expect(read(`${HERE}/redis.conf`)).toBe(read('deploy/redis/redis.conf'))
   })
 
-  it('of the starter policies match the output of policies.mjs', () => {
+  it('the starter policies match the output of policies.mjs', () => {
     const made = run(process.execPath, [at(`${HERE}/policies.mjs`), at('policies'), directory])
     expect(made).toEqual({ status: 0, out: '', err: '' })
     for (const file of ['policies.yaml', 'policies-volume.yaml']) {
@@ -305,7 +305,7 @@ describe('the copies', () => {
     }
   })
 
-  it("of policies are a valid bundle in the kubelet's mount", async () => {
+  it("the policies are a valid bundle in the kubelet's mount", async () => {
     const [patch] = patches
     const [{ name, configMap }] = podOf(patch).volumes
     expect(patch).toMatchObject({ kind: 'Deployment', metadata: { name: 'countersign' } })

@@ -255,7 +255,7 @@ describe('the containers of Redis', () => {
     ['compose.yaml', compose.command as string[], (compose.healthcheck.test as string[])[1] ?? ''],
     ['redis.yaml', container.command as string[], ping[2] ?? ''],
   ])(
-    'of %s start with their command, and pass their health check',
+    'the containers of %s start with their command, and pass their health check',
     async (name, [program, ...args], health) => {
       const place = join(directory, name)
       mkdirSync(join(place, 'data'), { recursive: true })

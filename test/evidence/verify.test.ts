@@ -139,7 +139,7 @@ describe('a file that is not the exact export', () => {
       'is not a line of',
       Buffer.from(whole.replace('"c', `"${'\\"'.repeat(4e6)}c`)),
     ],
-  ])('with %s: is reported', async (_, what, bytes) => {
+  ])('reports an export with %s', async (_, what, bytes) => {
     const [fault] = textsIn(await verifyBytes(bytes))
     expect(fault).toContain(lines(`1 ${what}`))
   })
@@ -150,7 +150,7 @@ describe('a file that is not the exact export', () => {
     return Buffer.from(line.replace('\u00ef\u00bf\u00bd', '\u00ff'), 'latin1')
   }
 
-  it('with an endless line: is reported before it fills memory', async () => {
+  it('reports an endless line before it fills memory', async () => {
     const [fault] = textsIn(await verifyEvidence(endless(), kept))
     expect(fault).toBe('line 1 is longer than any record: nothing from there on was read')
   })
@@ -159,7 +159,7 @@ describe('a file that is not the exact export', () => {
     for (const piece = Buffer.alloc(1024 * 1024, 'a'); ;) yield piece
   }
 
-  it('with the longest record that a store accepts: passes', async () => {
+  it('accepts the longest record that a store accepts', async () => {
     const details = { id: '\u2028'.repeat(16 * 1024 * 1024 - 400) }
     const [text = ''] = textsOf([keyOf('agent', 'bot', details)])
     const proofs = { notes: [], receipts: [`1:${leafHash(text)}`] }
@@ -189,7 +189,7 @@ describe('faults', () => {
     expect([faults.length, omitted]).toEqual([100, 53])
   })
 
-  it('of one property do not hide that another property fails', async () => {
+  it('reports a failed property even when another one has too many faults', async () => {
     const proofs = { notes: [], receipts: [`140:${leafHash(FORGED)}`] }
     const { faults } = await verify(
       Array.from({ length: 150 }, () => 'x'),
@@ -211,7 +211,7 @@ describe('evidence of another tenant', () => {
 })
 
 describe('proofs', () => {
-  it('of another log are reported with its name', async () => {
+  it('names the other log of a checkpoint', async () => {
     const note = noteOf(records, 40).replaceAll('0a/acme', '0a/globex')
     expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
       'checkpoint 1 is of `countersign/0a/globex`, and the key of `countersign/0a/acme`',

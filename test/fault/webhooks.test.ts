@@ -24,7 +24,7 @@ afterAll(() => receivers.dispose())
 
 describe(`${KILLS} times kill -9 under load: no event is lost, and every event has one id`, () => {
   it(
-    'on the embedded store',
+    'keeps every event on the embedded store',
     () => inDirectory((directory) => killAgainAndAgain(directory, [])),
     KILLS * 20_000 + 120_000,
   )

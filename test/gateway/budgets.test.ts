@@ -54,7 +54,7 @@ describe('the budgets', () => {
     expect((await bot.submit(newTask(), { tool_name: 't' })).body.status).toBe('allow')
   })
 
-  it('of waiting threads does not count decided, revised or expired ones', async () => {
+  it('the budget of waiting threads does not count decided, revised or expired ones', async () => {
     await open({}, ['waiting_per_agent: 2'])
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const held = async (): Promise<string> => (await bot.submit(newTask(), HOLD)).body.thread_id ?? ''
@@ -145,7 +145,7 @@ describe('the budgets', () => {
     await world.signIn('ann')
   })
 
-  it('in a bundle never exceed those of the settings', async () => {
+  it('budgets in a bundle never exceed those of the settings', async () => {
     await open({ budgetWaitingPerAgent: 1 }, ['waiting_per_agent: 50'])
     const bot = await world.agent()
     expect((await bot.submit(newTask(), HOLD)).status).toBe(200)

@@ -45,7 +45,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-describe('when the store changes its epoch at the commit', () => {
+describe('a store whose epoch changes at the commit', () => {
   it('a vote is counted in the new epoch, and its approval yields a proof', async () => {
     const { thread } = await held(bot)
     isReplaced = true

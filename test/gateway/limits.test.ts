@@ -124,7 +124,7 @@ describe('a limit', () => {
     expect(await spend(100, { agent: await world.agent('other') })).toBe('allow')
   })
 
-  it('of a task counts for one agent in one task', async () => {
+  it('a limit per task counts for one agent in one task', async () => {
     const task = newTask()
     for (let i = 0; i < 10; i++) expect(await spend(1, { task })).toBe('allow')
     expect(await spend(1, { task })).toBe('reject')
@@ -165,7 +165,7 @@ describe('a limit', () => {
     ])
   })
 
-  it('in shadow mode is charged and counted, and never stops a call', async () => {
+  it('a limit in shadow mode is charged and counted, and never stops a call', async () => {
     for (let i = 0; i < 4; i++) expect(await spend(20, { to: 'same' })).toBe('allow')
     const { body } = await world.admin<{ rules: unknown }>('GET', 'policies')
     expect(JSON.stringify(body)).toContain('spend-shadow')
@@ -280,7 +280,7 @@ describe('an approval', () => {
     expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
   })
 
-  it('without a token is never released after it was read, whatever ends it', async () => {
+  it('an approval without a token is never released after it was read', async () => {
     const unsigned = await world.agent('unsigned')
     const freeze = { tenant: 'acme', tool: 'spend', reason: 'stop' }
     for (const read of [false, true]) {

@@ -63,7 +63,7 @@ describe('a vote during another act', () => {
   })
 })
 
-describe('while the timer handles a thread or an answer', () => {
+describe('a change while the timer handles a thread or an answer', () => {
   it('keeps a vote that arrives before the reminder', async () => {
     const { thread } = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
     const cat = await world.reviewer('cat')
@@ -235,7 +235,7 @@ describe('a freeze that starts while another one is lifted', () => {
 })
 
 describe('a freeze that starts while the timer applies an earlier one', () => {
-  it('also ends its threads', async () => {
+  it('ends its threads too', async () => {
     const { thread } = await held(await world.agent('other'))
     const freezing = async (to: Deps, agent: string): Promise<void> => {
       const by = { actor: { kind: 'admin', id: 'admin' } } as const

@@ -114,7 +114,7 @@ function voting(ballot: {
 describe.each([
   { kind: 'agent', id: 'bot', verbs: OF_AGENTS },
   { kind: 'reviewer', id: 'ann', verbs: OF_REVIEWERS },
-] as const)('under a key of $kind that is revoked during the request', ({ kind, id, verbs }) => {
+] as const)('a key of $kind that is revoked during the request', ({ kind, id, verbs }) => {
   it.each(Object.keys(verbs))('%s is refused with 401, and writes nothing', async (name) => {
     const act = await verbs[name]?.()
     let status: number | undefined
@@ -153,7 +153,7 @@ function again(tool_name: string, payload: object): () => Promise<Act> {
   return () => Promise.resolve(() => bot.submit(task, { tool_name, payload }, { 'idempotency-key': 'k' }))
 }
 
-describe('under a key of an agent that another gateway has revoked', () => {
+describe("an agent's key that another gateway has revoked", () => {
   it.each(Object.keys(OF_WORDS))('%s is refused with 401', async (name) => {
     const act = await OF_WORDS[name]?.()
     expect((await act?.())?.status).not.toBe(401)
@@ -197,18 +197,21 @@ it('an agent that left the directory during the request gets no replayed answer'
 describe.each([
   { kind: 'agent', verbs: OF_AN_AGENT, entry: / +short: .*\n/, key: () => world.agent('short') },
   { kind: 'reviewer', verbs: OF_A_REVIEWER, entry: / +nil: .*\n/, key: () => world.reviewer('nil') },
-] as const)('for $kind that left the directory during the request', ({ kind, verbs, entry, key }) => {
-  it(`${Object.keys(verbs).join(', ')}: each is refused before any other answer, and writes nothing`, async () => {
-    const { deps } = world.app
-    const caller = await identify(deps, kind, (await key()).key)
-    const directory = BUNDLE['directory.yaml']?.replace(entry, '') ?? ''
-    await world.changePolicies({ 'directory.yaml': directory })
-    const records = await world.evidenceOf(async () => {
-      for (const [name, act] of Object.entries(verbs)) {
-        const said = await act(deps, caller).catch((error: unknown) => (error as GatewayError).code)
-        expect([name, said]).toEqual([name, 'unauthenticated'])
-      }
+] as const)(
+  'a credential of $kind that left the directory during the request',
+  ({ kind, verbs, entry, key }) => {
+    it(`${Object.keys(verbs).join(', ')}: each is refused before any other answer, and writes nothing`, async () => {
+      const { deps } = world.app
+      const caller = await identify(deps, kind, (await key()).key)
+      const directory = BUNDLE['directory.yaml']?.replace(entry, '') ?? ''
+      await world.changePolicies({ 'directory.yaml': directory })
+      const records = await world.evidenceOf(async () => {
+        for (const [name, act] of Object.entries(verbs)) {
+          const said = await act(deps, caller).catch((error: unknown) => (error as GatewayError).code)
+          expect([name, said]).toEqual([name, 'unauthenticated'])
+        }
+      })
+      expect(records).toEqual([])
     })
-    expect(records).toEqual([])
-  })
-})
+  },
+)

@@ -140,7 +140,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     ['is away', unavailable],
     ['was too late', late],
   ])(
-    'that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works',
+    'a store that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works',
     async (_, how) => {
       await open()
       const act = await prepare()
@@ -159,7 +159,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
   it.each([
     ['wrote and did not say', silent],
     ['did not write and did not say', lost],
-  ])('that %s: 503 outcome_unknown, never a decision', async (_, how) => {
+  ])('a store that %s: 503 outcome_unknown, never a decision', async (_, how) => {
     await open()
     const act = await prepare()
     misbehave = how
@@ -169,7 +169,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     expect(text).not.toMatch(/"(allow|approved|valid)"/)
   })
 
-  it('that fails guards for a while: the verb decides again until it succeeds', async () => {
+  it('a store that fails guards for a while: the verb decides again until it succeeds', async () => {
     await open()
     const act = await prepare()
     let left = 5
@@ -182,7 +182,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     expect(left).toBeLessThan(0)
   })
 
-  it('that always fails guards: 503 store_unavailable after a bounded number of attempts', async () => {
+  it('a store that always fails guards: 503 store_unavailable after a bounded number of attempts', async () => {
     await open()
     const act = await prepare()
     commits = 0
@@ -194,7 +194,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
 })
 
 describe('a store that fails at validate', () => {
-  it('that wrote without an answer: 503, and the retry reads used', async () => {
+  it('a write without an answer: 503, and the retry reads used', async () => {
     await open()
     const { thread, task, payload } = await held(bot)
     await ann.approve(thread)
@@ -206,13 +206,13 @@ describe('a store that fails at validate', () => {
     expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'used' })
   })
 
-  it('that is unavailable: 503 for a well-formed token, but 200 invalid for a malformed one', async () => {
+  it('an unavailable store: 503 for a well-formed token, but 200 invalid for a malformed one', async () => {
     await open()
     misbehave = unavailable
     expect((await bot.validate(PROOFLESS)).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
-  it('that cannot be read: 503 store_unavailable for every verb that reads', async () => {
+  it('an unreadable store: 503 store_unavailable for every verb that reads', async () => {
     await open()
     const { thread, task } = await held(bot)
     reads = () => {
@@ -229,7 +229,7 @@ describe('a store that fails at validate', () => {
     for (const { headers } of answers) expect(headers.get('retry-after')).toBe('1')
   })
 
-  it('that fails unexpectedly: 500 without its error text, which is in the log', async () => {
+  it('an unexpected failure: 500 without its error text, which is in the log', async () => {
     await open()
     misbehave = () => Promise.reject(new Error('private words about /some/path'))
     const { status, problem, text } = await bot.submit('s', { tool_name: 't' })

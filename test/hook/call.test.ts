@@ -19,12 +19,12 @@ const said = (other: object = {}): string =>
   })
 
 describe('a call', () => {
-  it('of Claude Code consists of its session, tool and input', async () => {
+  it('consists of session, tool and input for Claude Code', async () => {
     const call = await readCall(bytes(said()), CLAUDE)
     expect(call).toEqual({ task: 'claude-code:a1-b2', tool: 'Bash', input: { command: 'ls' } })
   })
 
-  it('of Gemini CLI is the same under its own event name', async () => {
+  it('is the same for Gemini CLI, under its own event name', async () => {
     const text = said({ hook_event_name: 'BeforeTool', tool_name: 'run_shell_command' })
     const call = await readCall(bytes(text), HARNESSES.gemini)
     expect(call).toEqual({ task: 'gemini:a1-b2', tool: 'run_shell_command', input: { command: 'ls' } })

@@ -294,7 +294,7 @@ describe('a step that takes too long', () => {
 
 describe('a hook that gets a signal', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    'by %s: exit code 2, and its call is withdrawn',
+    'exit code 2 for %s, and the call is withdrawn',
     async (signal) => {
       const input = callOf('hold', { n: 4 })
       const started = start(HOOK, input)
@@ -310,7 +310,7 @@ describe('a hook that gets a signal', () => {
     },
   )
 
-  it('by SIGKILL: its call stays for the next hook', async () => {
+  it('leaves its call to the next hook after SIGKILL', async () => {
     const input = callOf('hold', { n: 6 })
     const started = start(HOOK, input)
     const done = ended(started)
@@ -322,7 +322,7 @@ describe('a hook that gets a signal', () => {
     expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
   })
 
-  it('while it reads its input: exit code 2', async () => {
+  it('exit code 2 for a signal during the input', async () => {
     // by the first word on standard error everything is set up: a hook says nothing before it ends
     const started = start([process.execPath, '--import', READY, ...HOOK.slice(1)], '{')
     await new Promise((resolve) => started.child.stderr?.once('data', resolve))
@@ -350,13 +350,13 @@ const READY = `data:text/javascript,${encodeURIComponent(
 )}`
 
 describe('an output without a reader', () => {
-  it('on standard error: exit code 2', async () => {
+  it('exit code 2 when standard error has no reader', async () => {
     const started = start(HOOK, callOf('bare', {}))
     started.child.stderr?.destroy()
     expect((await ended(started)).code).toBe(2)
   })
 
-  it('on standard output, with a grant: exit code 2', async () => {
+  it('exit code 2 for a grant when standard output has no reader', async () => {
     const started = start([...HOOK, '--grant'], callOf('t', {}))
     started.child.stdout?.destroy()
     expect((await ended(started)).code).toBe(2)

@@ -146,7 +146,7 @@ describe.each(['claude-code', 'codex', 'gemini'])('the command for %s blocks on 
     ['was ended by a signal of which no shell speaks', 'kill -13 $$'],
     ['said no without a word', 'exit 2'],
     ['ended with a code that is no block', 'exit 1'],
-  ])('when the program %s', async (_, script) => {
+  ])('blocks the call when the program %s', async (_, script) => {
     const path = await mkdtemp(join(directory, 'path-'))
     if (script !== undefined) {
       writeFileSync(join(path, 'countersign'), `#!/bin/sh\n${script}\n`)

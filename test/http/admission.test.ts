@@ -385,7 +385,7 @@ describe('a gateway with too many requests', () => {
     ['2,048 connections', { perMs: 4, asked: 8, ms: 10_000, clients: 2_048 }, 1],
     // a refusal costs 0.2 of serving: s + (2 - s) * 0.2 = 1
     ['as many connections as it likes', { perMs: 8, asked: 16, ms: 10_000 }, 0.75],
-  ])('at twice its capacity from %s, serves in time what the refusals leave', (_, load, left) => {
+  ])('serves in time what refusals leave, at twice its capacity from %s', (_, load, left) => {
     const { served, p99 } = simulate(load)
     expect(served / (load.perMs * load.ms)).toBeGreaterThan(0.95 * left)
     expect(p99).toBeLessThan(2_000)

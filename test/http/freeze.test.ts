@@ -79,7 +79,7 @@ describe('POST /api/admin/freeze', () => {
     expect((await other.submit(task, { tool_name: 't', payload: {} })).body.status).toBe('allow')
   })
 
-  it('of a tool: stops it for every agent, and stops nothing else', async () => {
+  it('stops a frozen tool for every agent, and stops nothing else', async () => {
     await act('freeze', { tool: 't' })
     const statuses = await Promise.all(
       [bot, other].map(async (agent) => [
@@ -93,7 +93,7 @@ describe('POST /api/admin/freeze', () => {
     ])
   })
 
-  it('of a tenant: stops all of its agents, and no other tenant', async () => {
+  it('stops all agents of a frozen tenant, and no other tenant', async () => {
     const foreign = await world.agent('bot', 'globex')
     await act('freeze', {})
     for (const agent of [bot, other])

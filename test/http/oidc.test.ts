@@ -681,7 +681,7 @@ describe('the limit of attempts', () => {
 })
 
 describe('a provider with a fault', () => {
-  it('that is down sends people to the sign-in page, and the gateway keeps working', async () => {
+  it('a provider that is down sends people to the sign-in page, and the gateway keeps working', async () => {
     const made = await pair()
     const { issuer } = made.provider
     await made.provider.close()
@@ -709,7 +709,7 @@ describe('a provider with a fault', () => {
     }
   })
 
-  it('that fails between the two steps sends people to the sign-in page', async () => {
+  it('a provider that fails between the two steps sends people to the sign-in page', async () => {
     const made = await pair()
     try {
       made.provider.person = ANN
@@ -722,7 +722,7 @@ describe('a provider with a fault', () => {
     }
   })
 
-  it('that accepts connections and never answers blocks no other request', async () => {
+  it('a provider that accepts connections and never answers blocks no other request', async () => {
     const hanging = new Set<Socket>()
     const server = createTcpServer((socket) => hanging.add(socket.on('error', () => socket.destroy())))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -747,7 +747,7 @@ describe('a provider with a fault', () => {
     }
   })
 
-  it('that never returns an identity blocks no other request', async () => {
+  it('a provider that never returns an identity blocks no other request', async () => {
     const asked: unknown[] = []
     const silent = createServer(({ url }, response) => {
       if (url !== '/.well-known/openid-configuration') return void asked.push(response)
@@ -780,7 +780,7 @@ describe('a provider with a fault', () => {
     }
   })
 
-  it('that accepts connections and never answers is abandoned at the deadline, and asked again', async () => {
+  it('a provider that never answers is abandoned at the deadline, and asked again', async () => {
     let asked = 0
     const silent = createServer(() => void asked++)
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -802,7 +802,7 @@ describe('a provider with a fault', () => {
     silent.close()
   })
 
-  it('that names an internal endpoint on another host gets no connection to it', async () => {
+  it('a provider that names an internal endpoint on another host gets no connection to it', async () => {
     let reached = 0
     const inside = createTcpServer((socket) => {
       reached += 1
@@ -841,7 +841,7 @@ describe('a provider with a fault', () => {
     server.close()
   })
 
-  it('in an internal network is called because the operator named it, and nothing else there', async () => {
+  it('a provider in an internal network is called because the operator named it, but no other host there', async () => {
     const receivers = new Receivers()
     const [issuer, other] = [await receivers.open(), await receivers.open()]
     const origin = `https://localhost:${issuer.port}`
@@ -866,7 +866,7 @@ describe('a provider with a fault', () => {
     await receivers.dispose()
   })
 
-  it('that names itself differently is refused', async () => {
+  it('a provider that names itself differently is refused', async () => {
     const client = openIdProvider({
       issuer: `${provider.issuer}/tenant`,
       clientId: CLIENT_ID,

@@ -637,7 +637,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('through the timer, exactly at its end; a session in use stays', async () => {
+  it('the timer ends it exactly at its end, and a session in use stays', async () => {
     await inOwnWorld({}, async (own) => {
       const [idle, used] = [await own.signIn('ann'), await own.signIn('ben')]
       own.clock.advance(20 * MINUTE)
@@ -808,7 +808,7 @@ describe('GET /api/review/session', () => {
   })
 })
 
-describe('while the store is unavailable', () => {
+describe('a session while the store is unavailable', () => {
   it('503 instead of signed out, and no valid link counts as a failed sign-in', async () => {
     let away = false
     const wrapStore = (store: Store): Store =>

@@ -138,16 +138,16 @@ describe('what changes something', () => {
       expect(isRefused(method, headers as Headers), method).toBe(refused)
   })
 
-  it.each(FOREIGN)('with Origin %j is refused', (origin) => {
+  it.each(FOREIGN)('a request with Origin %j is refused', (origin) => {
     expect(isRefused('POST', { origin, 'sec-fetch-site': 'same-origin' })).toBe(true)
     expect(isRefused('DELETE', { origin })).toBe(true)
   })
 
-  it('with two Origin headers is refused, though Node.js shows only the first', () => {
+  it('a request with two Origin headers is refused, though Node.js shows only the first', () => {
     expect(isRefused('POST', { origin: OURS }, ['Origin', 'https://evil.example'])).toBe(true)
   })
 
-  it("passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site", () => {
+  it("a request passes with exactly the gateway's Origin and only same-origin in Sec-Fetch-Site", () => {
     const word = fc.constantFrom('same-origin', 'same-site', 'cross-site', 'none', 'x', undefined)
     const origin = fc.oneof(fc.constantFrom(OURS, ...FOREIGN), fc.webUrl(), fc.constant(undefined))
     const mode = fc.constantFrom('navigate', 'cors', 'no-cors', undefined)

@@ -107,7 +107,7 @@ describe('a server that was suspended', () => {
     expect(await client.answers(2)).toEqual(['200', '200'])
   })
 
-  it('no 408 while received bytes of a body are still unread', async () => {
+  it('sends no 408 while received bytes of a body are still unread', async () => {
     const { say } = await open({ reads: false })
     const client = say()
     client.socket.write(`${POST}abc`)

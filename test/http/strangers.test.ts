@@ -45,7 +45,7 @@ const drained = async (socket: Socket): Promise<string> => {
 }
 
 describe('connections without a credential', () => {
-  it('of one address are bounded: a new one ends the oldest idle one', async () => {
+  it('ends the oldest idle connection of an address for a new one beyond the bound', async () => {
     world = await openWorld({ config: { connectionsPerAddress: 4 } })
     const many = await dialMany(10)
     for (const socket of many) socket.resume()
@@ -76,7 +76,7 @@ describe('connections without a credential', () => {
     for (const socket of slow) expect(isOpen(socket)).toBe(true)
   })
 
-  it('of a trusted proxy are not counted', async () => {
+  it('does not count connections of a trusted proxy', async () => {
     world = await openWorld({ config: { connectionsPerAddress: 2, trustedProxies: '10.0.0.0/8, 127.0.0.1' } })
     const many = await dialMany(10)
     expect(await ask(await dial(), '/livez')).toContain('200')

@@ -104,7 +104,7 @@ describe('a call whose caller did not wait for the answer', () => {
 })
 
 describe('a trace', () => {
-  it('of the agent continues: it contains evaluation, collection and redemption, and the vote links to it', async () => {
+  it("an agent's trace contains evaluation, collection and redemption, and the vote links to it", async () => {
     const task = newTask()
     const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=abc,other=1' }
     const { body } = await bot.submit(task, { tool_name: 'pay', payload: REVIEWED }, headers)
@@ -126,7 +126,7 @@ describe('a trace', () => {
     }
   })
 
-  it("of a later call stays that call's own trace, and is linked", async () => {
+  it('a later call keeps its own trace, which is linked', async () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     await bot.poll({ thread_id: thread }, { headers: { traceparent: TRACEPARENT } })
@@ -152,7 +152,7 @@ describe('a trace', () => {
     expect(polls.filter(({ attributes }) => attributes['thread_id'] === thread)).toHaveLength(1)
   })
 
-  it('that the agent does not sample is kept with the thread and not recorded; an invalid one is dropped', async () => {
+  it('a trace that the agent does not sample is kept with the thread and not recorded; an invalid one is dropped', async () => {
     const odd = [
       'nonsense',
       `00-${'0'.repeat(32)}-${PARENT}-01`,
@@ -236,7 +236,7 @@ describe('a delivery', () => {
 })
 
 describe('a collector', () => {
-  it('that is missing or never answers delays no decision, and is reported once', async () => {
+  it('a collector that is missing or never answers delays no decision, and is reported once', async () => {
     const silent = await startCollector({ answers: false })
     const gone = await startCollector()
     await gone.close()
@@ -255,7 +255,7 @@ describe('a collector', () => {
     await silent.close()
   })
 
-  it('receives nothing when it is off', async () => {
+  it('a collector that is off receives nothing', async () => {
     const before = collector.received.length
     const own = await openWorld()
     const answer = await (

@@ -129,7 +129,7 @@ describe('a delivery', () => {
   it.each([
     ['failed', () => Promise.reject(new StoreUnavailable('not now'))],
     ['was refused', () => Promise.resolve({ ok: false, reason: 'late' } as const)],
-  ])('whose commit %s is never made', async (_, failure) => {
+  ])('a delivery whose commit %s is never made', async (_, failure) => {
     instead = failure
     for (let i = 0; i < CONNECTIONS; i++) expect(await allow()).toBe(503)
     instead = undefined
@@ -139,7 +139,7 @@ describe('a delivery', () => {
     expect(receiver.got).toHaveLength(2)
   })
 
-  it('whose commit succeeded without an answer is made at the next look', async () => {
+  it('a delivery whose commit succeeded without an answer is made at the next look', async () => {
     instead = async (commit) => {
       await commit()
       throw new StoreIndeterminate('nothing heard')

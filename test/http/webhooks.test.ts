@@ -275,7 +275,7 @@ describe('a receiver of webhooks gets', () => {
 })
 
 describe('tries', () => {
-  it('repeat with the same id and body until one succeeds, at the times of the schedule', async () => {
+  it('repeat a delivery with the same id and body until one succeeds, at the times of the schedule', async () => {
     receiver.answers(500)
     await allow()
     await got(1)
@@ -418,7 +418,7 @@ describe('tries', () => {
     expect((await deliveries()).map(({ state }) => state)).toEqual(['delivered', 'dead'])
   })
 
-  it('to a slow destination delay no other destination', async () => {
+  it('attempts to a slow destination delay no other destination', async () => {
     const slow = fresh()
     await create({ url: slow.url })
     slow.answer = () => undefined

@@ -370,7 +370,7 @@ describe('a client that cancels', () => {
     expect(client).toEqual([])
   })
 
-  it('by disconnecting lets no held call run', async () => {
+  it('lets no held call run after it disconnects', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 6 }, WATCHED))
     const thread = await told()
     proxy.clientEnded()

@@ -168,7 +168,7 @@ const toldOfTools = async (): Promise<readonly unknown[]> =>
 
 describe('a call is judged by the contract of its own tool', () => {
   it.each(['_run', '_private_search', 'search_', 'browser.click@v2', 'plain'])(
-    "under the server's name %s, whatever the contract's name",
+    "runs under the server's name %s, whatever the contract's name",
     async (name) => {
       const proxy = start()
       expect(await call(proxy, name)).toBe('RAN')
@@ -176,13 +176,13 @@ describe('a call is judged by the contract of its own tool', () => {
     },
   )
 
-  it("and never by another tool's contract whose name became its own", async () => {
+  it("is never judged by another tool's contract whose name became its own", async () => {
     const proxy = start()
     expect(await call(proxy, 'run')).toMatch(/^refused: /)
     expect(ran()).toEqual([])
   })
 
-  it("and never by the contract of another server's tool", async () => {
+  it("is never judged by the contract of another server's tool", async () => {
     const proxy = start([[tool('files.read', READS)]])
     expect(await call(proxy, 'files.read')).toContain('`read` of server `files`')
     expect(ran()).toEqual([])
@@ -190,7 +190,7 @@ describe('a call is judged by the contract of its own tool', () => {
     expect(await call(own, 'read')).toBe('RAN')
   })
 
-  it('written by hand, if the tool has exactly its name', async () => {
+  it('uses a contract written by hand if the tool has exactly its name', async () => {
     const proxy = start([[tool('by_hand'), tool('other')]])
     expect(await call(proxy, 'by_hand')).toBe('RAN')
     expect(server.map(({ method }) => method)).toEqual(['tools/list', 'tools/call'])
@@ -201,7 +201,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
   const TWINS = [tool('by_hand'), tool('_by_hand', DESTROYS)]
 
   it.each(['by_hand', '_by_hand'])(
-    'so that a contract without a source judges no call that may be of another tool: %s',
+    'so that a contract without a source judges no call of a similar tool: %s',
     async (name) => {
       const proxy = start([TWINS])
       expect(await call(proxy, name)).toMatch(/^refused: /)
@@ -209,11 +209,11 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     },
   )
 
-  it('and refuses a tool that the server does not list', async () => {
+  it('refuses a tool that the server does not list', async () => {
     expect(await call(start([[tool('other')]]), 'by_hand')).toContain('does not list `by_hand`')
   })
 
-  it('even if the client has requested only the first page', async () => {
+  it('finds similar names even if the client has requested only the first page', async () => {
     const proxy = paged([[tool('by_hand')], [tool('_by_hand')]])
     await proxy.fromClient(bytes({ id: 'first', method: 'tools/list' }))
     await until(() => client.some(({ id }) => id === 'first'))
@@ -221,7 +221,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect(ran()).toEqual([])
   })
 
-  it('even if the client has requested only the last page', async () => {
+  it('finds similar names even if the client has requested only the last page', async () => {
     const proxy = paged([[tool('_by_hand')], [tool('by_hand')]])
     await proxy.fromClient(bytes({ id: 'last', method: 'tools/list', params: { cursor: '1' } }))
     await until(() => client.some(({ id }) => id === 'last'))
@@ -229,7 +229,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect(ran()).toEqual([])
   })
 
-  it('and accepts pages that the client requested as a whole list', async () => {
+  it('accepts pages that the client requested as a whole list', async () => {
     const proxy = paged([[tool('by_hand')], [tool('other')]])
     for (const params of [{}, { cursor: '1' }]) {
       const id = `page-${++ids}`
@@ -240,7 +240,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect(server.filter(({ method }) => method === 'tools/list')).toHaveLength(2)
   })
 
-  it('and requests it again when the tools change during the list', async () => {
+  it('requests the list again when the tools change during it', async () => {
     let lists = 0
     const proxy: Proxy = asking((id) => {
       lists++
@@ -260,7 +260,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect(ran()).toEqual([])
   })
 
-  it('and requests it once for concurrent calls', async () => {
+  it('requests the list once for concurrent calls', async () => {
     const proxy: Proxy = asking((id) =>
       setTimeout(() => proxy.fromServer(bytes({ id, result: { tools: LISTED } })), 5),
     )
@@ -268,7 +268,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect(server.filter(({ method }) => method === 'tools/list')).toHaveLength(1)
   })
 
-  it.each(['plain', 'by_hand'])('and refuses calls while the server does not answer: %s', async (name) => {
+  it.each(['plain', 'by_hand'])('refuses calls while the server does not answer: %s', async (name) => {
     let answering: unknown[] | undefined = []
     const proxy: Proxy = asking((id) => {
       if (answering === undefined)
@@ -287,20 +287,20 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect(await call(proxy, name)).toBe('RAN')
   })
 
-  it.each(['plain', 'by_hand'])('and refuses calls when the server refuses to list: %s', async (name) => {
+  it.each(['plain', 'by_hand'])('refuses calls when the server refuses to list: %s', async (name) => {
     const proxy = start([undefined])
     expect(await call(proxy, name)).toContain('did not list its tools: the server answered with an error')
     expect(ran()).toEqual([])
   })
 
-  it('and refuses calls when the list has no end', async () => {
+  it('refuses calls when the list has no end', async () => {
     const proxy: Proxy = asking((id) =>
       proxy.fromServer(bytes({ id, result: { tools: [tool('by_hand')], nextCursor: 'again' } })),
     )
     expect(await call(proxy, 'by_hand')).toContain('more than 1000 pages')
   })
 
-  it('and reports when the server ends instead', async () => {
+  it('reports when the server ends instead of listing', async () => {
     const proxy: Proxy = asking(() => setTimeout(() => proxy.serverEnded(), 5))
     await call(proxy, 'by_hand')
     const again = await call(proxy, 'by_hand')
@@ -308,7 +308,7 @@ describe('before the first call, the proxy reads the whole tool list of the serv
     expect([again, ran()]).toEqual([expect.stringContaining('the server ended'), []])
   })
 
-  it('and passes an invalid list on to the client unchanged', async () => {
+  it('passes an invalid list on to the client unchanged', async () => {
     const proxy: Proxy = asking(() => undefined)
     await proxy.fromClient(bytes({ id: 'odd', method: 'tools/list' }))
     proxy.fromServer(bytes({ id: 'odd', result: { tools: 'none' } }))
@@ -326,7 +326,7 @@ describe('a tool that differs from its contract', () => {
     ['annotations that are gone', { annotations: undefined as never }],
   ]
   it.each(changes)(
-    'with %s: is refused, reported once, marked in the list, and recorded as evidence',
+    'refuses a tool with %s, reports it once, marks it in the list, and records evidence',
     async (_, change) => {
       const before = (await toldOfTools()).length
       const changed = LISTED.map((one) => (one.name === 'plain' ? { ...one, ...change } : one))

@@ -175,7 +175,7 @@ describe('a receiver that answers', () => {
   })
 
   it.each(['120', '99999999999', '-5', 'Fri, 20 Nov 2026 12:00:00 GMT'])(
-    'with Retry-After %s is returned with it',
+    'returns the answer with its Retry-After %s',
     async (text) => {
       const { port } = await receiver(answer(ok(503, `Retry-After: ${text}\r\n`)))
       expect(await post(port)).toEqual({ kind: 'answered', status: 503, retryAfter: text })
@@ -224,7 +224,7 @@ describe('a receiver that answers', () => {
       },
     ],
   ]
-  it.each(statusFirst)('that %s has answered as soon as its status arrives', async (_, behave) => {
+  it.each(statusFirst)('a receiver that %s has answered as soon as its status arrives', async (_, behave) => {
     const { port } = await receiver(behave)
     expect(await post(port)).toEqual(answered(200))
   })
@@ -372,7 +372,7 @@ describe('a name', () => {
       deadlineMs: DEADLINE_MS,
     })
 
-  it('without an answer from DNS fails in time', async () => {
+  it('fails in time without an answer from DNS', async () => {
     const silent = await import('node:dgram').then(({ createSocket }) => createSocket('udp4'))
     await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve))
     const sent = await inTime(() => lookup('pub.test', [`127.0.0.1:${silent.address().port}`]))
@@ -380,7 +380,7 @@ describe('a name', () => {
     silent.close()
   })
 
-  it('with a final dot is sent without it, as TLS requires', async () => {
+  it('drops a final dot for TLS', async () => {
     const told: string[] = []
     const { port } = await receiver((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'), {
       SNICallback: (name, done) => {
@@ -400,7 +400,7 @@ describe('a name', () => {
     guard.close()
   })
 
-  it('that does not exist has no address', async () => {
+  it('has no address when it does not exist', async () => {
     const port = await refusingDns()
     expect(await lookup('pub.test', [`127.0.0.1:${port}`])).toEqual({ kind: 'failed', code: 'no_address' })
   })

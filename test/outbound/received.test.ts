@@ -96,7 +96,7 @@ describe('a receiver that sends endless uncounted bytes', () => {
       'tls',
       false,
     ],
-  ] as const)('in the form of %s is cut off before the deadline', async (_, text, code, secure) => {
+  ] as const)('a receiver that sends %s is cut off before the deadline', async (_, text, code, secure) => {
     const port = await receiver((socket) => pour(socket, text), secure)
     const tookMs = stopwatch()
     expect(await guarded(port).post(`https://127.0.0.1:${port}/`, sending)).toEqual({ kind: 'failed', code })
@@ -108,7 +108,7 @@ describe('a receiver that sends endless uncounted bytes', () => {
   it.each([
     ['zeros before the size of a chunk', '0'],
     ['extensions of chunks of one byte', `1;${'a'.repeat(16_000)}\r\na\r\n`],
-  ])('in the form of %s has answered, and is cut off', async (_, text) => {
+  ])('a receiver that sends %s has answered, and is cut off', async (_, text) => {
     const port = await receiver((socket) => {
       socket.write(CHUNKED)
       pour(socket, text)

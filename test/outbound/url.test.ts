@@ -228,7 +228,7 @@ describe('an address', () => {
           ? `0x${value.toString(16)}`
           : `0X${value.toString(16).toUpperCase()}`
 
-  it('of IPv4 may be called exactly when it is public, in each of 10,000 spellings', () => {
+  it('an IPv4 address may be called exactly when it is public, in each of 10,000 spellings', () => {
     fc.assert(
       fc.property(
         ip,
@@ -286,7 +286,7 @@ describe('an address', () => {
     return !special && !(a === 0x2620 && b === 0x4f && c === 0x8000) && !(a === 0x3fff && b < 0x1000)
   }
 
-  it('of IPv4 mapped into IPv6 may not be called, because no name or peer uses one', () => {
+  it('an IPv4 address mapped into IPv6 may not be called, because no name or peer uses one', () => {
     const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
     for (const address of ['::ffff:93.184.216.34', '::ffff:5db8:d822', '::FFFF:127.0.0.1']) {
       expect([address, mayConnect(address, 443, []), mayBeNamed(address)]).toEqual([address, false, false])
@@ -294,7 +294,7 @@ describe('an address', () => {
     }
   })
 
-  it('that carries an IPv4 address to a tunnel may not be called with any prefix', () => {
+  it('an address that carries IPv4 to a tunnel may not be called with any prefix', () => {
     const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
     for (const address of [
       '2606:4700::5efe:7f00:1',
@@ -312,7 +312,7 @@ describe('an address', () => {
       expect([address, mayConnect(address, 443, [])]).toEqual([address, true])
   })
 
-  it('of IPv6 may be called exactly when it is global unicast, in each of 10,000 spellings', () => {
+  it('an IPv6 address may be called exactly when it is global unicast, in each of 10,000 spellings', () => {
     fc.assert(
       fc.property(groups, fc.boolean(), fc.boolean(), (parts, long, upper) => {
         const plain = parts

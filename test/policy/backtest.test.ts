@@ -511,7 +511,7 @@ describe('a replay is exact', () => {
     return calls
   }
 
-  it('under the bundle that decided, for random acts of agents, reviewers and the clock', async () => {
+  it('agrees with the deciding bundle for random acts of agents, reviewers and the clock', async () => {
     const calls = await replayRandom(
       fc.array(acts(fc.constant(false)), { minLength: 10, maxLength: 40 }),
       (one, verdict) => expect([one.number, verdict]).toEqual([one.number, one.verdict]),
@@ -519,7 +519,7 @@ describe('a replay is exact', () => {
     expect(calls).toBeGreaterThan(150)
   })
 
-  it('or undecided, when evidence holds commitments in place of values', async () => {
+  it('is exact or undecided when evidence holds commitments in place of values', async () => {
     let told = 0
     const calls = await replayRandom(
       fc.array(acts(fc.boolean()), { minLength: 10, maxLength: 40 }),
@@ -533,7 +533,7 @@ describe('a replay is exact', () => {
     expect(told).toBeLessThan(calls)
   })
 
-  it('under another bundle: it decides like a gateway with that bundle', async () => {
+  it('decides another bundle as a gateway with that bundle does', async () => {
     const change = ['rules/spend.yaml', 'at_most: 300', 'at_most: 130'] as const
     const next = await edited(...change)
     const requests = Array.from({ length: 60 }, (_, i) => ({

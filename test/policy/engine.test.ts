@@ -254,7 +254,7 @@ describe('a fault', () => {
     ['low', 'medium'],
     ['critical', 'critical'],
   ] as const)(
-    'of a call that claims risk %s has risk %s, and that of the tool for the policy',
+    'a call that claims risk %s has risk %s, and that of the tool for the policy',
     async (claimed, risk) => {
       const broken = program(() => Promise.reject(new Error('broken')))
       const claim = claimed === undefined ? {} : { riskLevel: claimed }
@@ -262,7 +262,7 @@ describe('a fault', () => {
     },
   )
 
-  it('of the engine is a reject', async () => {
+  it('a fault of the engine is a reject', async () => {
     const broken = program(() => Promise.reject(new Error('broken')))
     expect(await evaluate(broken, tables, call({}))).toMatchObject({
       verdict: 'reject',
@@ -271,7 +271,7 @@ describe('a fault', () => {
     })
   })
 
-  it('of the engine against the recorded hits is a reject', async () => {
+  it('a mismatch of the engine with the recorded hits is a reject', async () => {
     const lying = program(() => Promise.resolve('allow'))
     expect(await evaluate(lying, tables, call({}))).toMatchObject({
       verdict: 'reject',

@@ -199,7 +199,7 @@ describe('a decision', () => {
     expect(await ask(plain + asking, {})).toEqual([true, true])
   })
 
-  it('of an unmatched call follows routing, with the levels', async () => {
+  it('an unmatched call follows routing, with the levels', async () => {
     const quiet = '  - { id: a, allow: A., when: { payload.amount: 1 } }\n'
     const refused = await (await withRules(quiet)).decide(call({ amount: 2 }))
     const message = 'No rule covers this call.'
@@ -213,7 +213,7 @@ describe('a decision', () => {
     expect(asked.requirement?.seats[0]?.group).toBe('on-call')
   })
 
-  it('of a rule that fired on UNKNOWN names the fields that it could not check, and is not a match', async () => {
+  it('a rule that fired on UNKNOWN names the fields that it could not check, and is not a match', async () => {
     const snapshot = await withRules(
       '  - id: a\n    review: Look.\n    when: { payload.amount: { over: 5 }, payload.note: x }\n',
     )
@@ -252,7 +252,7 @@ describe('a decision', () => {
     expect((await snapshot.decide(call({}, { tool: 'x\u202e' }))).message).toContain('<U+202E>')
   })
 
-  it('of a tool with a contract and no rules is unmatched', async () => {
+  it('a call of a tool with a contract and no rules is unmatched', async () => {
     const files = bundle({ 'tools/idle.yaml': CONTRACT.replace('tool: pay', 'tool: idle') })
     expect(await (await snapshotOf(files)).decide(call({}, { tool: 'idle' }))).toMatchObject({
       verdict: 'reject',

@@ -73,7 +73,7 @@ describe('the charge of a call to a limit', () => {
     ])
   })
 
-  it('by a field has a counter for each value, whose name hides the value', async () => {
+  it('a limit by a field has a counter for each value, whose name hides the value', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.iban }')
     const names = await Promise.all(
       ['DE1', 'DE2', 'DE1'].map(async (iban) => (await decide(files, { iban })).limits?.[0]?.limit),
@@ -83,7 +83,7 @@ describe('the charge of a call to a limit', () => {
     expect(names[0]).toMatch(/^l [0-9a-f]{64}$/)
   })
 
-  it('by a field has one counter for equal texts in all compositions', async () => {
+  it('a limit by a field has one counter for equal texts in all compositions', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }')
     const names = await Promise.all(
       ['caf\u00e9', 'cafe\u0301', 'cafe'].map(async (to) => (await decide(files, { to })).limits?.[0]?.limit),
@@ -92,7 +92,7 @@ describe('the charge of a call to a limit', () => {
     expect(names[0]).not.toBe(names[2])
   })
 
-  it('by a field has a counter for each number and boolean too, not shared with equal-looking text', async () => {
+  it('a limit by a field has a counter for each number and boolean too, not shared with equal-looking text', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.account }')
     const uses = await Promise.all(
       [1, 2, '1', true, 'true', 1].map(async (account) => (await decide(files, { account })).limits),
@@ -103,7 +103,7 @@ describe('the charge of a call to a limit', () => {
     expect(names[5]).toBe(names[0])
   })
 
-  it('of amount 0 is 0, and counts as measured', async () => {
+  it('an amount of 0 charges 0, and counts as measured', async () => {
     expect(await decide(limit(DAILY), { amount: 0 })).toMatchObject({
       verdict: 'allow',
       limits: [{ amount: 0 }],
@@ -160,7 +160,7 @@ describe('a limit without room', () => {
     })
   })
 
-  it('in shadow mode is recorded, and changes nothing', async () => {
+  it('a limit in shadow mode is recorded, and changes nothing', async () => {
     for (const files of [
       limit(DAILY.replace('}', ', mode: shadow }')),
       limit(DAILY.replace('id: daily', 'id: daily, mode: shadow')),
@@ -173,7 +173,7 @@ describe('a limit without room', () => {
     }
   })
 
-  it('of another agent does not affect this one', async () => {
+  it('a limit of another agent does not affect this one', async () => {
     const outcome = await decide(limit(DAILY), { amount: 40 }, { exceeded: new Set(['daily agent other']) })
     expect(outcome.verdict).toBe('allow')
   })

@@ -37,7 +37,7 @@ describe('the report of a suite', () => {
     )
   })
 
-  it('as JUnit can hold any name', async () => {
+  it('writes JUnit that can hold any name', async () => {
     const junit = printJunit(
       await report(withTests('  - { reject: \'<a> & "b"\', payload: { amount: 1 } }\n')),
     )

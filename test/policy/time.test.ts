@@ -44,12 +44,12 @@ describe('the instant of a local time', () => {
   const at = (day: string, hour: number, minute = 0): number =>
     (parseDate(day) ?? Number.NaN) + (hour * 60 + minute) * 60_000
 
-  it('of a time that occurs twice is the first', () => {
+  it('the instant of a time that occurs twice is the first', () => {
     expect(instantOf('Europe/Berlin', at('2027-10-31', 2, 30))).toBe(Date.UTC(2027, 9, 31, 0, 30))
     expect(instantOf('America/Havana', at('2027-11-07', 0, 30))).toBe(Date.UTC(2027, 10, 7, 4, 30))
   })
 
-  it('of a time that the clock jumps over is after the jump', () => {
+  it('the instant of a time that the clock jumps over is after the jump', () => {
     expect(instantOf('Europe/Berlin', at('2027-03-28', 2, 30))).toBe(Date.UTC(2027, 2, 28, 1, 30))
     expect(instantOf('America/Santiago', at('2027-09-05', 0, 30))).toBe(Date.UTC(2027, 8, 5, 4, 30))
   })

@@ -42,7 +42,7 @@ const json = fc.letrec<{ value: Json }>((tie) => ({
 })).value
 
 describe('the canonical form (RFC 8785)', () => {
-  it('of the SDK and of the gateway equals that of `canonicalize`, byte for byte', () => {
+  it('is the same for the SDK, the gateway and `canonicalize`, byte for byte', () => {
     fc.assert(
       fc.property(json, (value) => {
         const wanted = canonicalize(value)

@@ -298,7 +298,7 @@ describe('the metrics', () => {
 })
 
 describe('series', () => {
-  it('of tools, rules and routes exist from the start, so that a rate sees the first event', async () => {
+  it('create series of tools, rules and routes at the start, so that a rate sees the first event', async () => {
     const metrics = open()
     metrics.expectRoute({ method: 'POST', route: '/api/agent/tasks/:taskID/requests' })
     load(metrics, bundle(1, 1))
@@ -314,7 +314,7 @@ describe('series', () => {
       expect(text).toContain(`${line}\n`)
   })
 
-  it('of another bundle are dropped with it, and common ones keep their count', async () => {
+  it('drop the series of another bundle with it, and keep the counts of common ones', async () => {
     const metrics = open()
     load(metrics, bundle(2, 2))
     evidence(metrics, 'decision.allowed', { risk: 'low', rules: ['rule-0', 'rule-1'] }, 'tool-0')
@@ -327,7 +327,7 @@ describe('series', () => {
     expect(tools).not.toContain('tool-1')
   })
 
-  it('of rules start again when the next bundle has too many, without work for each', async () => {
+  it('start series of rules again when the next bundle has too many, without work for each', async () => {
     const metrics = open()
     const crowd = bundle(1, METRICS.ruleMatches.atMost * 2)
     load(metrics, crowd)

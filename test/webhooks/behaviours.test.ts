@@ -28,7 +28,10 @@ const PLAYED: Readonly<Record<string, readonly [file: string, title: string]>> =
   W020: [OUTBOUND, "'has a length and chunks'"],
   W021: [OUTBOUND, "'packs fifty megabytes into a few'"],
   W022: [OUTBOUND, '%i is not followed: one connection, one request'],
-  W023: [WEBHOOKS, 'repeat with the same id and body until one succeeds, at the times of the schedule'],
+  W023: [
+    WEBHOOKS,
+    'repeat a delivery with the same id and body until one succeeds, at the times of the schedule',
+  ],
   W024: [WEBHOOKS, 'end at once with 410: the destination is gone and gets no new deliveries'],
   W025: [WEBHOOKS, 'wait as long as the receiver asks, within a day'],
   W026: [WEBHOOKS, 'wait as long as the receiver asks, within a day'],
@@ -40,8 +43,8 @@ const PLAYED: Readonly<Record<string, readonly [file: string, title: string]>> =
   W032: [OUTBOUND, "['its certificate has expired'"],
   W033: [OUTBOUND, "['its certificate is for another name'"],
   W034: [OUTBOUND, "'it speaks TLS 1.1 at the most'"],
-  W035: [WEBHOOKS, 'to a slow destination delay no other destination'],
-  W036: [OUTBOUND, 'without an answer from DNS fails in time'],
+  W035: [WEBHOOKS, 'attempts to a slow destination delay no other destination'],
+  W036: [OUTBOUND, 'fails in time without an answer from DNS'],
   W037: [
     'outbound/guard.test.ts',
     'connects to a name with changing answers only while all of them are allowed',

@@ -197,7 +197,7 @@ const key = ({ verdict, risk, requirement }: Outcome): string =>
   JSON.stringify([verdict, risk, requirement?.seats])
 
 describe('the difference of rules with every kind of test', () => {
-  it('when complete, covers exactly the calls that changed', async () => {
+  it('a complete difference covers exactly the calls that changed', async () => {
     const tally = { complete: 0, differing: 0 }
     const rules = fc.array(rule, { minLength: 1, maxLength: 3 })
     await fc.assert(

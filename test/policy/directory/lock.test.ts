@@ -121,7 +121,7 @@ describe('a bundle with a manifest', () => {
 describe('truncation', () => {
   const lock = printLock(digests(STARTER))
 
-  it('of a starter file at any byte never matches the manifest', () => {
+  it('a change of a starter file at any byte never matches the manifest', () => {
     let points = 0
     for (const [path, text] of Object.entries(STARTER)) {
       const bytes = Buffer.from(text)
@@ -135,7 +135,7 @@ describe('truncation', () => {
     expect(points).toBeGreaterThan(15_000)
   })
 
-  it('of the manifest at any byte leaves one that matches nothing', () => {
+  it('a change of the manifest at any byte leaves one that matches nothing', () => {
     for (let end = 0; end < lock.length - 1; end++)
       if (verifyLock(lock.slice(0, end), digests(STARTER)).length === 0) throw new Error(`cut at ${end}`)
     // Only the line feed at its end says nothing.
@@ -143,7 +143,7 @@ describe('truncation', () => {
   })
 
   it(
-    'on disk is refused too, while without a manifest a bundle may load without its last rules',
+    'a change on disk is refused too, while without a manifest a bundle may load without its last rules',
     async () => {
       const dir = dirWith(locked(STARTER))
       let accepted = 0

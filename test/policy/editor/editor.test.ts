@@ -188,7 +188,7 @@ describe('a rule file', () => {
     'time.weekday: [sat, sun]',
     'time.hour: { at_least: 18 }',
     'agent.id: { not: bot }',
-  ])('with { %s } is fine', async (match) => {
+  ])('a rule with { %s } is fine', async (match) => {
     expect(await when(match)).toEqual([])
   })
 
@@ -208,13 +208,13 @@ describe('a rule file', () => {
     ['tool.reversibility: never', 'irreversible'],
     ['time.weekday: saturday', 'sat'],
     ['any: []', 'too few items|few'],
-  ])('with { %s } is underlined', async (match, wanted) => {
+  ])('a rule with { %s } is underlined', async (match, wanted) => {
     const found = await when(match)
     expect(found.join('\n')).toMatch(new RegExp(wanted))
     expect(found[0]).toMatch(/^5: /)
   })
 
-  it('of an open contract permits any path, and still knows the declared ones', async () => {
+  it('the schema of an open contract permits any path, and still knows the declared ones', async () => {
     expect(await when('payload.unknown: { like: a }', 'tool: open')).toEqual([])
     expect(await when('payload.known: { over: 5 }', 'tool: open')).toEqual([])
     expect((await when('payload.known: { like: a }', 'tool: open')).join()).toContain('like')
@@ -257,11 +257,11 @@ describe('a rule file', () => {
       `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT.replace('count: calls', 'sum: payload.note')}`,
       'payload.amount',
     ],
-  ])('with %s is underlined', async (_, text, wanted) => {
+  ])('a file with %s is underlined', async (_, text, wanted) => {
     expect((await editor.findings('rules/a.yaml', text)).join('\n')).toMatch(new RegExp(wanted))
   })
 
-  it('with a limit is fine', async () => {
+  it('a file with a limit is fine', async () => {
     const sum =
       '  - { id: s, reject: R., sum: payload.amount, at_most: 100, within: 1h, per: payload.note, risk: high, mode: shadow }\n'
     const text = `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT}${sum}`

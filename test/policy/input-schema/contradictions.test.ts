@@ -154,7 +154,7 @@ describe('a contradiction of a contract', () => {
     ['bad-schema'],
   )
 
-  it('of a bound and a default at once is two findings', () => {
+  it('a contradiction of a bound and a default at once is two findings', () => {
     expect(contradictionsOf({ minimum: 5, maximum: 4, default: 3 }).map(({ keyword }) => keyword)).toEqual([
       'minimum',
       'default',

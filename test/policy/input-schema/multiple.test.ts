@@ -52,7 +52,9 @@ describe('the next multiple', () => {
     [3, 1e300, undefined],
     [1, 1e300, undefined],
     [1e308, 1.5e308, undefined],
-  ])('of %d above %d is %d', (step, above, next) => expect(nextMultiple(step, above)).toBe(next))
+  ])('the next multiple of %d above %d is %d', (step, above, next) =>
+    expect(nextMultiple(step, above)).toBe(next),
+  )
 
   it('is a multiple above, at most one step away', () => {
     fc.assert(
@@ -73,7 +75,9 @@ describe('the common step', () => {
     [0.1, 0.03, 0.3],
     [4, 6, 12],
     [2 ** 53 - 1, 2 ** 53 - 3, undefined],
-  ])('of %d and %d is %d', (one, other, both) => expect(commonStep(one, other)).toBe(both))
+  ])('the common multiple of %d and %d is %d', (one, other, both) =>
+    expect(commonStep(one, other)).toBe(both),
+  )
 
   it('has the multiples of both', () => {
     fc.assert(

@@ -10,7 +10,7 @@ describe('the domain of a mail address', () => {
     ["o'neil_x=y@mail-1.acme.co.uk", 'mail-1.acme.co.uk'],
     [`${long(64)}@acme.com`, 'acme.com'],
     [`a@${long(63)}.com`, `${long(63)}.com`],
-  ])('of %s is %s', (address, domain) => {
+  ])('the domain of %s is %s', (address, domain) => {
     expect(mailDomain(address)).toBe(domain)
   })
 
@@ -74,7 +74,7 @@ describe('the host of a URL', () => {
     ['https://192.0.2.1/', '192.0.2.1'],
     ['https://[2001:db8::1]/', '[2001:db8::1]'],
     ['https://xn--bcher-kva.example/', 'xn--bcher-kva.example'],
-  ])('of %s is %s', (url, host) => {
+  ])('the host of %s is %s', (url, host) => {
     expect(urlHost(url)).toBe(host)
   })
 

@@ -88,7 +88,7 @@ describe('a value of a summary', () => {
       expect(formatValue(format, value, currency)).toBe(text)
     })
 
-  it('of a long path or host keeps its end', () => {
+  it('a long path or host keeps its end', () => {
     const path = `/${'a/'.repeat(100)}notes.md`
     expect(formatValue('path', path)).toMatch(/^"….{70,}\/notes\.md"$/)
     expect(formatValue('host', `https://${'login.'.repeat(20)}evil.example/`)).toMatch(/^"….*evil\.example"$/)
@@ -106,7 +106,7 @@ describe('a value of a summary', () => {
     )
   })
 
-  it('of huge size takes no more time than reading it', () => {
+  it('a value of huge size takes no more time than reading it', () => {
     const many = Array.from({ length: 200_000 }, () => 'entry')
     expect(plainText(many)).toHaveLength(80)
     expect(formatValue('list', many)).toBe('entry, entry, entry, and 199,997 more')

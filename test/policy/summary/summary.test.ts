@@ -85,7 +85,7 @@ describe('a heading', () => {
     expect(segments[0]?.text).toBe('"a\u202eb\u200b\nc\td"')
   })
 
-  it('without a template names the tool and the fields that the deciding rules read', async () => {
+  it('a summary without a template names the tool and the fields that the deciding rules read', async () => {
     const lineBy = async (...by: string[]): Promise<string> =>
       (await headingWith(undefined, { amount: 7, note: 'x y', email: 'q' }, by)).line
     expect(await lineBy('a')).toBe('pay: amount 7, note "x y", flag (none)')
@@ -95,7 +95,7 @@ describe('a heading', () => {
     expect((await headingWith(undefined, {}, ['a'])).template).toBeUndefined()
   })
 
-  it('of a tool without a contract is its name, for any name', async () => {
+  it('the summary of a tool without a contract is its name, for any name', async () => {
     const snapshot = await snapshotOf(bundle())
     const heading = snapshot.headingOf({ tool: 'no\u202esuch', payload: { a: 1 } }, ['unknown_tool'], tag)
     expect(heading).toEqual({ line: 'no[U+202E]such', segments: [{ text: 'no\u202esuch' }] })
