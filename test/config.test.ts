@@ -148,7 +148,7 @@ describe('secrets', () => {
     expect([config.adminKey, origins.adminKey]).toEqual([SECRET, 'environment'])
   })
 
-  it('are refused when both ways are used, and when the file is unreadable or too short', () => {
+  it('secrets are refused when both ways are used, and when the file is unreadable or too short', () => {
     const both = { COUNTERSIGN_ADMIN_KEY: SECRET, COUNTERSIGN_ADMIN_KEY_FILE: file(SECRET) }
     expect(failure([], both)).toContain('use one')
     expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: join(directory, 'none') })).toMatch(
@@ -196,7 +196,7 @@ describe('secrets', () => {
     )
   })
 
-  it('are masked where the configuration is printed, and other settings show their source', () => {
+  it('secrets are masked where the configuration is printed, and other settings show their source', () => {
     const lines = describeConfig(load(['--port', '1'], { COUNTERSIGN_ADMIN_KEY: SECRET }))
     expect(JSON.stringify(lines)).not.toContain(SECRET)
     expect(lines).toContainEqual({ name: 'COUNTERSIGN_ADMIN_KEY', value: '********', origin: 'environment' })
@@ -447,7 +447,7 @@ describe('where Redis is', () => {
 })
 
 describe('networks of trusted proxies', () => {
-  it('are addresses and networks of IPv4 and IPv6', () => {
+  it('trusted proxies are addresses and networks of IPv4 and IPv6', () => {
     const text = '10.0.0.0/8, 192.0.2.1,2001:db8::/32'
     const { trustedProxies } = load(['--trusted-proxies', text]).config
     const isTrusted = (address: string): boolean | undefined =>

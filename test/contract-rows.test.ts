@@ -57,7 +57,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     '2 DecisionRequest',
     'risk_level: low, medium, high, critical',
     "['an unknown risk level'",
-    '200 pending_review when the agent claims a risk above what is allowed at once',
+    '200 pending_review when the agent claims a risk above the immediate limit',
   ],
   [
     '2 DecisionRequest',
@@ -293,7 +293,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'design 3',
     'problem+json with code and pointers',
     'turns into a problem document with its public words only',
-    'list the same codes with the same statuses, in the same order',
+    'the error table and docs/errors.md list the same codes with the same statuses, in the same order',
   ],
   [
     'design 3',
@@ -456,8 +456,8 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'another state is refused without a request to the provider',
     'a nonce that was changed on the way to the provider is refused',
     'a code that belongs to another verifier is refused',
-    'replace those of the directory',
-    'count at the vote and at collection, even if the directory does not list them',
+    'groups of a claim replace those of the directory',
+    'groups of a claim count at the vote and at collection, even if the directory does not list them',
   ],
   [
     'design 5',

@@ -44,7 +44,7 @@ function blocksIn(language: string): { path: string; text: string }[] {
 }
 
 describe('the documents', () => {
-  it('link only to files that exist', () => {
+  it('the documents link only to files that exist', () => {
     const broken = documents.flatMap((path) =>
       [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
         .map((match) => match[1] ?? '')
@@ -54,7 +54,7 @@ describe('the documents', () => {
     expect(broken).toEqual([])
   })
 
-  it('link only to headings that exist', () => {
+  it('the documents link only to headings that exist', () => {
     const broken = documents.flatMap((path) =>
       [...read(path).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)]
         .map(([, page = '', anchor = '']) => ({
@@ -69,7 +69,7 @@ describe('the documents', () => {
     expect(broken).toEqual([])
   })
 
-  it('name only files of this repository that exist', () => {
+  it('the documents name only files of this repository that exist', () => {
     const folders = 'src|test|docs|deploy|bench|grafana|policies|examples|clients|schemas'
     const pattern = new RegExp(`\`((?:${folders})/[\\w./-]+)\``, 'g')
     const written = documents.filter((path) => path !== 'docs/reference/api.md')
@@ -80,7 +80,7 @@ describe('the documents', () => {
     expect(named.filter(({ file }) => !existsSync(join(root, file)))).toEqual([])
   })
 
-  it('show only commands and flags that exist', async () => {
+  it('the documents show only commands and flags that exist', async () => {
     const shown = documents.flatMap((path) =>
       [...read(path).matchAll(/(?:`|^|npx )countersign ([a-z][a-z-]*)([^`\n]*)/gm)].map(
         ([, command = '', rest = '']) => ({
@@ -111,7 +111,7 @@ describe('the documents', () => {
     expect(unknown).toEqual([])
   })
 
-  it('show valid JSON and YAML', () => {
+  it('the documents show valid JSON and YAML', () => {
     // a record with what it holds left out
     const cut = (text: string): boolean => text.includes('...}')
     const json = blocksIn('json').filter(({ text }) => !cut(text))
@@ -121,7 +121,7 @@ describe('the documents', () => {
     for (const { path, text } of yaml) expect(parseDocument(text).errors, path).toEqual([])
   })
 
-  it('explain the purpose of each dependency', () => {
+  it('the documents explain the purpose of each dependency', () => {
     const { dependencies, devDependencies, overrides } = JSON.parse(read('package.json')) as Record<
       string,
       Record<string, string>
@@ -132,7 +132,7 @@ describe('the documents', () => {
     expect(names.filter((name) => !page.includes(name))).toEqual([])
   })
 
-  it('name every decision by its title, in order', () => {
+  it('the documents name every decision by its title, in order', () => {
     const decisions = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name))
     const rows = decisions.sort().map((name, i) => {
       const title = read(`docs/decisions/${name}`)
@@ -144,7 +144,7 @@ describe('the documents', () => {
     expect(read('docs/decisions/README.md')).toContain(rows.join('\n'))
   })
 
-  it('name only npm scripts that exist', () => {
+  it('the documents name only npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const known = [...Object.keys(scripts), 'ci', 'install', 'i', 'ls']
     const named = documents.flatMap((path) => [
@@ -154,7 +154,7 @@ describe('the documents', () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 
-  it('match CI: the test command of the README is the one of .ci/run', () => {
+  it('the documents match CI: .ci/run contains the test command of the README', () => {
     expect(read('README.md')).toContain('npm ci && npm run check')
     expect(read('.ci/run')).toMatch(/^npm ci$\n^npm run check$/m)
   })

@@ -4,7 +4,7 @@ import { linesOf } from '../src/system/lines.ts'
 import { inPieces } from './backup/file-of.ts'
 
 describe('lines', () => {
-  it('are the same for every split of the bytes', async () => {
+  it('lines are the same for every split of the bytes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', 'é') }),
@@ -20,7 +20,7 @@ describe('lines', () => {
     )
   })
 
-  it('are read up to the longest length, and a longer one is refused', async () => {
+  it('lines are read up to the longest length, and a longer one is refused', async () => {
     const read = async (text: string, size: number): Promise<string[]> => {
       const found: string[] = []
       const all = async (): Promise<void> => {

@@ -68,7 +68,7 @@ describe('the packages', () => {
     expect(files.filter((path) => /^dist\/(?!bin\/|console\/)/.test(path))).toEqual([])
   })
 
-  it('contain each file that their package.json names, and a licence', () => {
+  it('the packages contain each file that their package.json names, and a licence', () => {
     for (const name of ['countersign', '@countersign/sdk']) {
       const promised = promisedBy(name)
       expect(promised.length, name).toBeGreaterThan(1)
@@ -81,7 +81,7 @@ describe('the packages', () => {
     expect(readFileSync(join(root, 'packages/sdk/LICENSE'))).toEqual(readFileSync(join(root, 'LICENSE')))
   })
 
-  it('have one version, and the SDK depends on one package', () => {
+  it('the packages have one version, and the SDK depends on one package', () => {
     const [gateway, sdk] = ['countersign', '@countersign/sdk'].map(
       (name) =>
         JSON.parse(readFileSync(join(directory, 'node_modules', name, 'package.json'), 'utf8')) as {

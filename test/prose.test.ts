@@ -33,20 +33,20 @@ const ids = (kind: string, text: string): string[] => problemsIn({ kind, text })
 const words = (count: number): string => `${Array.from({ length: count }, (_, i) => `word${i}`).join(' ')}.`
 
 describe('rules of prose', () => {
-  it.each(RULES)('find the bad examples of $id, and accept the good ones', (rule) => {
+  it.each(RULES)('rules of prose find the bad examples of $id, and accept the good ones', (rule) => {
     const kind = rule.in?.[0] ?? 'paragraph'
     for (const text of rule.bad) expect(ids(kind, text), text).toContain(rule.id)
     for (const text of rule.good) expect(ids(kind, text), text).not.toContain(rule.id)
   })
 
-  it('replace words by terms that docs/contributing/words.md defines', () => {
+  it('rules of prose replace words by terms that docs/contributing/words.md defines', () => {
     const page = readFileSync(`${root}/docs/contributing/words.md`, 'utf8')
     const terms = RULES.flatMap(({ term }) => term?.split(' or ') ?? [])
     expect(terms.length).toBeGreaterThan(10)
     expect(terms.filter((term) => !page.includes(`| ${term} |`))).toEqual([])
   })
 
-  it('count at most 25 words in a sentence, and skip headings', () => {
+  it('rules of prose count at most 25 words in a sentence, and skip headings', () => {
     expect(ids('paragraph', words(25))).toEqual([])
     expect(ids('paragraph', words(26))).toEqual(['sentence-length'])
     expect(ids('paragraph', `${words(20)} ${words(20)}`)).toEqual([])

@@ -7,7 +7,7 @@ const packageFile = new URL('../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
 
 describe('the published schemas', () => {
-  it('match the declarations in src (npm run schemas writes them)', async () => {
+  it('the published schemas match the declarations in src (npm run schemas writes them)', async () => {
     const text = `${JSON.stringify(openApiDocument(version), null, 2)}\n`
     await expect(text).toMatchFileSnapshot('../schemas/openapi.json')
   })

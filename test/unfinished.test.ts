@@ -111,7 +111,7 @@ describe('concurrent runs', () => {
     expect((await takenByProcesses(4)).sort()).toEqual(many.sort())
   })
 
-  it('do not leave the same call twice', () => {
+  it('concurrent runs do not leave the same call twice', () => {
     open().leave(KEY, FIRST)
     open().leave(KEY, FIRST)
     expect([files(), notes]).toEqual([[`${KEY}.${FIRST}`], []])

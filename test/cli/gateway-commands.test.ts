@@ -345,7 +345,7 @@ describe('countersign freeze and unfreeze', () => {
   })
 })
 
-describe('countersign login-link and sign-out', () => {
+describe('`countersign login-link` and `sign-out`', () => {
   const signIn = (link: string): Promise<Response> =>
     fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, {
       method: 'POST',

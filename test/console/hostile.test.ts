@@ -149,7 +149,7 @@ describe('hostile text', () => {
 })
 
 describe('hostile pictures', () => {
-  it('are shown as text, and are never fetched', async () => {
+  it('hostile pictures are shown as text, and are never fetched', async () => {
     for (let at = 0; at < images.length; at += 16) {
       const thread = await propose({ subject: 'pictures', images: images.slice(at, at + 16) })
       if (thread === undefined) continue

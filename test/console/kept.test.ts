@@ -163,7 +163,7 @@ describe('many tabs', () => {
     return page
   }
 
-  it('leave a connection for the visible tab, which is live; one hidden tab listens for all others', async () => {
+  it('many tabs leave a connection for the visible tab, which is live; one hidden tab listens for all others', async () => {
     const first = await console_.signedIn({ reviewer: 'eve' })
     await look(first, true)
     const others: Page[] = []

@@ -114,7 +114,7 @@ describe('a stream that never opens', () => {
 })
 
 describe('background requests of the page', () => {
-  it('do not extend the session after a minute without input, and do after a key press', async () => {
+  it('background requests of the page do not extend the session after a minute without input, and do after a key press', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.clock.install()
     await page.reload()

@@ -366,7 +366,7 @@ describe('a low window', () => {
 })
 
 describe('forced colours of the reader', () => {
-  it('keep the shapes of risks, and a frame around the selected filter', async () => {
+  it('forced colours of the reader keep the shapes of risks, and a frame around the selected filter', async () => {
     await held(bot, { payload: { amount: 60_000 } })
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.emulateMedia({ forcedColors: 'active' })

@@ -63,13 +63,13 @@ describe('routeOf', () => {
 })
 
 describe('filters', () => {
-  it('omit empty, repeated and unknown values, and keep one order', () => {
+  it('filters omit empty, repeated and unknown values, and keep one order', () => {
     expect(filtersOf('tool=t&risk=&x=1&agent=a&agent=b')).toEqual({ tool: 't' })
     expect(searchOf({ tool: 't', risk: 'low' })).toBe('?risk=low&tool=t')
     expect(withFilter({ risk: 'low', tool: 't' }, 'risk', undefined)).toEqual({ tool: 't' })
   })
 
-  it('ask for whole days in local time', () => {
+  it('filters ask for whole days in local time', () => {
     const query = new URLSearchParams(queryOf({ since: '2026-03-02', until: '2026-03-02' }))
     const [since, until] = [query.get('since'), query.get('until')].map((one) => Date.parse(one ?? ''))
     expect((until ?? 0) - (since ?? 0)).toBe(24 * 3_600_000)

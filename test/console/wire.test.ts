@@ -103,7 +103,7 @@ describe('an answer of the gateway', () => {
 })
 
 describe('answers that arrive out of order', () => {
-  it('show the newest state, and never an older revision as new', async () => {
+  it('answers that arrive out of order show the newest state, and never an older revision as new', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     const [first, second] = [thread.load(), thread.load()]
@@ -114,7 +114,7 @@ describe('answers that arrive out of order', () => {
     expect([thread.view.value?.revision, thread.next.value]).toEqual([2, undefined])
   })
 
-  it('do not undo a comment, a vote or the end of a thread', async () => {
+  it('answers that arrive out of order do not undo a comment, a vote or the end of a thread', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     thread.take(view(1, 1))
@@ -128,7 +128,7 @@ describe('answers that arrive out of order', () => {
     expect(thread.view.value?.status).toBe('rejected')
   })
 
-  it('keep the newest of several unread revisions', async () => {
+  it('answers that arrive out of order keep the newest of several unread revisions', async () => {
     const held = answers()
     const thread = createThread('thr_1')
     thread.take(view(1, 1))

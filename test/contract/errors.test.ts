@@ -9,17 +9,17 @@ const docs = readFileSync(join(root, 'docs/errors.md'), 'utf8')
 const sections = docs.split(/^## /m).slice(1)
 
 describe('the error table and docs/errors.md', () => {
-  it('list the same codes with the same statuses, in the same order', () => {
+  it('the error table and docs/errors.md list the same codes with the same statuses, in the same order', () => {
     const table = Object.entries(ERRORS).map(([code, { status }]) => `${status} ${code}`)
     expect(sections.map((section) => section.split('\n')[0])).toEqual(table)
   })
 
-  it('have text in every section', () => {
+  it('the error table and docs/errors.md have text in every section', () => {
     for (const section of sections)
       expect(section.split('\n').slice(1).join(' ').trim().length).toBeGreaterThan(40)
   })
 
-  it('list statuses in rising order, and every title once', () => {
+  it('the error table and docs/errors.md list statuses in rising order, and every title once', () => {
     const statuses = Object.values(ERRORS).map(({ status }) => status)
     expect(statuses).toEqual(statuses.toSorted((a, b) => a - b))
     expect(new Set(Object.values(ERRORS).map(({ title }) => title)).size).toBe(statuses.length)

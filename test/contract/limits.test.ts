@@ -88,11 +88,11 @@ function table(): string {
 }
 
 describe('limits', () => {
-  it('match the table in docs/limits.md', async () => {
+  it('limits match the table in docs/limits.md', async () => {
     await expect(table()).toMatchFileSnapshot('../../docs/limits.md')
   })
 
-  it('are the agreed values: a change is a change of the contract', () => {
+  it('limits are the agreed values: a change is a change of the contract', () => {
     expect(LIMITS).toEqual({
       BODY_BYTES: 262_144,
       PROOF_BYTES: 4_096,

@@ -11,7 +11,7 @@ import { answer, type Handlers } from '../../src/http/handler.ts'
 const operations = Object.entries<Operation>(OPERATIONS)
 
 describe('the operations', () => {
-  it('have one entry for each method and path, and refuse only with statuses of the error table', () => {
+  it('the operations have one entry for each method and path, and refuse only with statuses of the error table', () => {
     const requests = operations.map(([, { method, path }]) => `${method} ${path}`)
     expect(requests).toEqual([...new Set(requests)])
     const statuses = new Set(Object.values(ERRORS).map(({ status }) => status as number))
@@ -22,7 +22,7 @@ describe('the operations', () => {
       ).toEqual([])
   })
 
-  it('wait in the lane of their entry, whatever the parameters are', () => {
+  it('the operations wait in the lane of their entry, whatever the parameters are', () => {
     for (const [id, { path, admission = 'people' }] of operations)
       expect([id, kindOf(path.replaceAll(/\{\w+\}/g, 'x'))]).toEqual([id, admission])
     expect(kindOf('/api/agent/decisions?thread_id=thr_1')).toBe('follow')
@@ -30,7 +30,7 @@ describe('the operations', () => {
     expect(kindOf('/api/%61gent/decisions')).toBe('propose')
   })
 
-  it('encode each path parameter as one segment, and omit absent query members', () => {
+  it('the operations encode each path parameter as one segment, and omit absent query members', () => {
     const query = { status: 'approved', cursor: undefined }
     expect(pathTo(REVIEW.showThread, { params: { thread_id: 'a/b?c' } })).toBe(
       '/api/review/threads/a%2Fb%3Fc',

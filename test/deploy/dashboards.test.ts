@@ -39,7 +39,7 @@ describe('grafana/dashboards', () => {
 })
 
 describe('the queries', () => {
-  it('query only metrics and labels that exist', () => {
+  it('the queries use only metrics and labels that exist', () => {
     expect(queries.length).toBeGreaterThan(60)
     for (const query of queries)
       expect([query, unknownNames(query), unknownLabels(query)]).toEqual([query, [], []])
@@ -53,7 +53,7 @@ describe('the queries', () => {
     expect(unknownNames('rate(countersign_votes[5m])')).toEqual(['countersign_votes'])
   })
 
-  it('show every metric of the table', () => {
+  it('the queries show every metric of the table', () => {
     const shown = new Set(queries.flatMap(named).map((name) => SERIES.get(name)?.name))
     expect(SPECS.map(({ name }) => name).filter((name) => !shown.has(name))).toEqual([])
   })
@@ -67,7 +67,7 @@ describe('the queries', () => {
     expect(queries.filter((query) => asked(query).includes('$'))).toEqual([])
   })
 
-  it('do not add up a metric that every gateway counts alike', () => {
+  it('the queries do not add up a metric that every gateway counts alike', () => {
     const alike = SPECS.filter(({ help }) => /same on every instance|instance counts all/.test(help)).map(
       ({ name }) => name,
     )

@@ -9,7 +9,7 @@ const operations = read('docs/operations.md')
 const documented = flagsIn(/^node .* serve$/m.exec(operations)?.[0])
 
 describe('the flags of Node.js', () => {
-  it('are the same wherever a gateway starts, and in the benchmarks', () => {
+  it('the flags of Node.js are the same wherever a gateway starts, and in the benchmarks', () => {
     expect(documented).not.toEqual([])
     const [, runtime] = stages()
     expect(flagsIn(runtime?.json('ENTRYPOINT').join(' '))).toEqual(documented)
@@ -20,7 +20,7 @@ describe('the flags of Node.js', () => {
     expect(flagsIn(/^const AS_DEPLOYED = .*$/m.exec(read('bench/gateway.mjs'))?.[0])).toEqual(documented)
   })
 
-  it('are accepted by Node.js, on its command line and in NODE_OPTIONS', () => {
+  it('the flags of Node.js are accepted by Node.js, on its command line and in NODE_OPTIONS', () => {
     const says = (flags: readonly string[], env: Record<string, string>): string =>
       execFileSync(process.execPath, [...flags, '-p', '"started"'], { env }).trim()
     expect(says(documented, {})).toBe('started')

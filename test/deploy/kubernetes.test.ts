@@ -64,18 +64,18 @@ function typeErrors(list: readonly Loose[], name: string): string {
 }
 
 describe('the manifests', () => {
-  it('have only fields that the API knows, with the right types', () => {
+  it('the manifests have only fields that the API knows, with the right types', () => {
     expect(objects.length).toBeGreaterThan(10)
     expect(typeErrors(objects, 'sound')).toBe('')
   })
 
-  it('serve IPv4 and IPv6 where the cluster has both', () => {
+  it('the manifests serve IPv4 and IPv6 where the cluster has both', () => {
     expect(ofKind('Service').map((one) => one.spec.ipFamilyPolicy as unknown)).toEqual(
       ofKind('Service').map(() => 'PreferDualStack'),
     )
   })
 
-  it('are refused when a field is misspelt, wrong or missing (the check itself can fail)', () => {
+  it('the manifests are refused when a field is misspelt, wrong or missing (the check itself can fail)', () => {
     const odd = (change: (copy: Loose) => void): Loose => {
       const copy = structuredClone(named('Deployment', 'countersign'))
       change(podOf(copy).containers[0])
@@ -88,13 +88,13 @@ describe('the manifests', () => {
       expect(typeErrors([object], 'odd')).toMatch(/error TS\d+/)
   })
 
-  it('have labels that are all different', () => {
+  it('the manifests have labels that are all different', () => {
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
     expect(new Set(names).size).toBe(names.length)
     expect(kustomization.namespace).toBe(ofKind('Namespace')[0].metadata.name)
   })
 
-  it('select the intended pods', () => {
+  it('the manifests select the intended pods', () => {
     for (const { metadata, spec } of workloads) {
       expect(spec.template.metadata.labels, metadata.name).toMatchObject(spec.selector.matchLabels as object)
     }
@@ -107,7 +107,7 @@ describe('the manifests', () => {
     for (const selector of selectors) expect(pods).toContain(JSON.stringify(selector))
   })
 
-  it('send the ports of a Service to ports that a container has', () => {
+  it('the manifests send the ports of a Service to ports that a container has', () => {
     for (const { metadata, spec } of ofKind('Service')) {
       const workload = workloads.find((one) => one.metadata.name === metadata.name)
       const ports = podOf(workload).containers[0].ports as { name: string; containerPort: number }[]
@@ -117,7 +117,7 @@ describe('the manifests', () => {
     }
   })
 
-  it('name only secrets, maps and files that the kustomization makes', () => {
+  it('the manifests name only secrets, maps and files that the kustomization makes', () => {
     const made = new Map<string, string[]>([
       ...(['configMapGenerator', 'secretGenerator'] as const).flatMap((generator) =>
         (kustomization[generator] as { name: string; files: string[] }[]).map(
@@ -142,7 +142,7 @@ describe('the manifests', () => {
     expect(made.get('Secret redis')).toEqual(['users.acl'])
   })
 
-  it('contain no secrets: secrets.sh makes those of the kustomization outside the repository', () => {
+  it('the manifests contain no secrets: secrets.sh makes those of the kustomization outside the repository', () => {
     expect(ofKind('Secret')).toEqual([])
     const secrets = join(directory, 'secrets')
     expect(run('sh', [at('deploy/secrets.sh'), secrets]).status).toBe(0)
@@ -202,7 +202,7 @@ describe('every pod', () => {
 describe('the gateways', () => {
   const deployment = named('Deployment', 'countersign')
 
-  it('are two on different nodes, and one stays up during a rollout or a drain', () => {
+  it('two gateways run on different nodes, and one stays up during a rollout or a drain', () => {
     expect(deployment.spec.replicas).toBe(2)
     expect(deployment.spec.strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
     expect(named('PodDisruptionBudget', 'countersign').spec.minAvailable).toBe(1)
@@ -210,7 +210,7 @@ describe('the gateways', () => {
     expect(term.podAffinityTerm.labelSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels)
   })
 
-  it('have probes at the ports where they answer', () => {
+  it('the gateways have probes at the ports where they answer', () => {
     const routes: readonly string[] = Object.values(PUBLIC).map(({ path }) => path)
     const { startupProbe, livenessProbe, readinessProbe, ports } = gateway
     const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe.httpGet.path as string)
@@ -225,7 +225,7 @@ describe('the gateways', () => {
     ])
   })
 
-  it('have time to leave the Service and to end', () => {
+  it('the gateways have time to leave the Service and to end', () => {
     const [, , program] = gateway.lifecycle.preStop.exec.command as string[]
     const leavingMs = Number(/(\d+)\)$/.exec(program ?? '')?.[1])
     const { periodSeconds, failureThreshold } = gateway.readinessProbe
@@ -234,7 +234,7 @@ describe('the gateways', () => {
     expect(graceMs).toBeGreaterThan(leavingMs + DRAINING.DRAIN_MS + 2_000)
   })
 
-  it('read secrets from files, in a volume that contains them', () => {
+  it('the gateways read secrets from files, in a volume that contains them', () => {
     const secret = gateway.volumeMounts.find(({ name }: { name: string }) => name === 'secrets')
       .mountPath as string
     const variables = gateway.env as { name: string; value: string }[]
@@ -252,7 +252,7 @@ describe('the network policies', () => {
     })
   })
 
-  it('let gateways reach Redis and DNS, and nothing else', () => {
+  it('the network policies let gateways reach Redis and DNS, and nothing else', () => {
     const { egress } = named('NetworkPolicy', 'countersign').spec
     expect((egress as { ports: object[] }[]).map(({ ports }) => ports)).toEqual([
       [{ protocol: 'TCP', port: 6379 }],
@@ -263,7 +263,7 @@ describe('the network policies', () => {
     ])
   })
 
-  it('let callers reach the API, scrapers the metrics, and only gateways Redis', () => {
+  it('the network policies let callers reach the API, scrapers the metrics, and only gateways Redis', () => {
     const { ingress } = named('NetworkPolicy', 'countersign').spec
     const let_in = (ingress as Loose[]).map(({ from, ports }) => [
       Object.keys(from[0].namespaceSelector.matchLabels as object),
@@ -327,7 +327,7 @@ describe('the copies', () => {
     expect(checked.out.replaceAll(mounted, '')).toBe(original.out.replaceAll(at('policies'), ''))
   })
 
-  it('are applied on the server: kubectl would otherwise keep an annotation that holds a quarter of a ConfigMap', () => {
+  it('the copies are applied on the server: kubectl would otherwise keep an annotation that holds a quarter of a ConfigMap', () => {
     for (const file of ['deploy/README.md', 'deploy/kubernetes/kustomization.yaml']) {
       const commands = read(file).match(/kubectl apply .*/g) ?? []
       expect(commands.length, file).toBeGreaterThan(0)
@@ -335,7 +335,7 @@ describe('the copies', () => {
     }
   })
 
-  it('are refused when a ConfigMap could not hold them', () => {
+  it('the copies are refused when a ConfigMap could not hold them', () => {
     const refuse = (files: Record<string, string>, name: string): string => {
       for (const [path, text] of Object.entries(files)) {
         mkdirSync(join(directory, name, dirname(path)), { recursive: true })

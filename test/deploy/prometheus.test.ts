@@ -29,14 +29,14 @@ const seconds = (text: string): number =>
   Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.slice(-1)] ?? Number.NaN)
 
 describe('the alerts', () => {
-  it('fire when they should, and only then', () => {
+  it('the alerts fire when they should, and only then', () => {
     const { status, out, err } = run('promtool', ['test', 'rules', ...testFiles], {
       cwd: at(`${FOLDER}/tests`),
     })
     expect({ status, failed: status === 0 ? '' : out + err }).toEqual({ status: 0, failed: '' })
   })
 
-  it('are reported when they fire too late or too early (the check itself can fail)', async () => {
+  it('the alerts are reported when they fire too late or too early (the check itself can fail)', async () => {
     const copy = await temporaryDirectory()
     cpSync(at(FOLDER), copy, { recursive: true })
     const rules = readFileSync(join(copy, 'alerts.yaml'), 'utf8')
@@ -54,7 +54,7 @@ describe('the alerts', () => {
     }
   })
 
-  it('have one test that fires, with all of their text, and one that does not', () => {
+  it('the alerts have one test that fires, with all of their text, and one that stays silent', () => {
     const names = ALERTS.map(({ alert }) => alert).toSorted()
     const tried = (fires: boolean): string[] => {
       const fitting = tests.filter((test) => test.exp_alerts.length > 0 === fires)
@@ -66,7 +66,7 @@ describe('the alerts', () => {
     for (const one of fired) expect(one.exp_annotations.summary, JSON.stringify(one)).toMatch(/\.$/)
   })
 
-  it('have a severity, and describe the problem in one sentence', () => {
+  it('the alerts have a severity, and describe the problem in one sentence', () => {
     for (const { alert, labels, annotations } of ALERTS) {
       expect(alert).toMatch(/^Countersign[A-Z]/)
       expect(['page', 'ticket'], alert).toContain(labels?.['severity'])
@@ -77,7 +77,7 @@ describe('the alerts', () => {
 })
 
 describe('all rules', () => {
-  it('query only metrics and labels that exist', () => {
+  it('all rules query only metrics and labels that exist', () => {
     for (const { expr } of RULES) {
       const ours = expr.replaceAll(/\bcountersign:[\w:]+/g, '1')
       expect([expr, unknownNames(ours), unknownLabels(ours)]).toEqual([expr, [], []])
@@ -85,7 +85,7 @@ describe('all rules', () => {
     }
   })
 
-  it('query only existing histogram buckets, in a form that every Prometheus matches', () => {
+  it('all rules query only existing histogram buckets, in a form that every Prometheus matches', () => {
     const asking = RULES.flatMap(({ expr }) => [
       ...expr.matchAll(/(countersign_\w+)_bucket\{[^}]*\ble="([^"]+)"/g),
     ])
@@ -107,7 +107,7 @@ describe('all rules', () => {
       expect(SERIES.get(`${name}_bucket`)?.buckets, expr).toContain(Number(least))
   })
 
-  it('cover at least four scrapes', () => {
+  it('all rules cover at least four scrapes', () => {
     const every = seconds(String((yaml(`${FOLDER}/prometheus.yaml`).global as Loose).scrape_interval))
     for (const { expr } of RULES)
       for (const [, window = ''] of expr.matchAll(/\[(\w+)\]/g))

@@ -63,7 +63,7 @@ describe('redis.conf and users.acl', () => {
     })
   })
 
-  it('start with the settings that they contain', () => {
+  it('redis.conf and users.acl start with the settings that they contain', () => {
     const asked = ['appendonly', 'appendfsync', 'maxmemory-policy', 'maxmemory', 'save']
     const answers = asked.map((name) => node.ask(['CONFIG', 'GET', name]).slice(1).join(''))
     expect(answers).toEqual(['yes', 'always', 'noeviction', String(1024 ** 3), ''])
@@ -124,17 +124,17 @@ describe('redis.conf and users.acl', () => {
     ['SWAPDB', '0', '1'],
   ]
 
-  it.each(MAY)('let the gateway %s %s', (...command) => {
+  it.each(MAY)('redis.conf and users.acl let the gateway %s %s', (...command) => {
     expect(node.ask(['ACL', 'DRYRUN', 'countersign', ...command])).toEqual(['OK'])
   })
 
-  it.each(MAY_NOT)('do not let the gateway %s %s', (...command) => {
+  it.each(MAY_NOT)('redis.conf and users.acl do not let the gateway %s %s', (...command) => {
     expect(node.ask(['ACL', 'DRYRUN', 'countersign', ...command]).join('')).toMatch(
       /no permissions|has no permission/i,
     )
   })
 
-  it("let a script of the gateway write only the gateway's keys", () => {
+  it("redis.conf and users.acl let a script of the gateway write only the gateway's keys", () => {
     const script =
       "redis.call('HSET', KEYS[1], 'b', ARGV[1]) redis.call('XADD', KEYS[2], '1-0', 'e', 'x') return redis.call('TIME')[1]"
     expect(node.ask(['EVAL', script, '2', 'cs:{t:acme}:r', 'cs:{t:acme}:ev', '1'], countersign)[0]).toMatch(
@@ -148,14 +148,14 @@ describe('redis.conf and users.acl', () => {
     expect(node.ask(['EXISTS', 'other'])).toEqual(['0'])
   })
 
-  it('refuse a connection without a password, or with a wrong one', () => {
+  it('redis.conf and users.acl refuse a connection without a password, or with a wrong one', () => {
     const anonymous = run('redis-cli', ['-p', String(node.port), 'get', 'cs:k'])
     expect(anonymous.out + anonymous.err).toContain('NOAUTH')
     expect(node.ask(['GET', 'cs:k'], { user: 'countersign', password: 'wrong' }).join('')).toContain('NOAUTH')
     expect(node.ask(['GET', 'cs:k'], { user: 'replica', password: '' }).join('')).toContain('NOAUTH')
   })
 
-  it('let the health check only ping', () => {
+  it('redis.conf and users.acl let the health check only ping', () => {
     const health = { user: 'health', password: 'health' }
     expect(node.ask(['PING'], health)).toEqual(['PONG'])
     expect(node.ask(['GET', 'cs:k'], health).join('')).toContain('NOPERM')
@@ -178,7 +178,7 @@ describe('redis.conf and users.acl', () => {
     await gateway.kill('SIGTERM')
   }
 
-  it("let the gateway's user make no backup, and let `admin` make one", async () => {
+  it("redis.conf and users.acl let the gateway's user make no backup, and let `admin` make one", async () => {
     await serveOnce(3)
     const store = database(3)
     const file = join(directory, 'backup')
@@ -192,14 +192,14 @@ describe('redis.conf and users.acl', () => {
     expect([back.code, back.err]).toEqual([0, ''])
   })
 
-  it('lose no answered write when the server is killed', async () => {
+  it('redis.conf and users.acl lose no answered write when the server is killed', async () => {
     expect(node.ask(['SET', 'cs:kept', 'yes'], countersign)).toEqual(['OK'])
     await node.kill('SIGKILL')
     await node.restart()
     expect(node.ask(['GET', 'cs:kept'], countersign)).toEqual(['yes'])
   })
 
-  it('are exported from a copy with the commands of docs/store.md, and every approval survives', async () => {
+  it('redis.conf and users.acl are exported from a copy with the commands of docs/store.md, and every approval survives', async () => {
     await serveOnce(5)
     const epoch = (): string | undefined =>
       node.ask(['INFO', 'replication']).find((line) => line.startsWith('master_replid:'))

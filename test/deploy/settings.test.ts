@@ -8,7 +8,7 @@ const known = new Set([
 ])
 
 describe('the files of a deployment', () => {
-  it('name only settings that exist', () => {
+  it('the files of a deployment name only settings that exist', () => {
     const unknown = deploymentFiles().flatMap((path) =>
       [...read(path).matchAll(/\bCOUNTERSIGN_[A-Z_]+/g)]
         .map(([name]) => name)
@@ -18,7 +18,7 @@ describe('the files of a deployment', () => {
     expect(unknown).toEqual([])
   })
 
-  it('are valid YAML without duplicate keys', () => {
+  it('the files of a deployment are valid YAML without duplicate keys', () => {
     const files = deploymentFiles().filter((path) => /\.ya?ml$/.test(path))
     expect(files.length).toBeGreaterThan(10)
     for (const path of files) expect(yamlDocuments(path).length, path).toBeGreaterThan(0)
@@ -34,7 +34,7 @@ describe('the files of a deployment', () => {
     expect(given).toEqual([])
   })
 
-  it('name no registry: an image without a host can come from any registry that the user trusts', () => {
+  it('the files of a deployment name no registry: an image without a host can come from any registry that the user trusts', () => {
     const images = deploymentFiles().flatMap((path) =>
       [...read(path).matchAll(/^\s*(?:- )?(?:image:|FROM)\s+(\S+)/gm)].map((match) => match[1] ?? ''),
     )
@@ -43,7 +43,7 @@ describe('the files of a deployment', () => {
     expect(images.filter((image) => !/:v?\d+\.\d+\.\d+/.test(image))).toEqual([])
   })
 
-  it('contain no path of the machine on which they were written', () => {
+  it('the files of a deployment contain no path of the machine on which they were written', () => {
     // the copies of the starter policies test paths that agents must not read
     const written = deploymentFiles().filter((path) => path !== 'deploy/kubernetes/policies.yaml')
     expect(written.filter((path) => /\/(?:work|home|root)\//.test(read(path)))).toEqual([])

@@ -14,7 +14,7 @@ const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const tenant = fc.stringMatching(/^[a-z0-9-]{1,32}$/)
 
 describe('credentials', () => {
-  it('contain their tenant, and are recognised only by their own kind', () => {
+  it('credentials contain their tenant, and are recognised only by their own kind', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), secret, tenant, (kind, bytes, name) => {
         const text = composeCredential(kind, bytes, kind === 'approval' ? undefined : name)
@@ -26,7 +26,7 @@ describe('credentials', () => {
     )
   })
 
-  it('differ for different secrets, and are stored as SHA-256', () => {
+  it('credentials differ for different secrets, and are stored as SHA-256', () => {
     fc.assert(
       fc.property(secret, secret, (a, b) => {
         const [one, two] = [composeCredential('agent', a, 'acme'), composeCredential('agent', b, 'acme')]
@@ -36,7 +36,7 @@ describe('credentials', () => {
     )
   })
 
-  it('are invalid when one character is changed, added or removed', () => {
+  it('credentials are invalid when one character is changed, added or removed', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...KINDS),
@@ -64,7 +64,7 @@ describe('credentials', () => {
     expect(parseCredential('agent', text.replace('_acme_', '_other_'))).toBeUndefined()
   })
 
-  it('have the published form, so that scanners recognise them', () => {
+  it('credentials have the published form, so that scanners recognise them', () => {
     expect(composeCredential('approval', new Uint8Array(32))).toMatch(/^cst_A{43}[A-Za-z0-9_-]{6}$/)
     expect(composeCredential('agent', new Uint8Array(32), 'acme')).toMatch(/^csk_acme_A{43}[A-Za-z0-9_-]{6}$/)
     expect(composeCredential('reviewer', new Uint8Array(32), 'acme')).toMatch(

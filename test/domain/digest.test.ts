@@ -12,7 +12,7 @@ const shuffled = (value: JsonValue): JsonValue => {
 }
 
 describe('digests', () => {
-  it('are equal for values that differ only in the order of their keys', () => {
+  it('digests are equal for values that differ only in the order of their keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const one = value as JsonValue
@@ -38,12 +38,12 @@ describe('digests', () => {
     expect(digestOf(a)).not.toBe(digestOf(b))
   })
 
-  it('treat -0 as 0 and 1.0 as 1, as RFC 8785 does', () => {
+  it('digests treat -0 as 0 and 1.0 as 1, as RFC 8785 does', () => {
     expect(canonicalJson(-0)).toBe('0')
     expect(digestOf({ a: JSON.parse('1.0') as number })).toBe(digestOf({ a: 1 }))
   })
 
-  it('omit undefined members at every depth', () => {
+  it('digests omit undefined members at every depth', () => {
     for (const value of [
       { a: undefined, b: 1, c: 2 },
       { b: 1, c: 2, a: undefined },
@@ -52,7 +52,7 @@ describe('digests', () => {
       expect(canonicalJson(value)).toBe('{"b":1,"c":2}')
   })
 
-  it('refuse a value that JSON cannot express, and a list with a hole', () => {
+  it('digests refuse a value that JSON cannot express, and a list with a hole', () => {
     const hole: unknown[] = []
     hole[1] = 2
     for (const value of [undefined, hole, { b: 1, a: hole }] as unknown as JsonValue[])

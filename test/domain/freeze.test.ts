@@ -50,7 +50,7 @@ const epochOf = ({ epoch }: Freezes): { freeze_epoch?: number } =>
   epoch === 0 ? {} : { freeze_epoch: epoch }
 
 describe('freezes', () => {
-  it('stop new calls exactly while a freeze covers them, and cancel earlier calls for good', () => {
+  it('freezes stop new calls exactly while a freeze covers them, and cancel earlier calls for good', () => {
     fc.assert(
       fc.property(steps, (history) => {
         let freezes = NEVER_FROZEN
@@ -79,7 +79,7 @@ describe('freezes', () => {
     )
   })
 
-  it('count up, so that lifting a freeze revives nothing, and keep one entry per scope', () => {
+  it('freezes count up, so that lifting a freeze revives nothing, and keep one entry per scope', () => {
     const first = withFreeze(NEVER_FROZEN, { agent: 'a', reason: 'odd', at: 1, by: 'admin:admin' })
     const again = withFreeze(first, { agent: 'a', reason: 'odder', at: 2, by: 'admin:admin' })
     const lifted = withoutFreeze(again, { agent: 'a' }, 3)
@@ -91,12 +91,12 @@ describe('freezes', () => {
     expect(withoutFreeze(again, { tool: 'a' }, 4)).toBeUndefined()
   })
 
-  it('report the reason of the widest freeze', () => {
+  it('freezes report the reason of the widest freeze', () => {
     const agent = withFreeze(NEVER_FROZEN, { agent: 'a', reason: 'one agent', at: 1, by: 'admin:admin' })
     const both = withFreeze(agent, { reason: 'everything', at: 2, by: 'admin:admin' })
     expect(freezeOf(both, { agent: 'a', tool: 'x' })?.reason).toBe('everything')
   })
-  it('cover an agent, a tool or a whole tenant', () => {
+  it('freezes cover an agent, a tool or a whole tenant', () => {
     expect([{ agent: 'a' }, { tool: 'x' }, {}].map(kindOf)).toEqual(['agent', 'tool', 'tenant'])
   })
 })

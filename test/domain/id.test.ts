@@ -16,7 +16,7 @@ const random = fc.uint8Array({ minLength: 10, maxLength: 10 })
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 describe('ids', () => {
-  it('sort by time first, then by their random part', () => {
+  it('ids sort by time first, then by their random part', () => {
     fc.assert(
       fc.property(time, time, random, random, (t, u, r, s) => {
         const expected = Math.sign(t - u) || Buffer.compare(r, s)
@@ -26,7 +26,7 @@ describe('ids', () => {
     )
   })
 
-  it('encode the time and the first ten random bytes as one 128-bit number, without loss', () => {
+  it('ids encode the time and the first ten random bytes as one 128-bit number, without loss', () => {
     fc.assert(
       fc.property(time, fc.uint8Array({ minLength: 10, maxLength: 16 }), (t, r) => {
         const number = (BigInt(t) << 80n) | BigInt(`0x${Buffer.from(r.subarray(0, 10)).toString('hex')}`)
@@ -39,7 +39,7 @@ describe('ids', () => {
     )
   })
 
-  it('are 26 characters long and fit a thread id', () => {
+  it('ids are 26 characters long and fit a thread id', () => {
     fc.assert(
       fc.property(time, random, (t, r) => {
         expect(`thr_${timeOrderedId(t, r)}`).toMatch(THREAD_ID)

@@ -261,7 +261,7 @@ describe('the last change', () => {
 })
 
 describe('votes', () => {
-  it('count only on the current revision', () => {
+  it('votes count only on the current revision', () => {
     const vote = (revision: number): Vote => ({
       reviewer: 'ann',
       decision: 'approve',

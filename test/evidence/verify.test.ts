@@ -170,13 +170,13 @@ describe('a file that is not the exact export', () => {
 })
 
 describe('faults', () => {
-  it('are named by the line number of an editor, which counts empty lines', async () => {
+  it('faults are named by the line number of an editor, which counts empty lines', async () => {
     const [one = '', ...more] = linesOf(records)
     const texts = textsIn(await verify([one, '', '', 'garbage', ...more]))
     expect(texts[0]).toBe('line 4 is not a line of `countersign evidence export`')
   })
 
-  it('are reported once when they have one cause', async () => {
+  it('faults are reported once when they have one cause', async () => {
     const faults = textsIn(await verify(linesOf(records).toSpliced(94, 1), { receipts: [] }))
     expect(faults).toEqual(['record 96 stands where 95 is due'])
     const twice = linesOf(records)
@@ -184,7 +184,7 @@ describe('faults', () => {
     expect(textsIn(again)).toEqual(['record 94 stands where 95 is due'])
   })
 
-  it('are only counted after the first hundred', async () => {
+  it('faults beyond the first hundred are only counted', async () => {
     const { faults, omitted } = await verify(Array.from({ length: 150 }, () => 'x'))
     expect([faults.length, omitted]).toEqual([100, 53])
   })
@@ -218,19 +218,19 @@ describe('proofs', () => {
     ])
   })
 
-  it('are reported when line ends were converted', async () => {
+  it('proofs are reported when line ends were converted', async () => {
     const note = noteOf(records, 40).replaceAll('\n', '\r\n')
     expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
       'checkpoint 1 has carriage returns: the file was converted after it was written',
     ])
   })
 
-  it('are reported when the key is invalid, even with receipts only', async () => {
+  it('proofs are reported when the key is invalid, even with receipts only', async () => {
     const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKeys: ['garbage'] }))
     expect(faults).toEqual(['the key is no verifier key of evidence'])
   })
 
-  it('agree when they are signed by the keys before and after a rotation', async () => {
+  it('proofs agree when they are signed by the keys before and after a rotation', async () => {
     const next = signingKeyOf(Buffer.alloc(32, 2))
     const verifierKeys = [VERIFIER_KEY, verifierKey(ORIGIN, next.public)]
     const notes = [noteOf(records, 40), noteOf(records, 90, next)]
@@ -244,7 +244,7 @@ describe('proofs', () => {
     ).toContain('two different histories of 40 records were signed')
   })
 
-  it('are reported when the keys belong to two logs, or one is invalid', async () => {
+  it('proofs are reported when the keys belong to two logs, or one is invalid', async () => {
     const other = verifierKey('countersign/0b/acme', signingKeyOf(Buffer.alloc(32, 2)).public)
     expect(textsIn(await verify(linesOf(records), { verifierKeys: [VERIFIER_KEY, other] }))).toEqual([
       'the keys are of more than one log',
@@ -254,7 +254,7 @@ describe('proofs', () => {
     ])
   })
 
-  it('are reported when they were signed before their records were written', async () => {
+  it('proofs are reported when they were signed before their records were written', async () => {
     const texts = textsOf([keyOf('agent', 'bot'), { ...reported('late'), at: at(400) }])
     const signedAt = (seconds: number): string =>
       signCheckpoint({ ...checkpointIn(noteOf(texts, 2)), at: at(seconds) }, KEY)
@@ -272,7 +272,7 @@ describe('proofs', () => {
     ).toEqual([])
   })
 
-  it('are reported when they contradict each other, are invalid, or have another signer', async () => {
+  it('proofs are reported when they contradict each other, are invalid, or have another signer', async () => {
     const stranger = signingKeyOf(Buffer.alloc(32, 2))
     const other = [FORGED, ...records.slice(1)]
     const notes = [noteOf(records, 40), noteOf(other, 40), noteOf(records, 40, stranger), 'x']

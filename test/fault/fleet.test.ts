@@ -38,7 +38,7 @@ async function openFleet(): Promise<[World, ...World[]]> {
 describe('a fleet of gateways and the model of the contract', () => {
   let contended = 0
   it.each(GAMES)(
-    'give the same answers on every gateway (seed $seed, policy reloaded $reloads)',
+    'a fleet of gateways and the model of the contract give the same answers on every gateway (seed $seed, policy reloaded $reloads)',
     async ({ seed, meanwhile }) => {
       const worlds = await openFleet()
       try {
@@ -55,7 +55,7 @@ describe('a fleet of gateways and the model of the contract', () => {
     },
   )
 
-  it('had concurrent calls whose order mattered', () => {
+  it('a fleet of gateways and the model of the contract had concurrent calls whose order mattered', () => {
     expect(contended).toBeGreaterThan(10 * GAMES.length)
   })
 })

@@ -218,7 +218,7 @@ describe('SIGTERM under load', () => {
 })
 
 describe('slow clients', () => {
-  it('are closed, whether headers or body are slow, and delay no other client', () =>
+  it('slow clients are closed, whether headers or body are slow, and delay no other client', () =>
     inDirectory(async (directory) => {
       const gateway = await startGateway({ directory })
       const key = await gateway.key('agent', 'demo-agent')

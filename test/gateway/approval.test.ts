@@ -44,14 +44,14 @@ describe('the approvals that count towards a quorum', () => {
     expect(counted(votes, false)).toEqual(['ann: desk'])
   })
 
-  it('are only those given in a session when the level requires signing in', () => {
+  it('only approvals in a session count when the level requires signing in', () => {
     const votes = [vote('ann', { via: 'key' }), vote('ben', { via: 'link' })]
     expect(counted(votes)).toEqual(['ann: desk', 'ben: desk'])
     expect(counted(votes, true)).toEqual(['ben: desk'])
     expect(counted([vote('ann', { via: 'oidc' })], true)).toEqual(['ann: desk'])
   })
 
-  it('count by the groups that an identity provider vouches for, only for reviewers in the directory', () => {
+  it('approvals count by the groups that an identity provider vouches for, only for reviewers in the directory', () => {
     const votes = [
       vote('ann', { via: 'oidc', groups: ['leads'] }),
       vote('ben', { via: 'oidc', groups: [] }),

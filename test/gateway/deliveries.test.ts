@@ -57,7 +57,7 @@ async function given(count: number, body: string): Promise<void> {
 }
 
 describe('many deliveries', () => {
-  it('are redelivered even when one commit cannot contain them all', async () => {
+  it('many deliveries are redelivered even when one commit cannot contain them all', async () => {
     const body = JSON.stringify({ payload: '"'.repeat(130_000) })
     await given(40, body)
     expect(40 * JSON.stringify(body).length).toBeGreaterThan(STORE_LIMITS.commitLength)
@@ -69,7 +69,7 @@ describe('many deliveries', () => {
     expect(await world.app.deps.store.count('acme', INDEX.outbox(hook))).toBe(40)
   })
 
-  it('are searched a few at a time, so that other requests are answered in between', async () => {
+  it('many deliveries are searched a few at a time, so that other requests are answered in between', async () => {
     await given(130, '{}')
     turns.begin()
     const { deps } = world.app
@@ -80,7 +80,7 @@ describe('many deliveries', () => {
     expect(turns.most()).toBeLessThanOrEqual(25)
   })
 
-  it('are searched a few at a time even when no delivery matches', async () => {
+  it('many deliveries are searched a few at a time even when no delivery matches', async () => {
     await given(130, '{}')
     turns.begin()
     const body = { since: new Date(0).toISOString(), state: 'delivered' }
@@ -89,7 +89,7 @@ describe('many deliveries', () => {
     expect(turns.most()).toBeLessThanOrEqual(50)
   })
 
-  it('are paged through to the end with any page size', async () => {
+  it('many deliveries are paged through to the end with any page size', async () => {
     await given(53, '{}')
     for (const limit of ['1', '25', '26', '53', '100']) {
       const found: string[] = []

@@ -41,7 +41,7 @@ const admin = { actor: { kind: 'admin', id: 'admin' } } as const
 const strangers = { tenant: 'acme', agent: 'other', reason: 'it talks to strangers' }
 
 describe('freezes', () => {
-  it('are read by every poll and list, and parsed once', async () => {
+  it('freezes are read by every poll and list, and parsed once', async () => {
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const { thread } = await held(bot)
     await freeze(world.app.deps, admin, strangers)
@@ -55,7 +55,7 @@ describe('freezes', () => {
     expect(texts).toBe(0)
   })
 
-  it('take effect at once when another gateway adds them, and end when it lifts them', async () => {
+  it('freezes take effect at once when another gateway adds them, and end when it lifts them', async () => {
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const { thread } = await held(bot)
     await freeze(world.app.deps, admin, strangers)

@@ -30,7 +30,7 @@ describe('records of policy loads', () => {
   beforeEach(() => vi.useFakeTimers())
   afterEach(() => vi.useRealTimers())
 
-  it('are retried until they are durable, in order, each once', async () => {
+  it('records of policy loads are retried until they are durable, in order, each once', async () => {
     const { deps, written } = depsThat(3)
     const onError = vi.fn()
     const notes = createLoadNotes(deps, { retryMs: 1_000, onError })
@@ -41,7 +41,7 @@ describe('records of policy loads', () => {
     expect(onError).toHaveBeenCalledOnce()
   })
 
-  it('report a failure once, and again after a record was written', async () => {
+  it('records of policy loads report a failure once, and again after a record was written', async () => {
     const { deps, fail } = depsThat(3_600)
     const onError = vi.fn()
     const notes = createLoadNotes(deps, { retryMs: 1_000, onError })
@@ -55,7 +55,7 @@ describe('records of policy loads', () => {
     expect(onError).toHaveBeenCalledTimes(2)
   })
 
-  it('are retried once more at the end, and the remaining ones are reported', async () => {
+  it('records of policy loads are retried once more at the end, and the remaining ones are reported', async () => {
     const { deps, written } = depsThat(2)
     const notes = createLoadNotes(deps, { retryMs: 1_000, onError: () => undefined })
     notes.add({ ok: true, revision: 'one' })

@@ -362,7 +362,7 @@ describe('the review API and a model of it', () => {
   const seen = new Set<string>()
 
   it.each(SEEDS)(
-    'give the same answers to every act of reviewers (seed %d)',
+    'the review API and a model of it give the same answers to every act of reviewers (seed %d)',
     { timeout: 120_000 },
     async (seed) => {
       const world = await openWorld({ files: BUNDLES.first })
@@ -381,7 +381,7 @@ describe('the review API and a model of it', () => {
     },
   )
 
-  it('have met every possible event', () => {
+  it('the review API and a model of it have met every possible event', () => {
     expect(SEEN.filter((one) => !seen.has(one))).toEqual([])
   })
 })

@@ -34,7 +34,7 @@ const problemOf = (act: () => unknown): readonly [string, string] => {
 }
 
 describe('the groups that a provider vouches for', () => {
-  it('are found by a claim, by a path into a claim, and by a claim name with dots', async () => {
+  it('the groups that a provider vouches for are found by a claim, by a path into a claim, and by a claim name with dots', async () => {
     const known = await directory()
     expect(vouchedGroups({ groups: ['desk'] }, 'groups', known)).toEqual(['desk'])
     expect(vouchedGroups({ groups: 'desk' }, 'groups', known)).toEqual(['desk'])
@@ -46,13 +46,13 @@ describe('the groups that a provider vouches for', () => {
     expect(vouchedGroups({ groups: [] }, 'groups', known)).toEqual([])
   })
 
-  it('are mapped to groups of the directory; others keep their names', async () => {
+  it('the groups that a provider vouches for are mapped to groups of the directory; others keep their names', async () => {
     const known = await directory(MAPPED)
     const groups = ['/org/security', '7f3a-guid', 'desk', '/org/chess', 'leads']
     expect(vouchedGroups({ groups }, 'groups', known)).toEqual(['/org/chess', 'board', 'desk', 'leads'])
   })
 
-  it('stop the sign-in with a reason when they cannot be read', async () => {
+  it('the groups that a provider vouches for stop the sign-in with a reason when they cannot be read', async () => {
     const known = await directory()
     const said = (claims: Record<string, unknown>, claim = 'groups') =>
       problemOf(() => vouchedGroups(claims, claim, known))
@@ -69,7 +69,7 @@ describe('the groups that a provider vouches for', () => {
     expect(said({ realm_access: { roles: 1 } }, 'realm_access.toString')[0]).toBe('groups_unread')
   })
 
-  it('stop the sign-in of a reviewer without a known group, but not of an administrator', async () => {
+  it('the groups that a provider vouches for stop the sign-in of a reviewer without a known group, but not of an administrator', async () => {
     const known = await directory()
     const reviewers = known.tenants.get('acme')?.reviewers
     const said = (id: string, groups: string[]) => {

@@ -84,23 +84,27 @@ async function leftovers(place: Awaited<ReturnType<Places['of']>>, now: number):
 describe('webhooks and a model of them', () => {
   const seen = new Set<string>()
 
-  it.each(SEEDS)('agree on every delivery (seed %d)', { timeout: 120_000 }, async (seed) => {
-    const place = await places.of(KIND)
-    const fleet = await Fleet.open({ place, receivers, ports: open.map(({ port }) => port) })
-    let now: number
-    try {
-      const game = new Game(new Board(fleet, open, { seed, seen }))
-      await game.begin(AGENTS)
-      for (let i = 0; i < STEPS; i++) await game.step()
-      await game.end()
-    } finally {
-      now = fleet.now
-      await fleet.close()
-    }
-    expect(await leftovers(place, now)).toEqual([])
-  })
+  it.each(SEEDS)(
+    'webhooks and a model of them agree on every delivery (seed %d)',
+    { timeout: 120_000 },
+    async (seed) => {
+      const place = await places.of(KIND)
+      const fleet = await Fleet.open({ place, receivers, ports: open.map(({ port }) => port) })
+      let now: number
+      try {
+        const game = new Game(new Board(fleet, open, { seed, seen }))
+        await game.begin(AGENTS)
+        for (let i = 0; i < STEPS; i++) await game.step()
+        await game.end()
+      } finally {
+        now = fleet.now
+        await fleet.close()
+      }
+      expect(await leftovers(place, now)).toEqual([])
+    },
+  )
 
-  it('have met every possible event', () => {
+  it('webhooks and a model of them have met every possible event', () => {
     expect((IS_SOAK ? SEEN : ALWAYS_SEEN).filter((one) => !seen.has(one))).toEqual([])
   })
 })

@@ -233,7 +233,7 @@ function leaks({ here, refused }: Said): string[] {
 }
 
 describe('canaries', () => {
-  it('leak nowhere in the life cycle of threads, webhooks, sign-ins and rotations', async () => {
+  it('canaries leak nowhere in the life cycle of threads, webhooks, sign-ins and rotations', async () => {
     const session = await world.openSession(await world.link('ann'), { origin: SITE })
     expect(session.status).toBe(200)
     signedIn = SignedIn.by(world, session)
@@ -271,7 +271,7 @@ describe('canaries', () => {
     expect(leaks(await everything())).toEqual([])
   })
 
-  it('leak nowhere in refused and failing single sign-on', async () => {
+  it('canaries leak nowhere in refused and failing single sign-on', async () => {
     const browser = new Browser()
     provider.person = { sub: fresh(), email: 'nobody@acme.example', email_verified: true }
     for (const refuses of [false, true]) {
@@ -288,7 +288,7 @@ describe('canaries', () => {
   })
 
   it.each(['none', 'away', 'unsure', 'broken'] as const)(
-    'leak nowhere on any route, with any credential and body, while the store has the state: %s',
+    'canaries leak nowhere on any route, with any credential and body, while the store has the state: %s',
     async (now) => {
       trouble = now
       const statuses = new Set<number>()
@@ -313,7 +313,7 @@ describe('canaries', () => {
     },
   )
 
-  it('leak nowhere in malformed HTTP, in paths, and on unknown routes', async () => {
+  it('canaries leak nowhere in malformed HTTP, in paths, and on unknown routes', async () => {
     const pieces = [
       `GET /${fresh()} HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET /api/agent/decisions?thread_id=${fresh()} HTTP/1.1\r\nHost: ${fresh()}\r\nHost: y\r\n\r\n`,

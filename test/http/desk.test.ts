@@ -244,7 +244,7 @@ describe('sensitive values', () => {
     expect(secretOf((await annSignedIn.show(other.thread)).body)).not.toBe(tags[0])
   })
 
-  it('are shown in full to a key, which a program holds', async () => {
+  it('sensitive values are shown in full to a key, which a program holds', async () => {
     const { thread } = await held(bot, { payload })
     expect((await by('ann').show(thread)).body).toMatchObject({ payload, masked: [] })
   })

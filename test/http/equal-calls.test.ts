@@ -64,7 +64,7 @@ const many = (task: string): Promise<unknown> =>
 
 describe('equal calls of one agent, task and tool', () => {
   it.each(['chat', 'teams'])(
-    'get a thread each and one chat message (%s), even when they race',
+    'equal calls get a thread each and one chat message (%s), even when they race',
     async (format) => {
       const task = `race-${format}`
       expect(await toldOf(format, () => many(task))).toHaveLength(1)
@@ -75,11 +75,11 @@ describe('equal calls of one agent, task and tool', () => {
     },
   )
 
-  it('are each sent to a destination for programs', async () => {
+  it('equal calls are each sent to a destination for programs', async () => {
     expect(await toldOf(undefined, () => many('programs'))).toHaveLength(MANY)
   })
 
-  it('differ by agent, task, tool, payload or subject, and are then each announced', async () => {
+  it('calls differ by agent, task, tool, payload or subject, and are then each announced', async () => {
     const other = await world.agent('other')
     const told = await toldOf('chat', async () => {
       await held(bot, PROPOSAL, 'a')
@@ -94,7 +94,7 @@ describe('equal calls of one agent, task and tool', () => {
     expect(new Set(threads.map(({ equal }) => equal)).size).toBe(6)
   })
 
-  it('are announced again after the first is decided or revised; a revision is announced alone', async () => {
+  it('equal calls are announced again after the first is decided or revised; a revision is announced alone', async () => {
     for (const end of ['decided', 'revised'] as const) {
       const task = `again-${end}`
       const told = await toldOf('chat', async () => {
@@ -111,7 +111,7 @@ describe('equal calls of one agent, task and tool', () => {
     }
   })
 
-  it('are reminded of in one message, by the oldest that still waits', async () => {
+  it('equal calls share one reminder, made for the oldest that still waits', async () => {
     const task = 'reminders'
     const [first] = [await held(bot, PROPOSAL, task)]
     world.clock.advance(SECOND)

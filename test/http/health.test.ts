@@ -82,7 +82,7 @@ describe('GET livez and readyz', () => {
 })
 
 describe('reviewers, while no bundle is in force', () => {
-  it('stay signed in: 503 not_ready for key and session until a bundle loads again', async () => {
+  it('reviewers stay signed in: 503 not_ready for key and session until a bundle loads again', async () => {
     const own = await openWorld()
     const routing = await readFile(`${own.policies}/routing.yaml`, 'utf8')
     try {

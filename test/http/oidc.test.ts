@@ -566,7 +566,7 @@ describe('groups of a claim', () => {
       headers: { ...sessionOf(browser), ...pageOf(SITE) },
     })
 
-  it('replace those of the directory', async () => {
+  it('groups of a claim replace those of the directory', async () => {
     const browser = await signedIn(['audit', 'chess', 7])
     expect((await meOf(browser, made.world)).body.groups).toEqual(['audit', 'chess'])
     const { thread } = await held(bot)
@@ -590,13 +590,13 @@ describe('groups of a claim', () => {
     expect(made.world.logged.some((line) => line.includes('single sign-on failed'))).toBe(true)
   })
 
-  it('are a thousand at most, with names of up to 256 characters', async () => {
+  it('groups of a claim are at most a thousand, with names of up to 256 characters', async () => {
     const all = ['audit', ...Array.from({ length: 1_000 }, (_, i) => `${'x'.repeat(252)}${1_000 + i}`)]
     const browser = await signedIn(all.toReversed())
     expect((await meOf(browser, made.world)).body.groups).toEqual(all.slice(0, 1_000))
   })
 
-  it('are listed in part to a person who may not vote and has hundreds of groups', async () => {
+  it('groups of a claim are listed in part to a person who may not vote and has hundreds of groups', async () => {
     const browser = await signedIn(Array.from({ length: 300 }, (_, i) => `unit-${1_000 + i}`))
     const { thread } = await held(bot)
     const { status, problem } = await vote(browser, thread)
@@ -604,7 +604,7 @@ describe('groups of a claim', () => {
     expect(problem.detail).toMatch(/you are in unit-1000, .*, unit-1009 and 290 more$/)
   })
 
-  it('count at the vote and at collection, even if the directory does not list them', async () => {
+  it('groups of a claim count at the vote and at collection, even if the directory does not list them', async () => {
     made.provider.person = {
       sub: 'dan',
       email: 'dan@acme.example',

@@ -248,7 +248,7 @@ const plain = (text: string, id: string): string =>
     .replaceAll(/[0-9a-f]{64}/g, '{hash}')
 
 describe('the ids of another tenant', () => {
-  it('cover every parameter of every operation', () => {
+  it('the ids of another tenant cover every parameter of every operation', () => {
     expect(PLACES.filter((place) => meaningOf(place) === undefined).map(({ name }) => name)).toEqual([])
     expect(PLACES.filter((place) => typeof meaningOf(place) === 'object').length).toBeGreaterThan(45)
   })
@@ -257,7 +257,7 @@ describe('the ids of another tenant', () => {
     PLACES.filter(({ name }) => !OF_NO_TENANT.includes(name)).map(
       (place) => [place.endpoint.id, place.in, place.name, place] as const,
     ),
-  )('get the same 404 as unknown ids: %s, %s %s', async (_, __, ___, place) => {
+  )('the ids of another tenant get the same 404 as unknown ids: %s, %s %s', async (_, __, ___, place) => {
     const pair = meaningOf(place)
     if (typeof pair !== 'object') return
     // what is read once is known from then on

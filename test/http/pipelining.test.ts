@@ -73,7 +73,7 @@ describe('requests after an answer that ends the connection', () => {
     expect((await bot.poll({ thread_id: thread })).body.approval_token).toBeDefined()
   })
 
-  it('are not read by a gateway that is closing either', async () => {
+  it('requests after such an answer are not read by a closing gateway either', async () => {
     const numbers: number[] = []
     const own = await openWorld({
       wrapStore: (store) =>
@@ -98,7 +98,7 @@ describe('requests after an answer that ends the connection', () => {
 })
 
 describe('requests on one connection', () => {
-  it('are handled in order: a request after a waiting poll has had no effect yet', async () => {
+  it('requests on one connection are handled in order: a request after a waiting poll has had no effect yet', async () => {
     const { thread } = await held(bot)
     const { socket, text } = open(world)
     const before = (await world.allEvidence()).length
@@ -114,7 +114,7 @@ describe('requests on one connection', () => {
     socket.destroy()
   })
 
-  it('are answered in order with their bodies, whatever each answer is', async () => {
+  it('requests on one connection are answered in order with their bodies, whatever each answer is', async () => {
     const refused = post(`Content-Type: text/plain\r\nContent-Length: ${BODY.length}\r\n`, BODY)
     const large = JSON.stringify({ tool_name: 't', payload: { a: ['x'.repeat(60_000), 'y'.repeat(60_000)] } })
     const big = post(`${JSON_TYPE}Content-Length: ${large.length}\r\n`, large)
@@ -123,7 +123,7 @@ describe('requests on one connection', () => {
     expect(statuses(text)).toEqual([200, 200, 404, 200, 200, 200, 415])
   })
 
-  it('end the connection when more than a hundred wait', async () => {
+  it('more than a hundred waiting requests end the connection', async () => {
     const { thread } = await held(bot)
     const { socket, text, ended } = open(world)
     socket.write(poll(thread, 'Prefer: wait=50\r\n') + get('/livez').repeat(LIMITS.PIPELINED + 1))
@@ -134,7 +134,7 @@ describe('requests on one connection', () => {
     socket.destroy()
   })
 
-  it('are never read after the caller has disconnected, and leave nothing behind', async () => {
+  it('requests on one connection are never read after the caller has disconnected, and leave nothing behind', async () => {
     const { thread } = await held(bot)
     const before = (await world.allEvidence()).length
     for (let i = 0; i < (4 * ADMISSION.PLACES.propose) / 64; i++) {

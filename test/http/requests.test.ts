@@ -101,7 +101,7 @@ describe('POST requests, decided at once', () => {
     expect(status).toBe(200)
   })
 
-  it('200 pending_review when the agent claims a risk above what is allowed at once', async () => {
+  it('200 pending_review when the agent claims a risk above the immediate limit', async () => {
     for (const [risk_level, status] of Object.entries({
       low: 'allow',
       medium: 'allow',

@@ -54,7 +54,7 @@ describe('connections without a credential', () => {
     expect(await ask(await dial(), '/livez')).toContain('200')
   })
 
-  it('are no longer counted once a credential was accepted', async () => {
+  it('connections without a credential are no longer counted once a credential was accepted', async () => {
     world = await openWorld({ config: { connectionsPerAddress: 4 } })
     const bot = await world.agent()
     const known = await dialMany(3)
@@ -83,7 +83,7 @@ describe('connections without a credential', () => {
     expect(many.every(isOpen)).toBe(true)
   })
 
-  it('are counted by IPv4 address, and by network where a site has a whole network', () => {
+  it('connections without a credential are counted by IPv4 address, and by network where a site has a whole network', () => {
     expect(networkOf('::ffff:192.0.2.7')).toBe('192.0.2.7')
     expect(networkOf('192.0.2.7')).toBe('192.0.2.7')
     expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2')

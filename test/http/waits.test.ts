@@ -13,7 +13,7 @@ const crowd = (waits: ReturnType<typeof createWaits>, sender: string, count: num
   )
 
 describe('polls that the gateway holds', () => {
-  it('are at most 7,500 of one agent, with room for other agents', () => {
+  it('held polls are at most 7,500 of one agent, with room for other agents', () => {
     const waits = createWaits()
     expect(crowd(waits, 'acme/greedy', 8_000)).toHaveLength(7_500)
     expect(crowd(waits, 'acme/modest', 3_000)).toHaveLength(1_875)
@@ -21,7 +21,7 @@ describe('polls that the gateway holds', () => {
     expect(waits.held()).toEqual({ polls: 9_376, streams: 0 })
   })
 
-  it('make room again once when they end', () => {
+  it('held polls make room again once when they end', () => {
     const waits = createWaits()
     const [first] = crowd(waits, 'acme/greedy', 7_501)
     first?.release()
@@ -30,7 +30,7 @@ describe('polls that the gateway holds', () => {
     expect(waits.held()).toEqual({ polls: 7_500, streams: 0 })
   })
 
-  it('are counted apart from streams', () => {
+  it('held polls are counted apart from streams', () => {
     const waits = createWaits()
     const stream = waits.holdStream(request())
     expect(crowd(waits, 'acme/greedy', 1)).toHaveLength(1)
@@ -39,7 +39,7 @@ describe('polls that the gateway holds', () => {
     expect(waits.held()).toEqual({ polls: 1, streams: 0 })
   })
 
-  it("end after their time, however slowly the store's clock runs; streams do not", () => {
+  it("held polls end after their time, however slowly the store's clock runs; streams do not", () => {
     vi.useFakeTimers()
     try {
       const waits = createWaits()
@@ -55,7 +55,7 @@ describe('polls that the gateway holds', () => {
     }
   })
 
-  it('end when their caller disconnects, also before the wait; after an answer they stop listening', () => {
+  it('held polls end when their caller disconnects, also before the wait; after an answer they stop listening', () => {
     const waits = createWaits()
     const [left, gone, answered] = [request(), request(true), request()]
     const held = waits.holdPoll(left, 50, 'acme/agent')
@@ -66,7 +66,7 @@ describe('polls that the gateway holds', () => {
     expect(answered.raw.socket.listenerCount('close')).toBe(0)
   })
 
-  it('end all with the gateway, and later ones end at once', () => {
+  it('all held polls end with the gateway, and later ones end at once', () => {
     const waits = createWaits()
     const [before] = crowd(waits, 'acme/agent', 1)
     waits.endAll()

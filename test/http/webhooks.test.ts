@@ -274,8 +274,8 @@ describe('a receiver of webhooks gets', () => {
   })
 })
 
-describe('tries', () => {
-  it('repeat a delivery with the same id and body until one succeeds, at the times of the schedule', async () => {
+describe('attempts', () => {
+  it('attempts repeat a delivery with the same id and body until one succeeds, at the times of the schedule', async () => {
     receiver.answers(500)
     await allow()
     await got(1)
@@ -301,7 +301,7 @@ describe('tries', () => {
     expect(await deliveries('?state=waiting')).toEqual([])
   })
 
-  it('wait as long as the receiver asks, within a day', async () => {
+  it('attempts wait as long as the receiver asks, within a day', async () => {
     receiver.answers(429, { 'retry-after': '120' })
     await allow()
     await until(async () => (await deliveries())[0]?.attempts === 1)
@@ -312,7 +312,7 @@ describe('tries', () => {
     expect(Date.parse((await deliveries())[0]?.next_at ?? '') - world.clock.now).toBe(24 * HOUR)
   })
 
-  it('wait until the date that the receiver names, by its wall clock', async () => {
+  it('attempts wait until the date that the receiver names, by its wall clock', async () => {
     wallIsBehindMs = HOUR
     const whole = Math.ceil(world.clock.now / SECOND) * SECOND
     receiver.answers(503, { 'retry-after': new Date(whole - HOUR + 600 * SECOND).toUTCString() })
@@ -322,7 +322,7 @@ describe('tries', () => {
     wallIsBehindMs = 0
   })
 
-  it('end after ten failures: the delivery is dead, and is repeated on request', async () => {
+  it('attempts end after ten failures: the delivery is dead, and is repeated on request', async () => {
     receiver.answers(500)
     await allow()
     for (let attempt = 1; attempt <= 10; attempt++) {
@@ -341,7 +341,7 @@ describe('tries', () => {
     expect(new Set(receiver.got.map(({ body }) => body.id))).toEqual(new Set([dead?.id]))
   })
 
-  it('end at once with 410: the destination is gone and gets no new deliveries', async () => {
+  it('attempts end at once with 410: the destination is gone and gets no new deliveries', async () => {
     receiver.answers(410)
     await allow()
     await until(async () => (await show()).state === 'gone')
@@ -353,7 +353,7 @@ describe('tries', () => {
     await until(() => receiver.got.length === 2)
   })
 
-  it('end with 410 once when several are in progress: one record, and no other change', async () => {
+  it('attempts end with 410 once when several are in progress: one record, and no other change', async () => {
     const held: (() => void)[] = []
     receiver.answer = (_, response) => void held.push(() => void response.writeHead(410).end())
     await Promise.all([allow(), allow(), allow()])
@@ -368,7 +368,7 @@ describe('tries', () => {
     expect(paused.map(({ record }) => record.details?.['reason'])).toEqual(['gone'])
   })
 
-  it('end at once with 410 on a paused destination too: it gets no deliveries until it is resumed', async () => {
+  it('attempts end at once with 410 on a paused destination too: it gets no deliveries until it is resumed', async () => {
     receiver.answers(410)
     await allow()
     await until(async () => (await show()).state === 'gone')
@@ -377,7 +377,7 @@ describe('tries', () => {
     expect((await deliveries()).map(({ state }) => state)).toEqual(['dead'])
   })
 
-  it('pause a destination after 120 hours without success, while its events wait', async () => {
+  it('attempts pause a destination after 120 hours without success, while its events wait', async () => {
     receiver.answers(500)
     await allow()
     await until(async () => (await deliveries())[0]?.attempts === 1)
@@ -395,7 +395,7 @@ describe('tries', () => {
     expect(await show()).not.toHaveProperty('failing_since')
   })
 
-  it('reach receivers and can be repeated while the record of one delivery is broken', async () => {
+  it('attempts reach receivers and can be repeated while the record of one delivery is broken', async () => {
     receiver.answers(410)
     for (const count of [1, 2]) {
       await allow()
@@ -430,7 +430,7 @@ describe('tries', () => {
     expect(slow.got.length).toBeLessThan(1_000)
   })
 
-  it('continue while a receiver is down for three days, and then bring every event once by its id', async () => {
+  it('attempts continue while a receiver is down for three days, and then bring every event once by its id', async () => {
     receiver.answer = (_, response) => void response.destroy()
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'no' })
@@ -457,7 +457,7 @@ describe('tries', () => {
     expect((await deliveries()).map(({ state }) => state)).toEqual(Array(10).fill('delivered'))
   })
 
-  it('are taken over after the lease of another gateway, with the same id', async () => {
+  it('attempts are taken over after the lease of another gateway, with the same id', async () => {
     receiver.answer = () => undefined
     await allow()
     await got(1)

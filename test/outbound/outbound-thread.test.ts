@@ -88,7 +88,7 @@ async function threadsLeft(): Promise<number> {
 }
 
 describe('outbound requests in a thread', () => {
-  it('deliver the request and return the answer', async () => {
+  it('outbound requests in a thread deliver the request and return the answer', async () => {
     const { port, heard } = await receiver((response) =>
       response.writeHead(429, { 'retry-after': '7' }).end('later'),
     )
@@ -97,7 +97,7 @@ describe('outbound requests in a thread', () => {
     expect(heard).toEqual([['/hook', '{"a":1}', 'yes']])
   })
 
-  it('return each of many concurrent outcomes to its own request', async () => {
+  it('outbound requests in a thread return each of many concurrent outcomes to its own request', async () => {
     const { port, heard } = await receiver((response) => response.end())
     const outbound = threadFor(port)
     const urls = Array.from({ length: 40 }, (_, i) =>
@@ -110,7 +110,7 @@ describe('outbound requests in a thread', () => {
     expect(heard).toHaveLength(30)
   })
 
-  it('apply the guard: a forbidden URL is refused in both threads', async () => {
+  it('outbound requests in a thread apply the guard: a forbidden URL is refused in both threads', async () => {
     const { port } = await receiver((response) => response.end())
     const outbound = threadFor(1)
     expect(outbound.refusalOf(`https://127.0.0.1:${port}/`)).toBeDefined()
@@ -121,7 +121,7 @@ describe('outbound requests in a thread', () => {
     expect(await post(outbound, 'https://169.254.169.254/')).toEqual({ kind: 'failed', code: 'refused_url' })
   })
 
-  it('end when they are cancelled, before or after they began', async () => {
+  it('outbound requests in a thread end when they are cancelled, before or after they began', async () => {
     const hanging = await receiver(() => undefined)
     const outbound = threadFor(hanging.port)
     const stop = new AbortController()
@@ -136,7 +136,7 @@ describe('outbound requests in a thread', () => {
     expect(hanging.heard).toHaveLength(1)
   })
 
-  it('fail when the thread dies, so that they are retried and reported', async () => {
+  it('outbound requests in a thread fail when the thread dies, so that they are retried and reported', async () => {
     const { port } = await receiver((response) => response.end())
     const errors: unknown[] = []
     const url = new URL('./no-such-thread.js', import.meta.url)
@@ -149,7 +149,7 @@ describe('outbound requests in a thread', () => {
     expect(errors).toHaveLength(2)
   })
 
-  it('end a thread that is stuck, and continue in the next', async () => {
+  it('outbound requests in a thread end a thread that is stuck, and continue in the next', async () => {
     const { port } = await receiver((response) => response.end())
     const directory = mkdtempSync(join(tmpdir(), 'countersign-stuck-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
@@ -165,7 +165,7 @@ describe('outbound requests in a thread', () => {
     expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({ kind: 'answered', status: 200 })
   })
 
-  it('give a receiver that resets late and then hangs only its own deadline', async () => {
+  it('outbound requests in a thread give a receiver that resets late and then hangs only its own deadline', async () => {
     let connections = 0
     const hostile = await receiver((response) => {
       if (response.socket === null || connections > 1) return
@@ -197,7 +197,7 @@ describe('outbound requests in a thread', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'start a thread with the first delivery, and end it with close',
+    'outbound requests in a thread start a thread with the first delivery, and end it with close',
     async () => {
       const hanging = await receiver(() => undefined)
       const before = await threadsLeft()

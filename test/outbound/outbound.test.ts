@@ -400,7 +400,7 @@ describe('a name', () => {
     guard.close()
   })
 
-  it('has no address when it does not exist', async () => {
+  it('fails with no_address for a missing name', async () => {
     const port = await refusingDns()
     expect(await lookup('pub.test', [`127.0.0.1:${port}`])).toEqual({ kind: 'failed', code: 'no_address' })
   })

@@ -137,7 +137,7 @@ describe('an origin that the operator has named', () => {
 })
 
 describe('networks that are allowed for development', () => {
-  it('are a list of networks with their ports', () => {
+  it('the allowed networks are a list of networks with their ports', () => {
     expect(parseAllowed(' 127.0.0.1/32:8443 ,::1/128:1,10.0.0.0/8:65535').map(({ text }) => text)).toEqual([
       '127.0.0.1/32:8443',
       '::1/128:1',

@@ -33,13 +33,13 @@ describe('a link', () => {
 })
 
 describe('the recipes', () => {
-  it('are all recipes that the cookbook opens, and the starter policies', () => {
+  it('the recipes are exactly those that the cookbook opens, and the starter policies', () => {
     const linked = [...cookbook.matchAll(/playground\.md#recipe=([\w-]+)/g)].map(([, name = '']) => name)
     expect(linked.length).toBeGreaterThan(10)
     expect(new Set(RECIPES.keys())).toEqual(new Set([...linked, 'starter']))
   })
 
-  it('contain a bundle each, rules first', () => {
+  it('the recipes contain a bundle each, rules first', () => {
     const root = '../..'
     const recipes = recipesOf({
       [`${root}/examples/policies/b/routing.yaml`]: '1',

@@ -509,7 +509,7 @@ describe('a contract with errors', () => {
     expect(await shown(changes)).toEqual(['tools/a.yaml wrong-type'])
   })
 
-  it('does not hide other unknown names', async () => {
+  it('still reports other unknown names', async () => {
     const changes = {
       'tools/a.yaml': mail.replace('risk: low', 'risk: 1'),
       ...pay('  - { id: a, allow: A. }\n', 'tool: pya'),

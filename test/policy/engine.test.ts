@@ -31,7 +31,7 @@ function plainEngine(): () => Promise<number> {
 }
 
 describe('overlapping runs', () => {
-  it('lose rules on a plain engine, which shows that the trap exists', async () => {
+  it('overlapping runs lose rules on a plain engine, which shows that the trap exists', async () => {
     let lost = 0
     for (let offset = 0; offset < 80; offset++) {
       const run = plainEngine()
@@ -41,7 +41,7 @@ describe('overlapping runs', () => {
     expect(lost).toBeGreaterThan(0)
   })
 
-  it('lose nothing here, at 80 offsets', async () => {
+  it("overlapping runs lose no rule on this project's engine, at 80 offsets", async () => {
     const run = createVerdictEngine(all)
     for (let offset = 0; offset < 80; offset++) {
       const strict = () => run(firing('allow', 'review', 'reject'))

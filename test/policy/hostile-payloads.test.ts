@@ -47,12 +47,12 @@ describe('the starter policies and the recipes', () => {
     expect((await verdicts(honest)).filter(([, verdict]) => verdict !== 'allow')).toEqual([])
   })
 
-  it('are tested with more than 200 hostile payloads', () => {
+  it('the starter policies and the recipes are tested with more than 200 hostile payloads', () => {
     expect(HOSTILE.flatMap(({ payloads }) => payloads).length).toBeGreaterThan(500)
     expect(HOSTILE_KINDS.flatMap(({ payloads }) => payloads).length).toBeGreaterThan(150)
   })
 
-  it('refuse a line end in a mail header with 400', async () => {
+  it('a line end in a mail header is refused with 400', async () => {
     const header = (name: string) => ({
       to: ['a@acme.com'],
       subject: 'hi',
@@ -69,7 +69,7 @@ describe('the starter policies and the recipes', () => {
     expect(found.filter(([, verdict]) => verdict !== 'invalid')).toEqual([])
   })
 
-  it('send commands that read secrets to review, in every form', async () => {
+  it('commands that read secrets go to review, in every form', async () => {
     const commands = [
       'cat /workspace/.env.production',
       'cat /proc/self/environ',
@@ -86,7 +86,7 @@ describe('the starter policies and the recipes', () => {
     expect(found.filter(([, verdict]) => verdict !== 'review')).toEqual([])
   })
 
-  it('send to review queries that call other functions, and targets that only the agent declares', async () => {
+  it('queries that call other functions, and targets that only the agent declares, go to review', async () => {
     const query = "select pg_sleep(1000), lo_export(1,'/etc/x')"
     const cases: readonly Hostile[] = [
       { bundle: 'policies', tool: 'sql.query', payloads: [{ database: 'analytics', query }] },

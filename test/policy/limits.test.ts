@@ -237,7 +237,7 @@ describe('inline tests', () => {
       'rules/pay.yaml': `${limit(DAILY)['rules/pay.yaml'] ?? ''}tests:\n  - ${test}\n`,
     })
 
-  it('set earlier charges by `used`', async () => {
+  it('inline tests set earlier charges by `used`', async () => {
     expect(
       await tested('{ allow: to the last unit, payload: { amount: 40 }, used: { daily: 60 }, by: [open] }'),
     ).toEqual([])
@@ -248,7 +248,7 @@ describe('inline tests', () => {
     ).toEqual([])
   })
 
-  it('exceed a limit by one call that is larger than the limit', async () => {
+  it('inline tests exceed a limit by one call that is larger than the limit', async () => {
     expect(
       await tested('{ review: by itself too much, payload: { amount: 101 }, risk: high, by: [daily] }'),
     ).toEqual([])
@@ -261,7 +261,7 @@ describe('inline tests', () => {
     expect(found?.message).toContain('`dayly` is not a limit that this call uses')
   })
 
-  it('set the history of the task and of the agent', async () => {
+  it('inline tests set the history of the task and of the agent', async () => {
     const files = (test: string): Files =>
       bundle({
         'tools/pay.yaml': COUNTED,

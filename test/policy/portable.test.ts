@@ -46,7 +46,7 @@ const comparable = ({ verdict, risk, policyRisk, by, fired, requirement }: Outco
   defined({ verdict, risk, policyRisk, by, fired: fired.map(({ id }) => id).toSorted(), requirement })
 
 describe('portable rules', () => {
-  it(`decide ${CASES} random calls on plain json-rules-engine as the evaluator does`, async () => {
+  it(`portable rules decide ${CASES} random calls on plain json-rules-engine as the evaluator does`, async () => {
     let cases = 0
     const met = new Map<string, number>()
     const calls = fc.array(languageCalls, { minLength: CALLS_PER_BUNDLE, maxLength: CALLS_PER_BUNDLE })
@@ -72,7 +72,7 @@ describe('portable rules', () => {
     for (const verdict of ['allow', 'review', 'reject']) expect(met.get(verdict)).toBeGreaterThan(CASES / 40)
   })
 
-  it('decide every test of the starter policies as the evaluator does', async () => {
+  it('portable rules decide every test of the starter policies as the evaluator does', async () => {
     const { ir, snapshot, results } = sound(await prepareDirectory(STARTER))
     const portable = portableBundle(ir)
     const zone = createClock(ir.head.routing.timezone)
@@ -96,7 +96,7 @@ describe('portable rules', () => {
     }
   })
 
-  it('use four operators on one fact, and no path, empty group or reference as a value', async () => {
+  it('portable rules use four operators on one fact, and no path, empty group or reference as a value', async () => {
     const everything: PortableCondition[] = []
     const collect = (one: PortableCondition): void => {
       everything.push(one)
@@ -135,7 +135,7 @@ describe('portable rules', () => {
     vi.restoreAllMocks()
   })
 
-  it('leave out a file that does not apply to the tool, and repeat one that applies to several', async () => {
+  it('portable rules leave out a file that does not apply to the tool, and repeat one that applies to several', async () => {
     const other = 'tool: other\ndescription: d\nrisk: high\ninput_schema: { type: object }\n'
     const { ir } = await prepare(
       bundle({

@@ -19,12 +19,12 @@ describe('the starter policies', () => {
     return prepared
   }
 
-  it('load without a single diagnostic', () => {
+  it('the starter policies load without a single diagnostic', () => {
     expect(ready().snapshot.diagnostics).toEqual([])
     expect(ready().snapshot.tools.size).toBeGreaterThanOrEqual(8)
   })
 
-  it('have a test that fires every rule', () => {
+  it('the starter policies have a test that fires every rule', () => {
     const fired = new Set(
       ready().results.flatMap((result) => result.outcome?.fired.map((rule) => rule.id) ?? []),
     )
@@ -35,7 +35,7 @@ describe('the starter policies', () => {
     ).toEqual([])
   })
 
-  it('let a demo agent be allowed, reviewed and rejected', async () => {
+  it('the starter policies let a demo agent be allowed, reviewed and rejected', async () => {
     const decide = async (tool: string, payload: Record<string, string | number>) =>
       (await ready().snapshot.decide({ tool, payload, tenant: 'acme', agent: 'demo-agent', at: NOON }))
         .verdict
@@ -52,7 +52,7 @@ describe('the starter policies', () => {
     ).toEqual(['allow', 'review', 'reject'])
   })
 
-  it('have reviewers who do not own the agent at every level', () => {
+  it('the starter policies have reviewers who do not own the agent at every level', () => {
     const { directory, snapshot } = { directory: ready().snapshot.directory, snapshot: ready().ir.head }
     for (const tenant of directory.tenants.values()) {
       for (const agent of tenant.agents.values()) {
@@ -71,7 +71,7 @@ describe('the starter policies', () => {
 describe('the limits', () => {
   const docs = readFileSync(new URL('../../docs/policy-language.md', import.meta.url), 'utf8')
 
-  it('are as the documentation states', () => {
+  it('the limits match the documentation', () => {
     for (const [name, value] of Object.entries(bounds))
       expect(docs).toContain(`| \`${name}\` | ${value.toLocaleString('en-US')} |`)
   })

@@ -98,7 +98,7 @@ function holds(values: Values, reading: Reading): boolean {
 }
 
 describe('the values of a path', () => {
-  it('include every value that a valid payload can have there', () => {
+  it('the values of a path include every value that a valid payload can have there', () => {
     let valid = 0
     fc.assert(
       fc.property(

@@ -178,7 +178,7 @@ describe('an answer that is not from the agent API', () => {
 describe('options with which no call could work', () => {
   const url = 'http://127.0.0.1:1'
 
-  it('are refused at once', () => {
+  it('unusable options are refused at once', () => {
     const key = 'csk_x'
     const address = /`url` must be/
     for (const bad of [
@@ -197,7 +197,7 @@ describe('options with which no call could work', () => {
     expect(() => createClient({ url: `${url}/prefix/`, key: 'csk_x\n', timeoutMs: 1 })).not.toThrow()
   })
 
-  it('are refused without showing the secret in a bad key or address', () => {
+  it('unusable options are refused without showing the secret in a bad key or address', () => {
     const thrown = (options: { url: string; key: string }): string => {
       try {
         createClient(options)

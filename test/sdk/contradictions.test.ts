@@ -19,7 +19,7 @@ async function refusedBy(script: Script, options: GuardOptions<Payload> = {}, fi
 }
 
 describe('answers that contradict each other', () => {
-  it('run the call when they agree', async () => {
+  it('answers that agree run the call', async () => {
     for (const first of [undefined, ALLOW])
       expect(await gateBefore({}, first).gate.guard('pay', {}, () => 'ran')).toBe('ran')
   })

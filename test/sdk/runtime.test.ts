@@ -4,14 +4,14 @@ import { createCallIds } from '@countersign/sdk/runtime'
 const CALL = { tool: 't', payload: { n: 1 } }
 
 describe('ids of unfinished calls', () => {
-  it("are new, or the runtime's own, when no call was left unfinished", async () => {
+  it("ids of unfinished calls are new, or the runtime's own, when no call was left unfinished", async () => {
     const ids = createCallIds()
     const [first, second, own] = [await ids.take(CALL), await ids.take(CALL), await ids.take(CALL, 'own')]
     expect(new Set([first.id, second.id]).size).toBe(2)
     expect(own.id).toBe('own')
   })
 
-  it('are reused by the next equal call, oldest first, each once', async () => {
+  it('ids of unfinished calls are reused by the next equal call, oldest first, each once', async () => {
     const ids = createCallIds()
     for (const own of ['a', 'b']) (await ids.take({ ...CALL, for: own }, own)).leave()
     const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'b')]
@@ -21,7 +21,7 @@ describe('ids of unfinished calls', () => {
     expect(again).toEqual(['a', 'b', 'e'])
   })
 
-  it('are each given to one of several concurrent calls', async () => {
+  it('ids of unfinished calls are each given to one of several concurrent calls', async () => {
     const ids = createCallIds()
     const left = await ids.take(CALL, 'left')
     left.leave()
@@ -30,7 +30,7 @@ describe('ids of unfinished calls', () => {
     expect(taken).toContain('left')
   })
 
-  it("prefer the call's own id to those of others", async () => {
+  it("ids of unfinished calls prefer the call's own id to those of others", async () => {
     const ids = createCallIds()
     const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'b')]
     for (const one of both) one.leave()
@@ -38,7 +38,7 @@ describe('ids of unfinished calls', () => {
     expect((await ids.take(CALL, 'c')).id).toBe('a')
   })
 
-  it('are left once, even if the same call ran several times', async () => {
+  it('ids of unfinished calls are left once, even if the same call ran several times', async () => {
     const ids = createCallIds()
     const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'a')]
     for (const one of both) one.leave()
@@ -46,7 +46,7 @@ describe('ids of unfinished calls', () => {
     expect((await ids.take(CALL, 'd')).id).toBe('d')
   })
 
-  it('come with the thread in which the earlier call waited', async () => {
+  it('ids of unfinished calls come with the thread in which the earlier call waited', async () => {
     const ids = createCallIds()
     const first = await ids.take(CALL, 'a')
     expect(first.thread).toBeUndefined()
@@ -59,7 +59,7 @@ describe('ids of unfinished calls', () => {
     expect((await ids.take(CALL)).thread).toBe('thr_1')
   })
 
-  it('are forgotten, oldest first, beyond a thousand', async () => {
+  it('ids of unfinished calls are forgotten, oldest first, beyond a thousand', async () => {
     const ids = createCallIds()
     for (let n = 0; n <= 1_000; n++) (await ids.take({ n }, `own-${n}`)).leave()
     expect((await ids.take({ n: 0 }, 'new')).id).toBe('new')

@@ -56,7 +56,7 @@ describe('the store clock (S12)', () => {
     expect(clock.now()).toBe(15_010)
   })
 
-  it('never goes back, whatever the wall clock does', () => {
+  it('never runs backwards, whatever the wall clock does', () => {
     const { time, sources, pass } = clocks(50_000)
     const clock = createClock(0, sources)
     let last = clock.now()
@@ -92,7 +92,7 @@ describe('a clock that follows a server', () => {
     expect(clock.now()).toBe(12 * HOUR)
   })
 
-  it('neither runs ahead of a server with slow seconds nor goes back', () => {
+  it('neither runs ahead of a server with slow seconds nor runs backwards', () => {
     const { time, sources } = clocks(0)
     const clock = createFollower(sources)
     let last = clock.now()

@@ -87,7 +87,7 @@ const load = (metrics: Metrics, loaded: LoadedBundle): void =>
   metrics.observeLoad({ ok: true, atSeconds: 9, bundle: loaded })
 
 describe('the metrics', () => {
-  it('count decisions by decision, risk and registered tool, with all other tools as one', async () => {
+  it('the metrics count decisions by decision, risk and registered tool, with all other tools as one', async () => {
     const metrics = open()
     evidence(metrics, 'decision.allowed', {
       verdict: 'allow',
@@ -123,7 +123,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('time reviews by the record of their end, and do not count an uncollected approval as expired', async () => {
+  it('the metrics time reviews by the record of their end, and do not count an uncollected approval as expired', async () => {
     const metrics = open()
     evidence(metrics, 'review.approved', { risk: 'high', waited_ms: 30_000 })
     evidence(metrics, 'review.expired', { risk: 'high', was: 'approved', waited_ms: 4_000 })
@@ -139,7 +139,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('count every other event of verbs and adapters', async () => {
+  it('the metrics count every other event of verbs and adapters', async () => {
     const metrics = open()
     evidence(metrics, 'vote.cast', { decision: 'approve', via: 'link' })
     evidence(metrics, 'token.minted')
@@ -212,7 +212,7 @@ describe('the metrics', () => {
     expect(text).toContain('countersign_webhook_lag_seconds_count 2\n')
   })
 
-  it('name the bundle in force after a good load, and end staleness', async () => {
+  it('the metrics name the bundle in force after a good load, and end staleness', async () => {
     const metrics = open()
     metrics.observeLoad({ ok: false, atSeconds: 5 })
     load(metrics, bundle(1, 1))
@@ -228,7 +228,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('read waiting and open items at a scrape', async () => {
+  it('the metrics read waiting and open items at a scrape', async () => {
     const text = await textOf(open())
     for (const line of [
       'countersign_threads_pending{risk="high"} 3',
@@ -257,7 +257,7 @@ describe('the metrics', () => {
       expect(text).toContain(`${line}\n`)
   })
 
-  it('serve a scrape even when the store cannot answer', async () => {
+  it('the metrics serve a scrape even when the store cannot answer', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('down'))
     const text = await textOf(open({ census: down, isReady: down, storeHealth: down }))
     expect(text).not.toContain('countersign_store_room_bytes 1')
@@ -265,7 +265,7 @@ describe('the metrics', () => {
     expect(text).toContain('countersign_ready 0\n')
   })
 
-  it('show a late count at the next scrape, with its age', async () => {
+  it('the metrics show a late count at the next scrape, with its age', async () => {
     vi.useFakeTimers()
     try {
       let now = 0
@@ -298,7 +298,7 @@ describe('the metrics', () => {
 })
 
 describe('series', () => {
-  it('create series of tools, rules and routes at the start, so that a rate sees the first event', async () => {
+  it('series of tools, rules and routes exist from the start, so that a rate sees the first event', async () => {
     const metrics = open()
     metrics.expectRoute({ method: 'POST', route: '/api/agent/tasks/:taskID/requests' })
     load(metrics, bundle(1, 1))
@@ -314,7 +314,7 @@ describe('series', () => {
       expect(text).toContain(`${line}\n`)
   })
 
-  it('drop the series of another bundle with it, and keep the counts of common ones', async () => {
+  it('series of another bundle are dropped with it, and common ones keep their count', async () => {
     const metrics = open()
     load(metrics, bundle(2, 2))
     evidence(metrics, 'decision.allowed', { risk: 'low', rules: ['rule-0', 'rule-1'] }, 'tool-0')
@@ -327,7 +327,7 @@ describe('series', () => {
     expect(tools).not.toContain('tool-1')
   })
 
-  it('start series of rules again when the next bundle has too many, without work for each', async () => {
+  it('series of rules start again when the next bundle has too many, without work for each', async () => {
     const metrics = open()
     const crowd = bundle(1, METRICS.ruleMatches.atMost * 2)
     load(metrics, crowd)
@@ -393,7 +393,7 @@ function flood(metrics: Metrics): void {
 
 describe('the two formats', () => {
   it(
-    'write classic text that promtool accepts',
+    'the classic text passes promtool',
     async () => {
       ensureProgram('promtool', 'prometheus')
       const metrics = open()
@@ -411,7 +411,7 @@ describe('the two formats', () => {
     INSTALL_MS,
   )
 
-  it('write OpenMetrics families without `_total`, with exemplars and EOF at the end', async () => {
+  it('OpenMetrics names families without `_total`, has exemplars, and ends with EOF', async () => {
     const metrics = open()
     evidence(metrics, 'decision.allowed', { risk: 'low', traceparent: TRACEPARENT })
     metrics.observe({ kind: 'evaluated', verdict: 'allow', seconds: 0.0001, traceparent: TRACEPARENT })
@@ -431,7 +431,7 @@ describe('the two formats', () => {
     expect(text.endsWith('\n# EOF\n')).toBe(true)
   })
 
-  it('contain the same data in any order, and do not change each other', async () => {
+  it('the two formats contain the same data in any order, and do not change each other', async () => {
     const metrics = open()
     load(metrics, bundle(1, 1))
     evidence(metrics, 'decision.allowed', { risk: 'low' })

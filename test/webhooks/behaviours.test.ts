@@ -69,7 +69,7 @@ describe('receivers with unusual behaviour', () => {
     expect(source(file)).toContain(title)
   })
 
-  it('are all in the table', () => {
+  it('receivers with unusual behaviour are all in the table', () => {
     expect(Object.keys(PLAYED)).toEqual(entries.map(({ id }) => id))
   })
 })

@@ -27,7 +27,7 @@ const tenantOf = (some: readonly ReviewerEntry[]): Tenant => ({
 })
 
 describe('the seats that can be filled for an agent', () => {
-  it('are filled by its reviewers without its owners, whatever agents were checked before', () => {
+  it('the seats are filled by its reviewers without its owners, whatever agents were checked before', () => {
     const ownersOf = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(requirement, reviewers, ownersOf, fc.boolean(), (required, some, picks, prevents) => {
@@ -46,7 +46,7 @@ describe('the seats that can be filled for an agent', () => {
     )
   })
 
-  it('are found among as many reviewers as there are seats and owners', () => {
+  it('the seats are found among as many reviewers as there are seats and owners', () => {
     const looked = new Set<string>()
     const person = (id: string): ReviewerEntry => ({
       id,

@@ -43,18 +43,21 @@ describe('two contracts that differ in a length', () => {
   it.each([
     [10, 100],
     [200, 5_000],
-  ])('have an example for every test that one of them refuses: %s -> %s', async (least, most) => {
-    const rule = allowWhen('payload.branch: { like: feature/* }')
-    const { found, doubts } = await analyzeTool(
-      [await load(names(least), rule), await load(names(most), rule)],
-      'pay',
-    )
-    expect(doubts).toEqual([])
-    const moves = found.map(({ change }) => `${change.direction} ${change.before} -> ${change.after}`)
-    expect(moves).toContain('loosens invalid -> allow/low')
-  })
+  ])(
+    'two contracts that differ in a length have an example for every test that one of them refuses: %s -> %s',
+    async (least, most) => {
+      const rule = allowWhen('payload.branch: { like: feature/* }')
+      const { found, doubts } = await analyzeTool(
+        [await load(names(least), rule), await load(names(most), rule)],
+        'pay',
+      )
+      expect(doubts).toEqual([])
+      const moves = found.map(({ change }) => `${change.direction} ${change.before} -> ${change.after}`)
+      expect(moves).toContain('loosens invalid -> allow/low')
+    },
+  )
 
-  it('are reported as incomplete when a function reads the text', async () => {
+  it('two contracts that differ in a length are reported as incomplete when a function reads the text', async () => {
     const rule = allowWhen('path(payload.branch): { starts_with: /a/ }')
     const { found, doubts } = await analyzeTool(
       [await load(names(10), rule), await load(names(100), rule)],
@@ -191,7 +194,7 @@ describe('contracts that differ where no example shows it', () => {
       object(`{ ${s} }`, `${definitions(9)}, propertyNames: { $ref: "#/$defs/short" }`),
       object(`{ ${s} }`, `${definitions(1)}, propertyNames: { $ref: "#/$defs/short" }`),
     ],
-  ])('are reported as incomplete: %s', async (_, before, after) => {
+  ])('contracts that differ without an example are reported as incomplete: %s', async (_, before, after) => {
     const rule = allowWhen('payload.s: x')
     const { complete } = await diffBundles(await load(before, rule), await load(after, rule))
     expect(complete).toBe(false)
@@ -200,7 +203,7 @@ describe('contracts that differ where no example shows it', () => {
   it.each([
     ['a', 'b'],
     ['b', 'a'],
-  ])('are complete when only annotations differ: %s -> %s', async (before, after) => {
+  ])('contracts are complete when only annotations differ: %s -> %s', async (before, after) => {
     const described = (text: string): string =>
       object(
         `{ ${s}, description: { type: string, format: email, description: ${text} }, l: { type: array, items: { title: ${text} } } }`,
@@ -216,7 +219,7 @@ describe('contracts that differ where no example shows it', () => {
 })
 
 describe('too many kinds of calls', () => {
-  it('are sampled, always in the same way, and the result says so', async () => {
+  it('too many kinds of calls are sampled, always in the same way, and the result says so', async () => {
     const names = (letter: string): string[] => Array.from({ length: 20 }, (_, i) => `${letter}${i + 10}`)
     const pairs = names('a').map((a, i) => `{ payload.${a}: true, payload.${names('b')[i]}: true }`)
     const fields = [...names('a'), ...names('b')].map((name) => `${name}: { type: boolean }`)

@@ -83,12 +83,12 @@ describe('the schemas of the starter policies', () => {
     schemas = result.schemas
   })
 
-  it('are valid draft-07 schemas', () => {
+  it('the schemas of the starter policies are valid draft-07 schemas', () => {
     const ajv = new Ajv({ strict: false })
     for (const schema of Object.values(schemas)) expect(ajv.validateSchema(schema)).toBe(true)
   })
 
-  it('find nothing in any starter file', async () => {
+  it('the schemas of the starter policies report no error in any starter file', async () => {
     const editor = openEditor(schemas)
     const files = readdirSync(POLICIES, { recursive: true, encoding: 'utf8' }).filter((path) =>
       path.endsWith('.yaml'),
@@ -101,7 +101,7 @@ describe('the schemas of the starter policies', () => {
       ])
   })
 
-  it('complete the payload paths of the tool and the tests that fit their types', async () => {
+  it('the schemas of the starter policies complete the payload paths of the tool and the tests that fit their types', async () => {
     const editor = openEditor(schemas)
     const head = 'tool: ledger.transfer\nrules:\n  - id: a\n    allow: A.\n    when:\n'
     const fields = await editor.complete('rules/a.yaml', `${head}      pay|\n`)

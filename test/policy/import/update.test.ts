@@ -77,14 +77,14 @@ it('adopts a contract without a source, and does not trust its lower effects', (
 })
 
 describe('tools that appear and disappear', () => {
-  it('get a contract, and keep it', () => {
+  it('tools that appear and disappear get a contract, and keep it', () => {
     const before = imported(tool('a'), tool('b'))
     const { changed, gone, unchanged } = updateContracts(before, imported(tool('a'), tool('c')))
     expect(changed.map(({ path, difference }) => [path, difference])).toEqual([['tools/c.yaml', []]])
     expect([gone, unchanged]).toEqual([['tools/b.yaml'], 1])
   })
 
-  it('are left out when another contract has their name', () => {
+  it('tools that appear and disappear are left out when another contract has their name', () => {
     const other = imported(tool('a')).map((one) => ({
       ...one,
       text: one.text.replace('server: mcp', 'server: x'),

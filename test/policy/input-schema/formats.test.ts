@@ -28,14 +28,14 @@ const WARNING: Diagnostic = {
 }
 
 describe('GitHub annotations', () => {
-  it('escape everything that could end a property or the command', () => {
+  it('GitHub annotations escape everything that could end a property or the command', () => {
     expect(printDiagnosticsGithub([ERROR], 'my policies')).toBe(
       '::error file=my policies/rules/a b%2Cc%3Ad.yaml,line=5,endLine=5,col=11,endColumn=14,title=literal-enum' +
         '::100%25 of `x`%0D%0A::warning::never%0Ahint: did you mean `y`?\n',
     )
   })
 
-  it('are one line each, at the severity of the finding, and name files of the root as they are', () => {
+  it('GitHub annotations are one line each, at the severity of the finding, and name files of the root as they are', () => {
     const lines = printDiagnosticsGithub([ERROR, WARNING], '').split('\n')
     expect(lines).toHaveLength(3)
     expect(lines[1]).toBe(
@@ -43,7 +43,8 @@ describe('GitHub annotations', () => {
     )
   })
 
-  it('are empty without findings', () => expect(printDiagnosticsGithub([], 'policies')).toBe(''))
+  it('GitHub annotations are empty without findings', () =>
+    expect(printDiagnosticsGithub([], 'policies')).toBe(''))
 })
 
 interface Sarif {

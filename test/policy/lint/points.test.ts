@@ -23,7 +23,7 @@ const sides = (value: number, limits: readonly number[]): string =>
   limits.map((limit) => Math.sign(value - limit)).join()
 
 describe('the points of a range', () => {
-  it('omit no interval that has a number', () => {
+  it('the points of a range omit no interval that has a number', () => {
     let held = 0
     fc.assert(
       fc.property(
@@ -48,7 +48,7 @@ describe('the points of a range', () => {
     ['an even number between two of them', { ...ANY_NUMBER, step: 2 }, [4, 6]],
     ['a multiple of 0.1 between two of them', { ...ANY_NUMBER, step: 0.1 }, [0.2, 0.3]],
     ['one of both steps', { ...ANY_NUMBER, integer: true, step: 1.5 }, [3, 6]],
-  ])('are empty for %s', (_, range, [low = 0, high = 0]) =>
+  ])('the points of a range are empty for %s', (_, range, [low = 0, high = 0]) =>
     expect(numberPoints(range, [low, high]).filter((point) => point > low && point < high)).toEqual([]),
   )
 })

@@ -70,7 +70,7 @@ describe('traps that no editor shows', () => {
     ['unusual-space', 'merge-conflict', 'yaml-syntax'],
   )
 
-  it('are the only finding in the file', async () => {
+  it('each trap is the only finding in its file', async () => {
     const found = await diagnose(bundle({ 'routing.yaml': ROUTING.replace('  low:', `${NBSP}${NBSP}low:`) }))
     expect(found.filter(({ file }) => file === 'routing.yaml').map(({ code }) => code)).toEqual([
       'unusual-space',

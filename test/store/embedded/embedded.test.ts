@@ -92,7 +92,7 @@ describe('tokens for which many callers race', () => {
     next: (state, _input, output) => (output === undefined || output === (state === 'fresh') ? ['used'] : []),
   }
 
-  it('are redeemed once each, and every history is linearizable', async () => {
+  it('tokens for which many callers race are redeemed once each, and every history is linearizable', async () => {
     const store = await open({ path: newDirectory() })
     const redeem = async (id: string): Promise<boolean> => {
       const record = await store.get('t', 'token', id)

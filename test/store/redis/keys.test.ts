@@ -30,7 +30,7 @@ const text = fc
   .map((units) => units.join(''))
 
 describe('names in Redis', () => {
-  it('are read back unchanged, and are ASCII', () => {
+  it('names in Redis are read back unchanged, and are ASCII', () => {
     fc.assert(
       fc.property(text, (name) => {
         const member = encodeMember(name)
@@ -41,7 +41,7 @@ describe('names in Redis', () => {
     )
   })
 
-  it('sort by bytes as by code units', () => {
+  it('names in Redis sort by bytes as by code units', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         const bytes = Buffer.compare(Buffer.from(encodeMember(a)), Buffer.from(encodeMember(b)))
@@ -51,7 +51,7 @@ describe('names in Redis', () => {
     )
   })
 
-  it('make keys in one slot per partition, which can be read back to their names', () => {
+  it('names in Redis make keys in one slot per partition, which can be read back to their names', () => {
     fc.assert(
       fc.property(text, text, text, (partition, type, id) => {
         const keys = keysOf(partition)
@@ -75,7 +75,7 @@ describe('names in Redis', () => {
     )
   })
 
-  it('are not recognised when another program wrote them', () => {
+  it('names in Redis are not recognised when another program wrote them', () => {
     for (const key of [
       '',
       'cs:{}:h',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { sortedKeys } from '../../../src/store/redis/sorted-keys.ts'
 
 describe('sorted keys', () => {
-  it('are in the order of their parts, each once', async () => {
+  it('sorted keys are in the order of their parts, each once', async () => {
     const key = fc.string({ unit: fc.constantFrom('a', 'b', ':'), maxLength: 5 })
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(key)), async (pages) => {
