@@ -97,7 +97,7 @@ describe('all rules', () => {
     }
   })
 
-  it('compare a quantile only with a bucket bound, because values in between are interpolated', () => {
+  it('the quantile rules compare only with a bucket bound, because values in between are interpolated', () => {
     const asking = RULES.flatMap(({ expr }) => [
       ...expr.matchAll(/^histogram_quantile\(.*\((countersign_\w+)_bucket\b.*> (\S+)$/g),
     ])
@@ -114,7 +114,7 @@ describe('all rules', () => {
         expect(seconds(window), expr).toBeGreaterThanOrEqual(4 * every)
   })
 
-  it('record each objective over the same windows', () => {
+  it('the recording rules record each objective over the same windows', () => {
     const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d']
     const long = ['1h', '6h', '1d', '3d']
     const objectives = ['availability', 'latency']

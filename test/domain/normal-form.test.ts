@@ -29,7 +29,7 @@ describe('a text with more than 64 combining marks in a row', () => {
     ['that are decomposed to two', '\u0344\u0f73'],
     ['without a class, as a variation selector', '\u0345\ufe0f'],
     ['that NFKC makes of letters', '\uff9e\u0345'],
-  ])('has no normal form: marks %s', (_, marks) => {
+  ])('a text has no normal form when a run of marks is too long: marks %s', (_, marks) => {
     const run = marks.repeat(MOST_MARKS + 1)
     const some = Array.from(run).slice(0, MOST_MARKS).join('')
     for (const form of FORMS) {

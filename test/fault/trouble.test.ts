@@ -43,7 +43,7 @@ async function keyOf(directory: string, policies = STARTER_POLICIES): Promise<st
 }
 
 describe('a store that does not answer', () => {
-  it('503: every call ends within its deadline, no call is allowed, and all recovers with the store', () =>
+  it('503: every call ends within its deadline, no call is allowed, and calls work again with the store', () =>
     inDirectory(async (directory) => {
       const deadlineMs = 400
       const marginMs = 2_500

@@ -111,7 +111,7 @@ describe('a change while the timer handles a thread or an answer', () => {
 })
 
 describe('a thread that another request ends first', () => {
-  it.each(['expired', 'frozen'])('has %s once, with one record', async (how) => {
+  it.each(['expired', 'frozen'])('a thread has %s once, with one record', async (how) => {
     const { thread } = await held(bot)
     if (how === 'expired') world.clock.advance(8 * HOUR)
     else await world.admin('POST', 'freeze', { body: { tenant: 'acme', agent: 'bot', reason: 'odd' } })

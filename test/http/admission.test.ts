@@ -206,7 +206,7 @@ describe('the queue', () => {
     expect([gone.began, next.began]).toEqual([0, 1])
   })
 
-  it('a burst waits for the patience; then 503 overloaded with Retry-After, and nothing began', () => {
+  it('a burst waits up to its patience; then 503 overloaded with Retry-After, and nothing began', () => {
     const calls = askOften(OWN + 3)
     pass(PATIENCE.BURST_MS)
     expect(refused(calls)).toEqual([])

@@ -11,7 +11,7 @@ const COOKBOOK = readFileSync(new URL('../../docs/cookbook.md', import.meta.url)
 const recipes = readdirSync(EXAMPLES).sort()
 
 describe('the cookbook', () => {
-  it('has at least fifteen recipes, and each names an existing file', () => {
+  it('the cookbook has at least fifteen recipes, and each names an existing file', () => {
     expect(recipes.length).toBeGreaterThanOrEqual(15)
     const named = [...COOKBOOK.matchAll(/\[([\w-]+)\]\(\.\.\/examples\/policies\/([\w./-]+)\)/g)]
     expect(named.map(([, name = '']) => name).sort()).toEqual(recipes)

@@ -446,7 +446,7 @@ describe('a broken store', () => {
     now = await furnish(place)
   })
 
-  it('has no finding at first', async () => {
+  it('a store has no finding before a fault is added', async () => {
     expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
   })
 

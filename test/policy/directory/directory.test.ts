@@ -357,21 +357,24 @@ describe('the child process', () => {
     expect(JSON.stringify(result)).toContain('ENOENT')
   })
 
-  it.skipIf(process.platform !== 'linux')('reports that no file descriptor is left for it', async () => {
-    const host = new URL('../../../dist/policy/bundle/host.js', import.meta.url)
-    const full = `
+  it.skipIf(process.platform !== 'linux')(
+    'reports that no file descriptor is left for the child process',
+    async () => {
+      const host = new URL('../../../dist/policy/bundle/host.js', import.meta.url)
+      const full = `
       const { openSync } = await import('node:fs')
       const { loadBundleInChild } = await import(${JSON.stringify(host.href)})
       try { for (;;) openSync('/dev/null') } catch {}
       const { diagnostics } = await loadBundleInChild('/no/such/bundle')
       process.stdout.write(diagnostics[0].message)`
-    const limited = ['-c', 'ulimit -n 128 && exec "$@"', 'sh', process.execPath]
-    const child = spawn('sh', [...limited, '--input-type=module', '--eval', full])
-    const said: Buffer[] = []
-    child.stdout.on('data', (part: Buffer) => said.push(part))
-    await once(child, 'close')
-    expect(Buffer.concat(said).toString()).toBe('no process can be started to check the bundle: EMFILE')
-  })
+      const limited = ['-c', 'ulimit -n 128 && exec "$@"', 'sh', process.execPath]
+      const child = spawn('sh', [...limited, '--input-type=module', '--eval', full])
+      const said: Buffer[] = []
+      child.stdout.on('data', (part: Buffer) => said.push(part))
+      await once(child, 'close')
+      expect(Buffer.concat(said).toString()).toBe('no process can be started to check the bundle: EMFILE')
+    },
+  )
 
   /** Started, and through with what it reads: it has sent the first part. */
   async function reading(inBackground: boolean) {
