@@ -57,7 +57,7 @@ class Driver(driver.Driver):
     packages = ["crewai"]  # noqa: RUF012
     oldest = ["crewai==1.15.20"]  # noqa: RUF012
     not_applicable = {  # noqa: RUF012
-        "substituted": "the framework saves no held call: other arguments are another call",
+        "substituted": "the framework saves no held call, so other arguments make another call",
     }
 
     def agent(self, script: Script, governed: GovernedTools, told: dict[str, str], **more: Any) -> Agent:
