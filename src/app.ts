@@ -53,15 +53,15 @@ export interface App {
   /** The URL of a one-time link that signs a reviewer in. */
   loginLink(person: Person): Promise<string>
   readonly health: Health
-  /** Stops accepting, ends waits, lets requests in flight finish, and closes the store. */
+  /** Stops accepting requests, ends waits, lets requests in progress finish, and closes the store. */
   close(): Promise<void>
 }
 
 export interface AppParts {
   readonly log: Logger
   /**
-   * Receives the admin key that this start generated, as soon as the store has it. A start that fails later never shows
-   * it again.
+   * Receives the admin key that this start generated, as soon as the store has it. If the start fails later, no other
+   * start shows the key again.
    */
   readonly onNewAdminKey?: (key: string) => void
   /** Opens the store; the default is the one that the configuration names. */
@@ -163,7 +163,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   })
   if (own.newAdminKey !== undefined) parts.onNewAdminKey?.(own.newAdminKey)
   const channel = createChannel()
-  // asked when all parts are open
+  // called only when all parts are open
   const asked = {
     deps: () => deps,
     traffic: () => server.traffic(),

@@ -11,7 +11,7 @@ interface Entry {
   readonly summary: string
   /** Loads the command when it runs, so that `serve` starts fast. */
   readonly load: () => Promise<Command>
-  /** Its exit code is a decision. Every end but its own 0 is EXIT.usage, which callers read as a refusal. */
+  /** Its exit code is a decision. Every end except its own 0 becomes EXIT.usage, which callers read as a refusal. */
   readonly decides?: true
 }
 
@@ -131,7 +131,7 @@ const COMMANDS: Record<string, Entry> = {
     load: () => import('./cli/operate/store.ts').then((it) => ({ run: it.store, usage: it.STORE_USAGE })),
   },
   doctor: {
-    summary: 'check everything that a gateway needs, and say what to do',
+    summary: 'check everything that a gateway needs, and report the remedies',
     load: () => import('./cli/operate/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
   },
   health: {
@@ -172,7 +172,7 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   await run(args)
 }
 
-/** From here on every fault, and every unplanned end, is a refusal. */
+/** From now on, every fault and every unplanned end counts as a refusal. */
 function refuseUntilAllowed(): void {
   process.exitCode = EXIT.usage
   process.on('exit', (code) => {
@@ -200,7 +200,7 @@ function fail(error: unknown): void {
 /** Ends output quietly when its reader has closed it (\`head\`). A command that changes files still finishes. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
-  // Output was lost, so no later exit code may report success.
+  // Output was lost, so a later exit code must not report success.
   console.error(`countersign: standard output cannot be written: ${error.message}`)
   process.exit(EXIT.unexpected)
 })

@@ -73,7 +73,7 @@ describe('a setting that has no effect with the others', () => {
       expect.objectContaining({
         level: 'warn',
         setting: 'COUNTERSIGN_STORE_REPLICAS',
-        msg: 'the setting has no effect: it counts only with a store on Redis',
+        msg: 'the setting has no effect: it applies only with a store on Redis',
       }),
     )
   })

@@ -28,7 +28,7 @@ describe('a variable that begins with COUNTERSIGN_ and is not a setting', () => 
     ['COUNTERSIGN_SIGNING_KEY_FIEL', 'COUNTERSIGN_SIGNING_KEY_FILE'],
     ['COUNTERSIGN_CONFG', 'COUNTERSIGN_CONFIG'],
   ])('stops the start when it is a likely typo: %s', (written, meant) => {
-    expect(refusal(written)).toBe(`\`${written}\` is no setting; did you mean \`${meant}\`?`)
+    expect(refusal(written)).toBe(`\`${written}\` is not a setting; did you mean \`${meant}\`?`)
   })
 
   it('stops the start when it names a file for a setting that is not secret', () => {

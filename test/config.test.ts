@@ -185,7 +185,7 @@ describe('secrets', () => {
     expect([texts.signingKey, typeof config.signingKey]).toEqual([good.trimEnd(), 'object'])
     for (const wrong of [pemOf(generateKeyPairSync('x25519')), 'signing-canary', good.slice(0, -30)]) {
       const message = failure([], { COUNTERSIGN_SIGNING_KEY_FILE: file(wrong) })
-      expect(message).toContain('COUNTERSIGN_SIGNING_KEY: this is no Ed25519 private key as PEM')
+      expect(message).toContain('COUNTERSIGN_SIGNING_KEY: this is not an Ed25519 private key as PEM')
       expect(message).not.toContain(wrong.slice(0, 12))
     }
   })
@@ -272,9 +272,11 @@ describe('a refused configuration', () => {
     }
     const linePos = [{ line: 3, col: 7 }]
     expect(broken(Object.assign(new Error('at secret-canary'), { linePos }))).toMatch(
-      /is no YAML at line 3, column 7; put text with special characters in quotes$/,
+      /is not YAML at line 3, column 7; put text with special characters in quotes$/,
     )
-    expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(/is no YAML; put text with/)
+    expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(
+      /is not YAML; put text with/,
+    )
   })
 
   it('refuses a missing configuration file', () => {
@@ -463,7 +465,7 @@ describe('networks of trusted proxies', () => {
   it.each(['10.0.0.0/33', '10.0.0/8', 'proxy.example', '::1/129', '10.0.0.0/8/8', '10.0.0.0/', '10.0.0.0/x'])(
     'refuses %s',
     (text) => {
-      expect(failure(['--trusted-proxies', text])).toContain('is no network')
+      expect(failure(['--trusted-proxies', text])).toContain('is not a network')
     },
   )
 })

@@ -6,7 +6,7 @@ import { senderOf } from '../http/admission/sender.ts'
 import type { StrangerBounds } from '../http/wire/strangers.ts'
 import type { Config } from '../settings/config.ts'
 
-/** Creates the queue of requests. Logs one line when the queue begins to refuse, and one when it stops. */
+/** Creates the queue of requests. Logs one line when the queue begins to refuse requests, and one when it stops. */
 export function admissionOf(
   { bodyLimit }: Config,
   { log, ...known }: { gateway: Deps; adminKeyHash: Uint8Array; log: Logger },
@@ -15,8 +15,8 @@ export function admissionOf(
     bodyBytes: bodyLimit,
     senderOf: (request) => senderOf(request, known),
     onOverload: ({ began, refused }) => {
-      if (began) log.warn('more is asked of this gateway than it can do: some requests are refused')
-      else log.info({ refused }, 'no request is refused any more')
+      if (began) log.warn('this gateway receives more requests than it can serve: some are refused')
+      else log.info({ refused }, 'requests are no longer refused')
     },
   })
 }

@@ -5,7 +5,7 @@ type Listener = (observation: Observation) => void
 /** The channel on which verbs publish what they did. The parts of the gateway subscribe as they open. */
 export interface Channel {
   publish(observation: Observation): void
-  /** Adds a listener, which must not throw. Listeners hear each observation in the order of their subscription. */
+  /** Adds a listener, which must not throw. Listeners receive each observation in the order of their subscription. */
   subscribe(listener: Listener): void
 }
 

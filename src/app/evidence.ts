@@ -8,7 +8,7 @@ import { listTenants } from '../gateway/core/tenants.ts'
 
 const EVERY_MS = 1_000
 const REKEYED =
-  'evidence was signed by another key until now: hand auditors the new one (`countersign evidence key`); if that was not meant, give every gateway the COUNTERSIGN_SIGNING_KEY of before'
+  'a different key signed the evidence until now: give auditors the new key (`countersign evidence key`); if the change was not intended, give every gateway the previous COUNTERSIGN_SIGNING_KEY'
 
 /** Starts the signer of checkpoints. */
 export function startCheckpoints(

@@ -5,7 +5,7 @@ import { successor, timeOrderedId } from '../domain/id.ts'
 
 const ID_RANDOM_BYTES = 10
 
-/** The size of a block. Random bytes come from the system in blocks, and each byte serves once. */
+/** The size of a block. Random bytes come from the system in blocks, and each byte is used once. */
 const RANDOM_BLOCK_BYTES = 4_096
 
 export function randomSource(): (bytes: number) => Uint8Array {

@@ -10,7 +10,7 @@ import { packageVersion } from '../system/package.ts'
 /** Shortest time between two counts of the store's threads and deliveries, ms. */
 const CENSUS_EVERY_MS = 5_000
 
-/** Sources of gauges. Scrapes read them, when every part of the gateway is open. */
+/** Sources of gauges. The parts that scrapes read, once every part of the gateway is open. */
 export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady' | 'checkpointLagMs'> {
   readonly store: Store
   readonly policies: PolicyFeed
@@ -37,11 +37,11 @@ export function assembleMetrics(
       ),
     }),
     onFull: (metric) =>
-      log.warn({ metric }, 'a metric has as many series as it may have: what else comes counts as _other'),
+      log.warn({ metric }, 'a metric has as many series as it may have: further ones count as _other'),
   })
 }
 
-/** Caches the census. A scrape during a count waits for the same answer. */
+/** Caches the census. A scrape during a count waits for the result of that count. */
 function cached(
   ask: () => Promise<Census>,
   { everyMs, onError }: { readonly everyMs: number; readonly onError: (error: unknown) => void },

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { isLoopback, keepsCookies, type Site, siteOf } from '../http/access/same-origin.ts'
 import type { Config } from '../settings/settings.ts'
 
-/** The site. Until the server listens, it uses the configured port, because the timer may need the address before. */
+/** The site. Until the server listens, it uses the configured port, because the timer may need the address earlier. */
 export function siteOfServer({ publicUrl, host, port }: Config, server: () => FastifyInstance): () => Site {
   let known: Site | undefined
   return () => {
@@ -16,7 +16,7 @@ export function siteOfServer({ publicUrl, host, port }: Config, server: () => Fa
   }
 }
 
-/** Logs what would keep people from signing in, before the first of them tries. */
+/** Logs settings that would keep people from signing in, before the first person tries. */
 export function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void {
   const { url } = site
   if (publicUrl === undefined && !isLoopback(host))

@@ -17,7 +17,7 @@ export interface WebhookParts {
   readonly wall?: () => number
   readonly ca?: string
   readonly dnsServers?: readonly string[]
-  /** True to make deliveries in a separate thread, whose built file is beside the program. */
+  /** True to make deliveries in a separate thread. Its built file is beside the program. */
   readonly inThread?: boolean
 }
 
@@ -42,7 +42,8 @@ export function startWebhooks(
   const { settings = {}, metrics, log, tracing } = parts
   const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = settings
   const options = { allowed: config.webhooksAllow ?? [], ...trust }
-  const onError = (error: unknown): void => log.error({ err: error }, 'the thread that makes deliveries died')
+  const onError = (error: unknown): void =>
+    log.error({ err: error }, 'the thread that makes deliveries ended unexpectedly')
   const outbound = inThread ? createOutboundThread({ ...options, onError }) : createOutbound(options)
   const worker = createWorker(deps, {
     outbound,
@@ -52,7 +53,7 @@ export function startWebhooks(
     observe: (tried) => metrics.observeDelivery(tried),
     beginSpan: () => tracing.begin('deliver', undefined),
     // throttled, because the worker reads the outbox twice a second
-    onError: saysTrouble(log, 'a webhook could not be delivered or noted now'),
+    onError: saysTrouble(log, 'a webhook could not be delivered or recorded now'),
   })
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },

@@ -4,12 +4,12 @@ import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 /**
  * Watches whether the store takes writes. A store may answer every read and refuse every write, for example with a full
  * disk, or Redis without memory or replicas. So the store must have acknowledged a write within the last seconds.
- * Without other writes, the instance's report is that write.
+ * Without other writes, the report of the instance serves as that write.
  */
 export interface WriteProbe {
-  /** Notes the end of a verb's commit. */
+  /** Records the end of a verb's commit. */
   noted(observation: Extract<Observation, { kind: 'commit' }>): void
-  /** Returns a clause while the store refuses writes or has acknowledged no write for too long; else undefined. */
+  /** Returns a clause while the store refuses writes or has acknowledged no write for too long; otherwise undefined. */
   refusal(): string | undefined
   close(): Promise<void>
 }

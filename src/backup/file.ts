@@ -8,14 +8,15 @@ import type { Sink, Written } from './write.ts'
  * Lets `write` fill a file that receives its name once it is complete and on disk. So a named backup is always
  * complete. Only the owner can read it, because it holds secrets.
  *
- * @param signal ends it with its reason, and removes the file
+ * @param signal ends the writing with the signal's reason, and removes the file
  */
 export async function writeFileWhole(
   path: string,
   write: (sink: Sink) => Promise<Written>,
   signal?: AbortSignal,
 ): Promise<Written> {
-  // not by the process id: a container reuses it, and a killed export's file would block all later ones
+  // the name has no process id, because a container reuses it and the file of a killed export would block all later
+  // exports
   const partial = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   const file = await open(partial, 'wx', 0o600)
   try {
@@ -33,7 +34,8 @@ export async function writeFileWhole(
 }
 
 /**
- * Lets `write` fill a nameless file, which vanishes with this process however it ends, and yields its complete content.
+ * Lets `write` fill a nameless file and yields its complete content. The file disappears with this process, however it
+ * ends.
  */
 export async function* writeNameless(write: (sink: Sink) => Promise<void>): AsyncGenerator<Uint8Array, void> {
   const file = await openNameless().catch(noRoom)
@@ -47,11 +49,13 @@ export async function* writeNameless(write: (sink: Sink) => Promise<void>): Asyn
 
 const OF_THE_FILE = ['mkdtemp', 'open', 'write']
 
-/** Explains the error: the file has no name for the system's message, and the operator chose no directory. */
+/**
+ * Explains the error, because the file has no name that the system could report and the operator chose no directory.
+ */
 function noRoom(error: unknown): never {
   if (!OF_THE_FILE.includes((error as NodeJS.ErrnoException).syscall ?? '')) throw error
   throw new Error(
-    `it is kept in ${tmpdir()} until it is whole (TMPDIR names another place): ${(error as Error).message}`,
+    `it is kept in ${tmpdir()} until it is complete (TMPDIR names another place): ${(error as Error).message}`,
     { cause: error },
   )
 }

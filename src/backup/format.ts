@@ -17,9 +17,9 @@ import type { StoredEntry } from '../store/archive.ts'
  *   {"time":1767225600000}
  *   {"end":[{"partition":"acme","last":1,"events":1,"index":1,"limits":1,"records":1}],"sha256":"<hash>"}
  *
- * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has seen.
- * `sha256` covers all earlier lines, their ends included. The reader recomputes the whole last line from the earlier
- * ones, so it detects every changed byte.
+ * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has
+ * recorded. `sha256` covers all earlier lines, including their line ends. The reader recomputes the whole last line
+ * from the earlier ones, so it detects every changed byte.
  */
 export const FORMAT = 'countersign-store'
 export const VERSION = 1
@@ -59,7 +59,7 @@ export function checkHeader(text: string): void {
   if (text === HEADER) return
   const version = /^\{"format":"countersign-store","version":([1-9]\d{0,8})\}$/.exec(text)?.[1]
   if (version === undefined)
-    throw new DamagedBackup(`this is no backup of format ${FORMAT}, version ${VERSION}`)
+    throw new DamagedBackup(`this is not a backup of format ${FORMAT}, version ${VERSION}`)
   throw new OtherFormat(
     `the backup has version ${version} of its format, and this program reads version ${VERSION}`,
   )
@@ -152,11 +152,11 @@ function parse(text: string): Members {
     const value = JSON.parse(text) as unknown
     if (typeof value === 'object' && value !== null) return value as Members
   } catch {
-    // same error as for a value of another kind
+    // the error is the same as for a value of another kind
   }
   throw unknownLine()
 }
 
 function unknownLine(): DamagedBackup {
-  return new DamagedBackup('the line is none of a backup')
+  return new DamagedBackup('the line does not belong to a backup')
 }

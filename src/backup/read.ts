@@ -16,7 +16,7 @@ import {
 /** The items of a backup, in its order. */
 export type Item =
   | { readonly item: 'entry'; readonly partition: string; readonly entry: StoredEntry }
-  /** Yielded once, last, and only when every earlier byte is intact. */
+  /** Yielded once, at the end, and only when every earlier byte is intact. */
   | {
       readonly item: 'end'
       readonly time: number
@@ -27,7 +27,7 @@ export type Item =
 /**
  * Reads a backup. Items before `end` may come from a damaged file; use them only after `end`.
  *
- * @throws DamagedBackup naming the line
+ * @throws DamagedBackup that names the line
  */
 export async function* readBackup(source: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
   const reader = new BackupReader()
@@ -61,7 +61,7 @@ class BackupReader {
   }
 
   longLine(): DamagedBackup {
-    return new DamagedBackup(`line ${this.#lines + 1}: it is longer than any of a backup`)
+    return new DamagedBackup(`line ${this.#lines + 1}: it is longer than any line of a backup`)
   }
 
   end(): Item {
@@ -71,13 +71,13 @@ class BackupReader {
   }
 
   #take({ bytes, ended }: Line): Item | undefined {
-    if (this.#footer !== undefined) throw new DamagedBackup('something stands behind the end')
+    if (this.#footer !== undefined) throw new DamagedBackup('there is data after the end')
     if (!ended) throw new DamagedBackup('the file was cut off here')
     const text = bytes.toString('utf8')
     if (this.#lines === 1) return this.#header(text, bytes)
     const read = readLine(text)
     if (read.line === 'footer') return this.#end(text)
-    if (this.#time !== undefined) throw new DamagedBackup('something stands where the end should be')
+    if (this.#time !== undefined) throw new DamagedBackup('there is data in place of the end')
     this.#hash.update(bytes).update('\n')
     if (read.line === 'entry') return this.#entry(read.entry)
     this.#finishPartition()
@@ -94,30 +94,30 @@ class BackupReader {
   #startPartition(partition: string): void {
     const before = this.#totals.at(-1)
     if (before !== undefined && compareText(before.partition, partition) >= 0)
-      throw new DamagedBackup('a partition is out of order, or there twice')
+      throw new DamagedBackup('a partition is out of order, or appears twice')
     this.#totals.push(newTotals(partition))
     this.#laws = createLawCheck()
   }
 
   #entry(entry: StoredEntry): Item {
     const totals = this.#totals.at(-1)
-    if (totals === undefined) throw new DamagedBackup('an entry stands outside of a partition')
+    if (totals === undefined) throw new DamagedBackup('an entry is outside of a partition')
     refuse(this.#laws.take(entry))
     countEntry(totals, entry)
     return { item: 'entry', partition: totals.partition, entry }
   }
 
-  /** Ends a partition. The file holds no head, so the last event gives it. */
+  /** Ends a partition. The file holds no head, so the head is derived from the last event. */
   #finishPartition(): void {
     const last = this.#totals.at(-1)?.last ?? 0
     refuse([...this.#laws.take({ kind: 'head', last }), ...this.#laws.end()])
   }
 
   #end(text: string): undefined {
-    if (this.#time === undefined) throw new DamagedBackup('the end stands too early')
+    if (this.#time === undefined) throw new DamagedBackup('the end is too early')
     const expected = footerLine(this.#totals, this.#hash.digest('hex'))
     if (text !== expected)
-      throw new DamagedBackup('what stands before does not add up to the end: the file was altered')
+      throw new DamagedBackup('the earlier lines do not match the end: the file was altered')
     this.#footer = text
   }
 }

@@ -10,9 +10,9 @@ export class LostInRestore extends Error {
 
 /**
  * Restores a backup into an empty store: loads it, starts a new epoch (S19), reads all of it again and compares. Only
- * then can a gateway open the store. After a failure it is empty again.
+ * then can a gateway open the store. After a failure, the store is empty again.
  *
- * @param signal ends it with its reason; the reader of the source ends that
+ * @param signal ends the restore with the signal's reason; the reader of the source ends the source
  * @throws DamagedBackup, LostInRestore, and the store's errors
  */
 export async function restoreBackup(
@@ -49,7 +49,7 @@ async function load(
   throw new DamagedBackup('the file was cut off')
 }
 
-/** Compares by writing the store out again, to nowhere: equal content must give the same last line. */
+/** Compares by writing the store out again and discarding the output. Equal content gives the same last line. */
 async function compare(
   restore: StoreRestore,
   { totals, footer }: Item & { item: 'end' },
@@ -60,7 +60,7 @@ async function compare(
   const same = JSON.stringify(found.totals) === JSON.stringify(totals)
   throw new LostInRestore(
     same
-      ? 'the counts and evidence numbers are those of the backup, but not all of the content'
-      : 'the counts or evidence numbers in the store are not those of the backup',
+      ? 'the counts and evidence numbers match the backup, but the content does not'
+      : 'the counts or evidence numbers in the store differ from those of the backup',
   )
 }

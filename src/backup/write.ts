@@ -35,8 +35,8 @@ export class UnsoundStore extends Error {
 const CHUNK_UNITS = 64 * 1024
 
 /**
- * Writes the whole store, a partition at a time, each at one moment. These moments may differ, because partitions do
- * not see one another.
+ * Writes the whole store, one partition after another, each as it is at one moment. These moments may differ, because
+ * partitions are independent of one another.
  *
  * @throws StoreMoved when a partition kept changing, UnsoundStore when it breaks a law
  */

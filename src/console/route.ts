@@ -15,7 +15,7 @@ export type Page = Route['page']
 export type DeliveryState = DeliveryView['state']
 export const DELIVERY_STATES: readonly DeliveryState[] = ['waiting', 'delivered', 'dead']
 
-/** Reads a fragment. An unknown one leads to the queue. */
+/** Reads a fragment. An unknown fragment leads to the queue. */
 export function routeOf(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
   const [page, rest = ''] = path.split(/\/(.*)/s)
@@ -51,7 +51,7 @@ export function hashOf(route: Route): string {
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
 }
 
-/** The page that Escape leads to: from a thread, the `list` it was opened from. */
+/** The page to which Escape leads. From a thread, it is the `list` from which the thread was opened. */
 export function above(route: Route, list: Route): Route {
   if (route.page === 'thread') return list
   if (route.page === 'playground') return { page: 'policies' }

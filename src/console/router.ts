@@ -3,7 +3,7 @@ import { hashOf, type Route, routeOf } from './route.ts'
 
 /** The current page. It follows the address. */
 export const route = signal<Route>({ page: 'queue', filters: {} })
-/** The last list with its filters. Pages opened from it lead back to it. */
+/** The last list with its filters. Pages that were opened from the list lead back to it. */
 export let list: Route = route.value
 
 export function startRouter(): void {
@@ -13,7 +13,7 @@ export function startRouter(): void {
 
 function follow(): void {
   const next = routeOf(location.hash)
-  // keep the one-time token out of the address and the history
+  // keeps the one-time token out of the address and the history
   if (next.page === 'sign-in') history.replaceState(null, '', '#/queue')
   enter(next)
 }
@@ -27,7 +27,7 @@ export function go(next: Route): void {
   location.hash = hashOf(next)
 }
 
-/** Replaces the address of the same page, so that filters are no steps of the history. */
+/** Replaces the address of the same page, so that filters add no entries to the history. */
 export function refine(next: Route): void {
   history.replaceState(null, '', hashOf(next))
   enter(next)

@@ -7,12 +7,13 @@ export const IssuedKey = Type.Object({
   tenant: Type.String(),
   id: Type.String(),
   rotated: Type.Boolean({
-    description: 'Whether there was an old key. It and its proofs are void, unless `old_key_until` is set.',
+    description:
+      'Whether there was an old key. The old key and its proofs are void unless `old_key_until` is set.',
   }),
   old_key_until: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'The end of the old key, which works beside the new one until then.',
+      description: 'When the old key expires. Until then, both keys work.',
     }),
   ),
 })
@@ -58,7 +59,7 @@ export const PoliciesView = Type.Object({
     diagnostics: Type.Array(DiagnosticView),
   }),
   shadow: Type.Record(Type.String(), Type.Integer(), {
-    description: 'For each shadow rule, the number of calls on which it has fired since the start.',
+    description: 'For each shadow rule, the number of calls for which it has fired since the start.',
   }),
 })
 export type PoliciesView = Static<typeof PoliciesView>
@@ -106,7 +107,7 @@ export const ExplainRequest = Type.Object(
       Type.String({
         pattern: '^[a-z0-9-]{1,32}/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
         description:
-          'TENANT/AGENT. Default: `test/test`. It may be missing from the directory, and counts as permitted to use the tool.',
+          'TENANT/AGENT. Default: `test/test`. An agent that is missing from the directory counts as permitted to use the tool.',
       }),
     ),
     task: Type.Optional(
@@ -143,22 +144,22 @@ export type ExplainRequest = Static<typeof ExplainRequest>
 const Verdict = Type.Enum(['allow', 'review', 'reject'])
 const Mode = Type.Enum(['enforced', 'shadow'])
 const Answer = Type.Enum(['yes', 'no', 'cannot tell'])
-/** A component by its name: conditions hold conditions. */
+/** Refers to a component by its name, because conditions contain conditions. */
 const Conditions = Type.Unsafe<unknown>({ $ref: '#/components/schemas/ConditionView' })
 
 export const ConditionView = Type.Object({
   kind: Type.Enum(['all', 'any', 'not', 'test']),
   answer: Answer,
-  items: Type.Optional(Type.Array(Conditions, { description: 'Parts of all, any and not.' })),
+  items: Type.Optional(Type.Array(Conditions, { description: 'Parts of `all`, `any` and `not`.' })),
   field: Type.Optional(
-    Type.String({ description: 'Field of a test. All later members belong to tests, too.' }),
+    Type.String({ description: 'Field of a test. All later members also belong to tests only.' }),
   ),
   test: Type.Optional(Type.String()),
   read: Type.Optional(
     Type.String({ description: 'JSON text of the value read, `missing`, or `(sensitive)`.' }),
   ),
   returned: Type.Optional(
-    Type.String({ description: 'Result of the function of the field, such as `[with, select]`.' }),
+    Type.String({ description: "Result of the field's function, such as `[with, select]`." }),
   ),
   problem: Type.Optional(Type.String()),
 })

@@ -18,7 +18,7 @@ const ClaimedRisk = Type.Enum(RISKS, {
 
 export const ActionHash = Type.String({
   pattern: '^[0-9a-f]{64}$',
-  description: 'Lowercase hex SHA-256 of the whole immutable action of the runtime, without a prefix.',
+  description: "Lowercase hex SHA-256 of the runtime's whole immutable action, without a prefix.",
 })
 export type ActionHash = Static<typeof ActionHash>
 
@@ -72,7 +72,7 @@ export const Decision = Type.Object({
   message: Type.Optional(Type.String()),
   recommended_poll_after_seconds: Type.Optional(Type.Integer({ minimum: 1 })),
   approval_token: Type.Optional(
-    Type.String({ description: 'The proof. Only the first approved read of a signed approval carries it.' }),
+    Type.String({ description: 'The proof. Only the first approved read of a signed approval returns it.' }),
   ),
   token_expires_at: Type.Optional(Type.String({ format: 'date-time' })),
   action_hash: Type.Optional(ActionHash),
@@ -82,7 +82,7 @@ export type Decision = Static<typeof Decision>
 export const ApprovalValidationRequest = Type.Object(
   {
     task_id: Type.String(),
-    signature: Type.String({ description: 'The proof, as it was received.' }),
+    signature: Type.String({ description: 'The proof, exactly as it was received.' }),
     request_payload: FreeForm,
     thread_id: Type.Optional(Type.String({ description: 'Required for V2 threads.' })),
     action_hash: Type.Optional(ActionHash),
@@ -167,7 +167,7 @@ export const ResolveResult = Type.Object({
   unknown: Type.Array(Type.String()),
   more: Type.Optional(
     Type.Array(Type.String(), {
-      description: `Tools whose contracts did not fit: an answer has at most ${LIMITS.RESOLVED_BYTES} bytes of contracts. Ask for them by name, ${LIMITS.TOOL_NAMES} at a time.`,
+      description: `Tools whose contracts did not fit: an answer holds at most ${LIMITS.RESOLVED_BYTES} bytes of contracts. Ask for them by name, ${LIMITS.TOOL_NAMES} at a time.`,
     }),
   ),
 })
@@ -188,7 +188,7 @@ export const WithdrawalRequest = Type.Object(
 )
 export type WithdrawalRequest = Static<typeof WithdrawalRequest>
 
-/** Each identifier is a string that appears once. The gateway reports an id of another form as not found. */
+/** Each identifier is a string that may appear once. The gateway reports an id of any other form as not found. */
 export const PollQuery = Type.Object(
   {
     thread_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: '^[!-~]+$' })),

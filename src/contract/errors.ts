@@ -11,40 +11,40 @@ export const ERRORS = {
   unauthenticated: { status: 401, title: 'Missing or invalid credentials' },
   not_permitted: { status: 403, title: 'This credential may not do that' },
   not_eligible: { status: 403, title: 'You are not among the reviewers of this thread' },
-  sign_in_required: { status: 403, title: 'This level asks for an interactive sign-in' },
-  foreign_origin: { status: 403, title: 'Not asked from the pages of this gateway' },
-  self_review: { status: 403, title: 'The owner of an agent does not vote on its threads' },
+  sign_in_required: { status: 403, title: 'This action needs an interactive sign-in' },
+  foreign_origin: { status: 403, title: 'The request did not come from a page of this gateway' },
+  self_review: { status: 403, title: 'The owner of an agent cannot vote on its threads' },
   already_voted: { status: 403, title: 'You have voted on this revision already' },
   not_found: { status: 404, title: 'Not found' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
-  not_pending: { status: 409, title: 'The thread is not waiting for this' },
+  not_pending: { status: 409, title: 'The state of the thread does not allow this' },
   already_claimed: { status: 409, title: 'Another reviewer has claimed the thread' },
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },
   too_many_comments: { status: 409, title: 'The thread has too many comments' },
-  duplicate_revision: { status: 409, title: 'This revision was seen before' },
+  duplicate_revision: { status: 409, title: 'This revision was submitted before' },
   too_many_revisions: { status: 409, title: 'The thread has been revised too often' },
   unknown_thread: { status: 409, title: 'No such thread in this task' },
-  stale_revision: { status: 412, title: 'The thread has moved on to another revision' },
+  stale_revision: { status: 412, title: 'The thread is at another revision' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'Only application/json in UTF-8, unencoded' },
   expectation_failed: { status: 417, title: 'Only `Expect: 100-continue` is known' },
   idempotency_mismatch: { status: 422, title: 'This Idempotency-Key was used with another body' },
-  revision_required: { status: 428, title: 'Say which revision you looked at' },
+  revision_required: { status: 428, title: 'Name the revision that you looked at' },
   rate_limited: { status: 429, title: 'Too many requests' },
-  over_budget: { status: 429, title: 'A budget is spent' },
+  over_budget: { status: 429, title: 'A budget is exhausted' },
   header_too_large: { status: 431, title: 'The request header is too large' },
   internal: { status: 500, title: 'Internal error' },
   store_unavailable: { status: 503, title: 'The store cannot answer' },
   outcome_unknown: { status: 503, title: 'The store did not confirm in time: the outcome is unknown' },
   not_ready: { status: 503, title: 'No policy is in force' },
-  overloaded: { status: 503, title: 'The gateway has too much to do' },
+  overloaded: { status: 503, title: 'The gateway is overloaded' },
   shutting_down: { status: 503, title: 'The gateway is shutting down' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One place in a body, as an RFC 6901 JSON Pointer, and the error there. */
+/** One place in a body, as an RFC 6901 JSON Pointer, and its error. */
 export interface FieldError {
   readonly pointer: string
   readonly message: string
@@ -56,7 +56,7 @@ export interface ProblemExtra {
   readonly retryAfter?: number
   /** The exhausted budget (docs/limits.md). */
   readonly budget?: string
-  /** Private: for the log, never for the response. */
+  /** The private cause, for the log and never for the response. */
   readonly cause?: unknown
 }
 

@@ -25,7 +25,7 @@ export const FreezeRequest = Type.Object(
   { tenant: Tenant, ...Scope, reason: Reason },
   {
     ...closed,
-    description: 'Names an agent or a tool, never both. Without either, it means the whole tenant.',
+    description: 'Names an agent or a tool, but not both. With neither, the freeze covers the whole tenant.',
     not: both(),
   },
 )

@@ -25,9 +25,11 @@ export const HeadingView = Type.Object(
           }),
         ),
         sensitive: Type.Optional(
-          Type.Literal(true, { description: 'The text is a tag in place of the value.' }),
+          Type.Literal(true, { description: 'True when the text is a tag in place of the value.' }),
         ),
-        missing: Type.Optional(Type.Literal(true, { description: 'The payload does not have the field.' })),
+        missing: Type.Optional(
+          Type.Literal(true, { description: 'True when the payload does not have the field.' }),
+        ),
       }),
     ),
     template: Type.Optional(
@@ -36,7 +38,7 @@ export const HeadingView = Type.Object(
   },
   {
     description:
-      "The `summary` of the tool's contract, or the tool and the fields that the deciding rules read. The gateway makes it from the payload when it decides the call.",
+      "The `summary` of the tool's contract, or the tool and the fields that the deciding rules read. The gateway fills it from the payload when it decides the call.",
   },
 )
 export type HeadingView = Static<typeof HeadingView>

@@ -1,12 +1,12 @@
-/** Every cap and duration of the wire. docs/limits.md prints this table; test/contract/limits.test.ts pins it. */
+/** Every limit and duration of the wire. docs/limits.md prints this table; test/contract/limits.test.ts pins it. */
 export const LIMITS = {
   /** Largest request body in bytes (413 above it). Configurable. */
   BODY_BYTES: 256 * 1024,
-  /** Extra bytes for approvals/validate, which wraps a payload that was accepted. */
+  /** Extra bytes for approvals/validate, whose body wraps an accepted payload. */
   PROOF_BYTES: 4 * 1024,
   /** Longest target of a request: path and query. */
   TARGET_CHARS: 8_192,
-  /** Most requests of one connection that wait for an earlier one. */
+  /** Most requests of one connection that wait for an earlier request. */
   PIPELINED: 100,
   /** Deepest nesting of a JSON body. */
   JSON_DEPTH: 64,
@@ -21,7 +21,7 @@ export const LIMITS = {
   TOOL_NAMES: 256,
   /**
    * Bytes of contracts in one answer of tools/resolve, as JSON. The answer has at least one contract, and names the
-   * tools left out.
+   * omitted tools.
    */
   RESOLVED_BYTES: 256 * 1024,
   TASK_ID_CHARS: 128,
@@ -41,7 +41,7 @@ export const LIMITS = {
   IMAGE_SIDE_PIXELS: 4_096,
   /** Time after which a claim ends. */
   CLAIM_MS: 15 * 60_000,
-  /** Largest body of a sign-in, which comes from an unknown sender. */
+  /** Largest body of a sign-in, whose sender is unknown. */
   SIGN_IN_BYTES: 4_096,
   /** Lifetime of a one-time sign-in link. */
   LINK_MS: 10 * 60_000,
@@ -71,8 +71,8 @@ export const LIMITS = {
   IDEMPOTENT_ALLOW_MS: 10 * 60_000,
   /** Lifetime of a proof unless the agent's directory entry sets another. */
   TOKEN_TTL_MS: 10 * 60_000,
-  /** Time to remember a used or expired token, to distinguish `used` and `expired` from `invalid`. */
+  /** How long a used or expired proof is kept, to distinguish `used` and `expired` from `invalid`. */
   TOKEN_RETENTION_MS: 7 * 24 * 60 * 60_000,
-  /** Time after which an unfinished store call is answered 503. Configurable. */
+  /** Time after which the gateway answers 503 to an unfinished store call. Configurable. */
   STORE_DEADLINE_MS: 2_000,
 } as const

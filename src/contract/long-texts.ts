@@ -5,7 +5,7 @@ import { LIMITS } from './limits.ts'
 /** The path to a text: names and indexes. */
 export type TextPlace = readonly (string | number)[]
 
-/** Whether a text has more bytes than are allowed without a contract that permits it. */
+/** Whether a text has more bytes than are allowed without a contract that permits more. */
 export function isLong(text: string): boolean {
   return text.length * 3 > LIMITS.STRING_BYTES && Buffer.byteLength(text) > LIMITS.STRING_BYTES
 }
@@ -33,7 +33,7 @@ function collect(value: JsonValue | undefined, here: (string | number)[], found:
   }
 }
 
-/** Longest pointer in an error: names of fields may be long, too. */
+/** Longest pointer in an error, because names of fields may be long as well. */
 const POINTER_CHARS = 512
 
 /** The error for a long text, with its place. */
@@ -42,7 +42,7 @@ export function longTextError(place: TextPlace): FieldError {
   return { pointer: steps.join('').slice(0, POINTER_CHARS), message: TOO_LONG }
 }
 
-const TOO_LONG = `must have at most ${LIMITS.STRING_BYTES} bytes: no contract names a larger \`maxLength\` for it`
+const TOO_LONG = `must have at most ${LIMITS.STRING_BYTES} bytes: no contract sets a larger \`maxLength\` for it`
 
 /** The errors of a document without a known contract. */
 export function longTextErrors(value: JsonValue | undefined): readonly FieldError[] {

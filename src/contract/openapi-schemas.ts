@@ -16,13 +16,13 @@ const Problem = Type.Object({
   status: Type.Integer(),
   code: Type.Enum(Object.keys(ERRORS)),
   detail: Type.String(),
-  budget: Type.Optional(Type.String({ description: 'The spent budget (code `over_budget`).' })),
+  budget: Type.Optional(Type.String({ description: 'The exhausted budget (code `over_budget`).' })),
   errors: Type.Optional(
     Type.Array(Type.Object({ pointer: Type.String({ description: 'RFC 6901' }), message: Type.String() })),
   ),
 })
 
-/** A schema, or a part of one, in its written form. */
+/** A schema or a part of a schema, in its written form. */
 type Written = Readonly<Record<string, unknown>>
 
 const WHOLE = JSON.parse(
@@ -52,7 +52,10 @@ function withoutDescription(schema: Written): string {
 
 export const referTo = (name: string): Written => ({ $ref: `#/components/schemas/${name}` })
 
-/** The same value, with a reference wherever a part equals a named schema. The part keeps a description of its own. */
+/**
+ * Returns the value with a reference in place of each part that equals a named schema. Such a part keeps its own
+ * description.
+ */
 function referring(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(referring)
   if (value === null || typeof value !== 'object') return value

@@ -26,14 +26,14 @@ const PLANES = {
   agent: 'Agents propose calls, wait for decisions, and redeem proofs (docs/agent-api.md).',
   review: 'Reviewers read the waiting calls, and decide.',
   admin: 'Administrators issue keys, freeze, manage webhooks, inspect policies, and export evidence.',
-  public: 'No key and no session is needed.',
+  public: 'These operations need no key and no session.',
   webhook: 'Messages that destinations receive.',
 }
 
 const HEADERS: Readonly<Record<RequestHeader, Header>> = {
   idempotencyKey: {
     name: 'Idempotency-Key',
-    description: `1 to ${LIMITS.IDEMPOTENCY_KEY_CHARS} visible ASCII characters. A retry under the same key gets the first answer.`,
+    description: `1 to ${LIMITS.IDEMPOTENCY_KEY_CHARS} visible ASCII characters. A retry with the same key gets the first answer.`,
   },
   wait: {
     name: 'Prefer',
@@ -82,14 +82,10 @@ export function openApiDocument(version: string): object {
     webhooks: {
       decision: { post: webhookObject('delivery', 'WebhookBody', 'An event, for a destination') },
       chat: {
-        post: webhookObject('chatLine', 'WebhookChatBody', 'An event, as people read it in a chat'),
+        post: webhookObject('chatLine', 'WebhookChatBody', 'An event as a chat message'),
       },
       teams: {
-        post: webhookObject(
-          'teamsCard',
-          'WebhookTeamsBody',
-          'An event, as people read it in Microsoft Teams',
-        ),
+        post: webhookObject('teamsCard', 'WebhookTeamsBody', 'An event as a Microsoft Teams card'),
       },
     },
     components: {
@@ -102,7 +98,7 @@ export function openApiDocument(version: string): object {
           in: 'cookie',
           name: '__Host-countersign',
           description:
-            'Set by signing in. It proves nothing without `page`. Requests that change something must come from our own pages.',
+            "Set by signing in. The cookie proves nothing without `page`. Requests that change something must come from the gateway's own pages.",
         },
         page: {
           type: 'apiKey',
@@ -203,7 +199,7 @@ function webhookObject(id: string, body: string, summary: string): object {
     responses: {
       '2XX': { description: 'Delivered.' },
       410: { description: 'The destination gets no more deliveries until an administrator resumes it.' },
-      default: { description: 'Tried again later; `Retry-After` is honoured.' },
+      default: { description: 'The gateway tries again later, and respects `Retry-After`.' },
     },
   }
 }
@@ -222,9 +218,9 @@ const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
 }
 
 /**
- * The statuses of an operation: those of its access, method and query, and its own. The gateway reads a body even if
- * the operation has none. It refuses a session's cookie on requests of foreign pages, and every caller has a share of
- * the queue.
+ * The statuses of an operation: the statuses that follow from its access, method and query, and its own. The gateway
+ * reads a body even if the operation has none. It refuses a session's cookie on requests from foreign pages, and gives
+ * every caller a share of the queue.
  */
 export function refusalsOf({
   method,
@@ -238,7 +234,7 @@ export function refusalsOf({
   return [...new Set([...OF_CALLERS[access], ...bodies, ...queries, ...refusals])].sort((a, b) => a - b)
 }
 
-/** Statuses that every request can get: incomplete requests, and our own errors. */
+/** Statuses that every request can get: incomplete requests, and the gateway's own errors. */
 const OF_ANY_REQUEST = [408, 417, 431, 500]
 
 function problemsOf(operation: Operation): Record<string, object> {

@@ -5,7 +5,7 @@
  */
 /**
  * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md, clients,
- * admission and traces derive from it. Without a handler for every entry the code does not compile
+ * admission and traces derive from the table. The code compiles only with a handler for every entry
  * (src/http/handler.ts).
  */
 import type { ComponentName, Components } from './components.ts'
@@ -31,10 +31,10 @@ export interface Operation {
   readonly headers?: readonly RequestHeader[]
   /** The page sends this request without a person, so it does not keep a session alive. */
   readonly unattended?: true
-  /** No route for HEAD, which would act or hold the connection. */
+  /** True when there is no HEAD route, because HEAD would act or hold the connection. */
   readonly noHead?: true
   readonly answers: Readonly<Record<number, Answer>>
-  /** Headers of the answer that callers act on. */
+  /** Headers of the answer that callers use. */
   readonly answerHeaders?: readonly Header[]
   /** Statuses beyond those that every operation with this method, access, query and body has (`refusalsOf`). */
   readonly refusals: readonly number[]
@@ -50,7 +50,7 @@ export type Method = 'GET' | 'POST' | 'DELETE'
  * - `agent`: an agent by its key
  * - `reviewer`: a reviewer by key or session
  * - `admin`: the admin key, or a reviewer with the admin role in the same tenant
- * - `adminKey`: the admin key alone
+ * - `adminKey`: only the admin key
  * - `adminOrReviewer`: as `admin`, and every other reviewer
  * - `page`: any page of this gateway
  * - `public`: every caller
@@ -58,7 +58,7 @@ export type Method = 'GET' | 'POST' | 'DELETE'
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
 
 /**
- * Agents submit calls (`propose`) and follow up on them (`follow`); `people` have separate places; probes take none.
+ * Agents submit calls (`propose`) and follow up on them (`follow`); `people` have separate places; probes occupy none.
  */
 export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
@@ -92,7 +92,7 @@ export type ParamsOf<Path extends string> = { readonly [Name in ParamNames<Path>
 
 export type ComponentOf<Name> = Name extends ComponentName ? Components[Name] : undefined
 
-/** The client's input beside the credential. */
+/** The client's input apart from the credential. */
 export type Asked<O extends Operation> = ([ParamNames<O['path']>] extends [never]
   ? unknown
   : { readonly params: ParamsOf<O['path']> }) &

@@ -15,7 +15,7 @@ export const SignIn = Type.Object(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{43}$',
         description:
-          'After single sign-on: the verifier from which the `challenge` of `/oidc/start` was made.',
+          'Required after single sign-on: the verifier from which the `challenge` of `/oidc/start` was made.',
       }),
     ),
   },
@@ -54,7 +54,7 @@ export const Me = Type.Object({
     }),
   ),
   via: Type.Enum(['key', 'link', 'oidc'], {
-    description: 'Kind of your sign-in. Evidence records it with your votes.',
+    description: 'How you signed in. Evidence records this with your votes.',
   }),
   session: Type.Optional(
     Type.Object({

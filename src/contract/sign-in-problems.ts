@@ -2,9 +2,9 @@
  * Reasons that single sign-on ended on the sign-in page, as `#/sign-in?problem=<code>`. Details appear only in the log.
  */
 export const SIGN_IN_PROBLEMS = {
-  cancelled: 'The identity provider says that you did not sign in.',
-  expired: 'That took too long, or it was begun in another window. Please sign in again.',
-  invalid: 'The answer of the identity provider did not pass our checks. Please sign in again.',
+  cancelled: 'The identity provider reports that you did not sign in.',
+  expired: 'The sign-in took too long, or began in another window. Please sign in again.',
+  invalid: "The answer of the identity provider did not pass the gateway's checks. Please sign in again.",
   provider: 'The identity provider cannot be reached, or does not work as configured.',
   unverified: 'Your identity provider has not verified your e-mail address.',
   unknown: 'You are not among the reviewers of this gateway. Ask an administrator.',

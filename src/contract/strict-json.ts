@@ -4,18 +4,18 @@ import type { JsonValue } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { isLong } from './long-texts.ts'
 
-/** Allowances of a document beyond the caps. */
+/** Allowances of a document beyond the limits. */
 export interface Room {
   /** The number of additional keys and values. */
   readonly spare?: number
-  /** The member whose texts have no cap of their own: the contract of the tool limits them (long-texts.ts). */
+  /** The member whose texts have no limit here, because the contract of the tool limits them (long-texts.ts). */
   readonly longTextsIn?: string
 }
 
 /**
- * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse. The approved text must be the text that
- * runs. So it refuses everything that JSON.parse hides: duplicate keys, lossy numbers, lone surrogates, `__proto__`,
- * excessive depth or size.
+ * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse. The approved text must be exactly the
+ * text that runs. So the gate refuses everything that JSON.parse hides: duplicate keys, lossy numbers, lone surrogates,
+ * `__proto__`, excessive depth or size.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -27,8 +27,8 @@ export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
 }
 
 /**
- * Parses a request of an agent or a person: strict JSON without NUL. A program that ends text at NUL would run
- * something other than the reviewed text.
+ * Parses a request of an agent or a person: strict JSON without NUL. A program that ends text at NUL would run a
+ * different text than the reviewed one.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -47,7 +47,10 @@ function refuseNul(json: Buffer): void {
     if (escape === '\\u0000') throw refused('a string contains NUL', index)
 }
 
-/** A number that changes when it is read: the approved number would not be the one that runs. */
+/**
+ * Refuses a number that changes when it is parsed, because the approved number would then differ from the number that
+ * runs.
+ */
 export class LossyNumber extends GatewayError {}
 
 function refused(why: string, position: number): GatewayError {
@@ -75,17 +78,17 @@ const DOUBLE_DIGITS = 17
 const NUMBER_CHARS = 64
 const SMALLEST_NORMAL = 2 ** -1022
 
-/** Scans one document. Iterative, so that depth uses no stack. */
+/** Scans one document. The scan is iterative, so that depth uses no stack. */
 class Scan {
   readonly #text: string
   readonly #spare: number
   readonly #longTextsIn: string | undefined
-  /** The member of the document that is being read. */
+  /** The member of the document that the scan is reading. */
   #topMember: string | undefined
   #at = 0
   #keys = 0
   #values = 0
-  /** The open containers: the keys seen so far of an object, or null for an array. */
+  /** The open containers: the keys of an object so far, or null for an array. */
   readonly #open: (Set<string> | null)[] = []
 
   constructor(text: string, { spare = 0, longTextsIn }: Room) {
@@ -100,7 +103,7 @@ class Scan {
     this.#value()
     while (this.#open.length > 0) this.#next()
     this.#space()
-    if (this.#at < this.#text.length) this.#refuse('something follows the document')
+    if (this.#at < this.#text.length) this.#refuse('there is text after the document')
   }
 
   /** Takes one step inside the innermost container: its end, or its next member. */
@@ -170,7 +173,7 @@ class Scan {
     else this.#at += word.length
   }
 
-  /** The cursor is on the opening quote; returns the decoded string. */
+  /** Reads the string whose opening quote is at the cursor, and returns it decoded. */
   #string(): string {
     const start = this.#at++
     let escaped = false
@@ -242,8 +245,9 @@ function lossOf(literal: string): string | undefined {
 }
 
 /**
- * Whether a number survives as a double. Up to 15 digits always do in a normal double, and 17 up to rounding in the
- * last place. A fraction that rounds to zero is lost, and so are digits beyond a subnormal's precision.
+ * Whether a number survives as a double. In a normal double, up to 15 digits always survive, and up to 17 survive
+ * except for rounding in the last place. A fraction that rounds to zero is lost, and so are digits beyond a subnormal's
+ * precision.
  */
 function survives(value: number, digits: string): boolean {
   const normal = Math.abs(value) >= SMALLEST_NORMAL

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** The origin of a contract's tool, which the contract's own name may be unable to express (docs/agent-side.md). */
+/** The origin of a contract's tool. The contract's own name may be unable to express it (docs/agent-side.md). */
 export interface ToolSource {
   /** The author's name for the MCP server. */
   readonly server: string
@@ -12,10 +12,10 @@ export interface ToolSource {
 
 export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** The server of contracts and calls without a named server. */
+/** The server name of contracts and calls that name no server. */
 export const DEFAULT_SERVER = 'mcp'
 
-/** The server's name from a prefix of tool names: `github` for `github.`. */
+/** Derives the server's name from a prefix of tool names: `github` from `github.`. */
 export function serverOf(prefix: string): string {
   const name = prefix.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '')
   return SERVER_NAME.test(name) ? name : DEFAULT_SERVER

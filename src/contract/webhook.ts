@@ -33,7 +33,7 @@ export type WebhookPayload = Static<typeof WebhookPayload>
 
 export const WebhookFormat = Type.Enum(['event', 'chat', 'teams'], {
   description:
-    'Default: `event`. `chat` sends `{"text": "..."}`, one line with a link to the thread, for incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat. `teams` sends the same line as an Adaptive Card, for workflows of Microsoft Teams. The line has names, but no message, comment or payload.',
+    'Default: `event`. `chat` sends `{"text": "..."}`, one line with a link to the thread, for incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat. `teams` sends the same line as an Adaptive Card, for workflows of Microsoft Teams. The line contains names, but no message, comment or payload.',
 })
 export type WebhookFormat = Static<typeof WebhookFormat>
 
@@ -52,7 +52,7 @@ export const WebhookTeamsBody = Type.Object({
   ),
 })
 
-/** The body of a delivery. It never holds a proof. */
+/** The body of a delivery. A delivery never contains a proof. */
 export const WebhookBody = Type.Object({
   id: Type.String({ description: 'Id of the delivery, the same on every try.' }),
   type: WebhookEvent,
@@ -107,21 +107,22 @@ export const WebhookView = Type.Object({
   id: Type.String(),
   tenant: Type.String(),
   url: Type.String({
-    description: 'For a chat, only its origin and its end: anyone who knows the URL can write there.',
+    description:
+      'For a chat, only the origin and the end of the URL, because anyone who knows the URL can write there.',
   }),
   events: Type.Optional(Type.Array(WebhookEvent)),
   payload: WebhookPayload,
   format: WebhookFormat,
   created_at: Instant,
   secrets: Type.Integer({
-    description: 'Two during a rotation. Deliveries then carry the signatures of both.',
+    description: 'Two secrets during a rotation. Deliveries then carry the signatures of both.',
   }),
   state: Type.Enum(['active', 'paused', 'failing', 'gone'], {
     description:
       '`failing`: the gateway paused it after 120 hours without a success. `gone`: the receiver answered 410, and gets no more deliveries.',
   }),
   failing_since: Type.Optional(Instant),
-  waiting: Type.Integer({ description: 'Deliveries that are not made yet.' }),
+  waiting: Type.Integer({ description: 'Deliveries that have not succeeded yet.' }),
 })
 export type WebhookView = Static<typeof WebhookView>
 
@@ -188,7 +189,7 @@ export const DeliveriesQuery = Type.Object(
 )
 export type DeliveriesQuery = Static<typeof DeliveriesQuery>
 
-/** One delivery by its path, or all that were made or given up since a time. */
+/** One delivery by its path, or all deliveries that were made or given up since a time. */
 export const RedeliverRange = Type.Object(
   { since: Instant, until: Type.Optional(Instant), state: Type.Optional(DeliveryView.properties.state) },
   closed,

@@ -1,15 +1,16 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 
 /**
- * RFC 8785 text of a JSON value: equal values have equal bytes. Undefined members are omitted. It replaces the package
- * `canonicalize`, because every decision needs it several times and this code is much faster.
+ * Returns the RFC 8785 text of a JSON value. Equal values have equal bytes. Undefined members are omitted. It replaces
+ * the package `canonicalize`, because every decision needs it several times and this code is much faster.
  * test/sdk/canonical-json.test.ts compares the two.
  *
- * @throws TypeError for a value outside JSON, lone surrogates included, because no other value may be hashed in its
+ * @throws TypeError for a value outside JSON, lone surrogates included, because no substitute may be hashed in its
  * place
  */
 export function canonicalJson(value: JsonValue): string {
-  // RFC 8785 prints strings and numbers as ECMAScript does, so the engine prints a value whose keys are in order.
+  // RFC 8785 prints strings and numbers as ECMAScript does, so `JSON.stringify` is used for a value whose keys are in
+  // order.
   return isInOrder(value) ? JSON.stringify(value) : sortedText(value)
 }
 
@@ -24,7 +25,7 @@ function isInOrder(value: JsonValue | undefined): boolean {
     : hasKeysInOrder(value as JsonObject)
 }
 
-/** A loop, because `every` does not see the holes of a sparse array. */
+/** Uses a loop, because `every` skips the holes of a sparse array. */
 function areInOrder(list: readonly JsonValue[]): boolean {
   for (let i = 0; i < list.length; i++) if (!isInOrder(list[i])) return false
   return true
@@ -73,7 +74,7 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-/** Length above which insertion sort no longer pays. */
+/** Length above which insertion sort is no longer faster. */
 const FEW = 24
 
 /** Sorts by UTF-16 code units, in place. */

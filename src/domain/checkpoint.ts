@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
 /**
- * Checkpoints of evidence (docs/evidence.md): C2SP tlog-checkpoint in a C2SP signed note, by Ed25519. The origin names
- * a tenant's log; it is also the name of its key.
+ * Checkpoints of evidence (docs/evidence.md): C2SP tlog-checkpoint in a C2SP signed note, with Ed25519. The origin
+ * names a tenant's log; it is also the name of its key.
  */
 export interface Checkpoint {
   readonly origin: string
@@ -10,7 +10,7 @@ export interface Checkpoint {
   readonly size: number
   /** Merkle tree hash of the records 1 to `size` (RFC 6962), lowercase hex. */
   readonly root: string
-  /** Time of signing, RFC 3339: the one extension line. */
+  /** Time of signing, RFC 3339. It is the only extension line. */
   readonly at: string
 }
 
@@ -34,7 +34,8 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
 }
 
 /**
- * The key in a text like that of `openssl genpkey -algorithm ed25519`. Undefined for another kind of key, or no key.
+ * The key in a text in the format of `openssl genpkey -algorithm ed25519`. Undefined for another kind of key, and for
+ * other text.
  */
 export function signingKeyInPem(pem: string): SigningKey | undefined {
   try {
@@ -63,15 +64,15 @@ function textOf({ origin, size, root, at }: Checkpoint): string {
 }
 
 /**
- * The verifier key that auditors receive once, over a safe channel: C2SP signed-note, `<name>+<key id>+<base64 of type
- * and key>`.
+ * The verifier key, which auditors receive once over a safe channel: C2SP signed-note,
+ * `<name>+<key id>+<base64 of type and key>`.
  */
 export function verifierKey(origin: string, publicKey: Uint8Array): string {
   const id = keyId(origin, publicKey).toString('hex')
   return `${origin}+${id}+${Buffer.concat([Buffer.of(ED25519), publicKey]).toString('base64')}`
 }
 
-/** The checkpoint in a note that this key signed, else undefined. */
+/** The checkpoint in a note that this key signed; otherwise undefined. */
 export function openCheckpoint(note: string, verifier: string): Checkpoint | undefined {
   const key = readVerifierKey(verifier)
   const [text, signatures] = splitNote(note)

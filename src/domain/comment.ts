@@ -8,8 +8,8 @@ export interface Said {
 }
 
 /**
- * A letter, a digit or a sign. Spaces and invisible characters say nothing to an agent. Fillers are letters, too, so
- * they are excluded by name.
+ * Matches a letter, a digit or a sign. Spaces and invisible characters mean nothing to an agent. Filler characters
+ * count as letters, so they are excluded by name.
  */
 const SOMETHING = new RegExp(`(?![${BLANK}])[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u')
 

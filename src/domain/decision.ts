@@ -9,14 +9,17 @@ export const RISKS = ['low', 'medium', 'high', 'critical'] as const
 export type Verdict = (typeof VERDICTS)[number]
 export type Risk = (typeof RISKS)[number]
 
-/** Reviewers of one group who must approve. After an escalation its group may fill the same seats. */
+/**
+ * The reviewers of one group who must approve. After an escalation, the group of the escalation may fill the same
+ * seats.
+ */
 export interface Seat {
   readonly group: string
   readonly approvals: number
   readonly escalate: readonly Escalation[]
 }
 
-/** `after_ms` counts from the moment the revision was submitted. */
+/** An escalation of a seat. `after_ms` counts from the moment at which the revision was submitted. */
 export interface Escalation {
   readonly group: string
   readonly after_ms: number
@@ -28,7 +31,8 @@ export interface ReviewRequirement {
   readonly expires_ms: number
   readonly remind_after_ms: readonly number[]
   /**
-   * Only a reviewer with a console session may vote. A key proves that a program has it, not that a person is present.
+   * Only a reviewer with a console session may vote. A key only proves that a program has it, and not that a person is
+   * present.
    */
   readonly interactive?: boolean
 }
@@ -60,8 +64,8 @@ export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): Re
 }
 
 /**
- * Joins two seats. An escalation lets more reviewers fill a seat, but both requirements must hold. So a group may step
- * in only when both allow it, and at the later of the two moments.
+ * Joins two seats. An escalation lets more reviewers fill a seat, although both requirements must hold. So a group may
+ * step in only when both allow it, and at the later of the two moments.
  */
 function joinSeats(a: Seat, b: Seat): Seat {
   const escalate = a.escalate.flatMap((one) => {
@@ -77,7 +81,7 @@ function inOrder(seat: Seat): Seat {
   return { ...seat, escalate }
 }
 
-/** Merges entries of equal key and sorts by key, so that a join is commutative to the byte. */
+/** Merges entries with equal keys and sorts by key, so that a join is commutative to the byte. */
 function joinBy<T>(items: readonly T[], key: (item: T) => string, join: (a: T, b: T) => T): T[] {
   const merged = new Map<string, T>()
   for (const item of items) {

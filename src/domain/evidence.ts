@@ -6,7 +6,8 @@ export interface Actor {
   readonly kind: 'agent' | 'reviewer' | 'admin' | 'gateway'
   readonly id: string
   /**
-   * The first characters of the key's SHA-256 (`key_hash` of `key.issued`), for an agent or reviewer with an API key.
+   * The first characters of the key's SHA-256 (`key_hash` of `key.issued`). Present for an agent or reviewer with an
+   * API key.
    */
   readonly key?: string
 }
@@ -15,7 +16,8 @@ export interface Actor {
 export const KEY_NAME_CHARS = 16
 
 /**
- * The tenant of records that concern no tenant. Administrators act there, and reviewers of any tenant with the role.
+ * The tenant of records that belong to no tenant. Administrators act there, and reviewers with the admin role of any
+ * tenant.
  */
 export const SYSTEM = '_system'
 

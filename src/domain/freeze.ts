@@ -17,7 +17,7 @@ export function kindOf({ agent, tool }: FreezeScope): FreezeKind {
   return tool === undefined ? 'tenant' : 'tool'
 }
 
-/** The last freeze of one scope, also when it was lifted. */
+/** The last freeze of one scope, even after it was lifted. */
 export interface Freeze extends FreezeScope {
   /** Threads, approvals and stored answers of an older epoch are void. */
   readonly epoch: number
@@ -44,15 +44,15 @@ export interface Freezable {
   readonly tool: string
 }
 
-/** Freezes the scope from now on. A frozen scope is frozen again, for the new reason. */
+/** Freezes the scope from now on. Freezing a frozen scope replaces its reason. */
 export function withFreeze(before: Freezes, freeze: Omit<Freeze, 'epoch' | 'lifted_at'>): Freezes {
   const epoch = before.epoch + 1
   return { epoch, freezes: [...others(before, freeze), { ...freeze, epoch }] }
 }
 
 /**
- * Unfreezes the scope, and raises its epoch again, so that older threads stay cancelled. Undefined when it is not
- * frozen.
+ * Unfreezes the scope, and raises its epoch again, so that older threads stay cancelled. Undefined when the scope is
+ * not frozen.
  */
 export function withoutFreeze(before: Freezes, scope: FreezeScope, now: number): Freezes | undefined {
   const frozen = before.freezes.find((one) => isScope(one, scope) && one.lifted_at === undefined)
@@ -61,13 +61,13 @@ export function withoutFreeze(before: Freezes, scope: FreezeScope, now: number):
   return { epoch, freezes: [...others(before, scope), { ...frozen, epoch, lifted_at: now }] }
 }
 
-/** The freeze that stops a new call now; the widest first. */
+/** The freeze that stops a new call now. The widest scope takes precedence. */
 export function freezeOf({ freezes }: Freezes, call: Freezable): Freeze | undefined {
   if (freezes.length === 0) return undefined
   return widest(freezes.filter((one) => one.lifted_at === undefined && covers(one, call)))
 }
 
-/** The freeze that ended what was begun in `epoch` (0 when absent), whether or not it has been lifted since. */
+/** The freeze that ended work from `epoch` (0 when absent), whether or not the freeze was lifted since. */
 export function freezeSince(
   { freezes }: Freezes,
   begun: Freezable & { readonly freeze_epoch?: number },

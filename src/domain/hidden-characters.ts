@@ -1,8 +1,8 @@
 import { longMarkRuns } from './normal-form.ts'
 
 /**
- * Invisible characters, and characters that change how the text around them looks. Some belong to the spelling of a
- * living script or an emoji. These are accepted where they are at home, and nowhere else.
+ * Invisible characters, and characters that change how the text around them looks. Some are part of the spelling of a
+ * living script or an emoji. These are accepted in the places where they belong, and only there.
  */
 
 /** A run of one hidden character, or of more marks than a letter can have, drawn as a box. */
@@ -18,21 +18,21 @@ export type HiddenKind = 'direction' | 'control' | 'invisible' | 'space' | 'unkn
 
 export interface Segment {
   readonly text: string
-  /** Present when the text is this run; show a box instead. */
+  /** Present when the text is such a run. Show a box in its place. */
   readonly hidden?: HiddenCharacter
 }
 
-/** The flags of RGI_Emoji_Tag_Sequence: England, Scotland, Wales. Every other use of tag characters hides something. */
+/** The flags of RGI_Emoji_Tag_Sequence: England, Scotland, Wales. Every other use of tag characters hides text. */
 const TAG_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map((region) => `\\u{1f3f4}${tags(region)}\\u{e007f}`)
 
-/** U+2800, U+FFFC, U+1D159 and U+16FE4 are blank by their looks, not by their properties. */
+/** U+2800, U+FFFC, U+1D159 and U+16FE4 look blank, although their properties do not say so. */
 export const BLANK = '\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{1d159}\\u{16fe4}'
 const SUSPECT = `[\\p{C}\\p{Zl}\\p{Zp}${BLANK}]|(?! )\\p{Zs}`
 
 /** Scripts whose letters join, or form conjuncts: ZWNJ and ZWJ are part of their spelling. */
 const JOINING =
   'Arab Syrc Mong Nkoo Mand Rohg Adlm Phag Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Mymr Khmr Limb Mtei Java Bali Cakm Tibt'
-/** Scripts written without spaces: ZWSP says where a line may break. */
+/** Scripts written without spaces: ZWSP marks where a line may break. */
 const UNSPACED = 'Khmr Thai Laoo Mymr Lana Tibt Java Bali'
 const CJK = 'Hani Hira Kana Hang Bopo'
 
@@ -43,7 +43,7 @@ const scripts = (names: string): string =>
     .join('')
 const letterOf = (names: string): string => `(?=[\\p{L}\\p{M}])[${scripts(names)}]`
 
-/** The home of characters: the text before and after them. */
+/** The text before and after a character that makes it acceptable. */
 type Habitat = readonly [characters: string, before: string, after: string]
 
 const VARIABLE = '[$][A-Za-z_{(]'
@@ -57,7 +57,7 @@ const HABITATS: readonly Habitat[] = [
   ['\\u200d', '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?', '\\p{Extended_Pictographic}'],
   ['[\\ufe0e\\ufe0f]', '(?!\\p{Emoji_Component})\\p{Emoji}', ''],
   ['\\ufe0f', '[0-9#*]', '\\u20e3'],
-  // variants of characters: a name has one or two; four in a row are a message
+  // variants of characters: a name has one or two, while four in a row are a hidden message
   [VARIANT, `(?<!(?:\\p{Script=Han}${VARIANT}){3})\\p{Script=Han}`, ''],
   ['\\ufe00', '[\\p{Script=Mymr}\\p{Script=Phag}]', ''],
   ['[\\u180b-\\u180d\\u180f\\u202f]', `(?![\\u180b-\\u180f])${letterOf('Mong')}`, ''],
@@ -67,11 +67,11 @@ const HABITATS: readonly Habitat[] = [
   ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}|\\s|$'],
   ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\p{Pi}', '\\S'],
-  // but not shell syntax: an option, a variable
+  // but not shell syntax, such as an option or a variable
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '[\\p{N}\\p{Sc}.§№°%&]', `(?!-+[A-Za-z]|${VARIABLE})\\S`],
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\S', `(?!-|${VARIABLE})[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]`],
   ['[\\u00a0\\u2009\\u202f]', '[\\u2013\\u2014]', '\\p{L}'],
-  // Czech, Polish and Slovak one-letter words, which never end a line
+  // Czech, Polish and Slovak one-letter words, which must not end a line
   ['\\u00a0', '(?:^|[\\s(\\p{Pi}])[AIKOSUVWZaikosuvwz]', '[\\p{L}\\p{Pi}\\p{Ps}]'],
   ['\\u3000', `(?:^|\\n|[${scripts(CJK)}\\uff01-\\uff9f])`, ''],
   ['\\u3000', '', `[${scripts(CJK)}\\uff01-\\uff9f]`],
@@ -82,7 +82,7 @@ const HABITATS: readonly Habitat[] = [
 const AT_HOME = HABITATS.map(
   ([character, before, after]) => `${character}(?<=(?:${before})${character})(?=${after})`,
 ).join('|')
-/** Characters at home first; then a run of one character that is not at home, as the first group. */
+/** Matches accepted characters first, then a run of one unaccepted character, as the first group. */
 const HIDDEN = new RegExp(`${TAG_FLAGS.join('|')}|${AT_HOME}|(${SUSPECT})(?:(?!${AT_HOME})\\1)*`, 'gu')
 /** Printable ASCII, tabs and line feeds, which hide nothing. */
 export const PLAIN = /^[\n\t -~]*$/
@@ -92,8 +92,8 @@ function tags(ascii: string): string {
 }
 
 /**
- * Splits the text into plain pieces and hidden characters; equal adjacent ones become one piece. A run of marks without
- * a normal form is one box, because browsers draw such runs very slowly.
+ * Splits the text into plain pieces and hidden characters; equal adjacent hidden characters become one piece. A run of
+ * marks without a normal form is one box, because browsers draw such runs very slowly.
  */
 export function segmentsOf(text: string): Segment[] {
   if (PLAIN.test(text)) return [{ text }]
@@ -161,7 +161,7 @@ const NAMES: Readonly<Record<number, string>> = {
   0xe007f: 'end of tags',
 }
 
-/** Names of characters without a name above; the first match wins. */
+/** Names of characters that have no name above. The first match applies. */
 const KINDS: readonly (readonly [RegExp, HiddenKind, string])[] = [
   [/^\p{Bidi_Control}$/u, 'direction', 'direction control'],
   [/^[\p{Cc}\p{Zl}\p{Zp}]$/u, 'control', 'control character'],

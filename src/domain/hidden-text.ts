@@ -11,7 +11,7 @@ import {
 
 /**
  * The inspection of an agent's text for deceptive characters: hidden and direction-changing characters, look-alikes,
- * stacked marks, padding. Texts of all living scripts and emoji give no warning. The text is never changed.
+ * stacked marks, padding. Texts in any living script, and emoji, give no warning. The text is never changed.
  */
 export interface Inspection {
   readonly segments: readonly Segment[]
@@ -22,19 +22,20 @@ export type TextWarning = HiddenKind | keyof typeof CHECKS
 
 /** One sentence for each warning, for reviewers. */
 export const WARNINGS: Readonly<Record<TextWarning, string>> = {
-  direction: 'Characters change the direction of the text: it may read in another order than it is.',
+  direction:
+    'Characters change the direction of the text: it may read in a different order than it is stored.',
   control: 'Control characters are in the text.',
   invisible: 'Invisible characters are in the text.',
   space: 'Unusual spaces are in the text.',
-  unknown: 'Characters that no font knows are in the text.',
+  unknown: 'Unassigned characters are in the text.',
   mixed_script: 'A word mixes letters of different alphabets that look alike.',
   look_alike_word: 'A word reads as Latin letters but is written in another alphabet.',
-  look_alike: 'Signs stand in for others that they look like.',
+  look_alike: 'Some signs look like others, and are used in their place.',
   digits: 'Digits of another script are in the text.',
-  decomposed: 'Letters are written in two parts: equal text may not be equal.',
+  decomposed: 'Letters are written in two parts: texts that look equal may differ.',
   stacked: 'Marks are stacked on letters, or strike them out.',
   padding: 'Long empty stretches may push text out of sight.',
-  address: 'An address is not what it seems at first sight.',
+  address: 'An address is different from what it seems.',
 }
 
 const CHECKS = {
@@ -51,23 +52,23 @@ const CHECKS = {
   address: (text: string) => ADDRESS.test(text),
 } as const
 
-/** Marks without meaning in their place. */
+/** Marks that have no meaning in their place. */
 const STACKED = new RegExp(
   [
     // three general marks on one letter; seven of a script, or one of them three times
     '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f\\u0483-\\u0489]{3}|\\p{M}{7}|(\\p{M})\\1\\1',
     // marks that enclose, strike out or underline
     '(?!\\u20e3)\\p{Me}|[\\u0334-\\u0338]|[\\u20d2-\\u20d4]|[\\u20d8-\\u20da]|[\\u20e5-\\u20eb]|(?<![0-9#*]\\ufe0f?)\\u20e3|(?:\\p{L}[\\u0305\\u0332\\u0333\\u033f]){2}',
-    // marks on nothing, on a number, on a sign
+    // marks without a base, on a number or on a sign
     '(?:^|[\\s\\p{C}])[\\u0300-\\u036f]|[!-@[-`{-~][\\u0300-\\u036f]',
   ].join('|'),
   'u',
 )
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /**
- * Deceptive addresses: Punycode, or a host before an `@` where the host is expected. In addresses of web pages: a
- * user there (RFC 9110, section 4.2.4), an escape or a backslash within the host, a number as host. Browsers accept any
- * slashes behind `https:`. A user ends at the next `https:`, so that the scan stays linear.
+ * Deceptive addresses: Punycode, or, in place of the host, a name before an `@` that looks like a host. In addresses of
+ * web pages: a user there (RFC 9110, section 4.2.4), an escape or a backslash within the host, a number as host.
+ * Browsers accept any slashes after `https:`. The user part ends at the next `https:`, so that the scan stays linear.
  */
 const ADDRESS = new RegExp(
   [
@@ -94,7 +95,7 @@ export function inspectText(text: string): Inspection {
 
 const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
 
-/** The words that deceive by look-alike letters, each once, at most `most`. */
+/** Returns the words that deceive with look-alike letters, each once, at most `most`. */
 export function deceptiveWords(text: string, most = Infinity): string[] {
   const found = new Set<string>()
   const hasOthers = othersIn(text)
@@ -108,7 +109,7 @@ export function deceptiveWords(text: string, most = Infinity): string[] {
 /** A word with every non-ASCII letter as its code point: `p[U+0430]ypal`. */
 export const spelled = (word: string): string => word.replace(/[^\0-\x7f]/gu, (one) => `[${codeOf(one)}]`)
 
-/** True when some word passes the test. Words are runs of letters, marks and numbers. */
+/** True when a word passes the test. Words are runs of letters, marks and numbers. */
 function someWord(text: string, test: (word: string, standing: Standing) => boolean): boolean {
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     if (/^[\0-\x7f]*$/.test(word)) continue
@@ -121,8 +122,8 @@ function someWord(text: string, test: (word: string, standing: Standing) => bool
 }
 
 /**
- * The word's standing. `before` and `after` are signs with ASCII letters or digits on their other side. Endings and
- * prefixes are short, and joined by a hyphen.
+ * The word's standing. `before` and `after` are adjacent signs that have an ASCII letter or digit on their other side.
+ * Endings and prefixes are short, and joined by a hyphen.
  */
 function standingOf(word: string, before: string | undefined, after: string | undefined): Standing {
   const signs = [before, after].filter((sign) => sign !== undefined)

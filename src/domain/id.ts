@@ -1,4 +1,4 @@
-/** Crockford base32: no dots, no vowels that form words, same order as the numbers. */
+/** Crockford base32, which has no dots and few vowels, and sorts like the numbers. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARS = 10
 
@@ -8,7 +8,7 @@ export const HOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const TENANT_NAME = /^[a-z0-9-]{1,32}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Ids of webhooks and deliveries. Both arrive without a tenant, so they name it. */
+/** Ids of webhooks and deliveries. These ids arrive without a tenant, so they contain it. */
 export const WEBHOOK_ID = /^whk_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
 export const DELIVERY_ID = /^whd_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
 
@@ -27,7 +27,7 @@ export function timeOrderedId(time: number, random: Uint8Array): string {
 /** Encodes five bits as a character; 10 bytes give exactly 16. */
 function base32(bytes: Uint8Array): string {
   let text = ''
-  /** the lowest `held` bits are unwritten */
+  /** the lowest `held` bits are not written yet */
   let bits = 0
   let held = 0
   for (const byte of bytes) {
@@ -38,8 +38,8 @@ function base32(bytes: Uint8Array): string {
 }
 
 /**
- * `random` plus one, as a big-endian number: the random part of the next id within the same millisecond, which keeps
- * the order.
+ * `random` plus one, as a big-endian number. It is the random part of the next id of the same millisecond, so that ids
+ * stay in order.
  */
 export function successor(random: Uint8Array): Uint8Array {
   const next = Uint8Array.from(random)

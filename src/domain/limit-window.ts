@@ -1,11 +1,11 @@
 /**
- * Charges to one limit, in buckets of a 24th of its window (S18). A bucket counts in full until all of it has left the
- * window. So a window counts at least its charges, and each for at most a 24th of its length longer.
+ * Charges to one limit, in buckets of a 24th of its window (S18). A bucket counts in full until it has left the window
+ * completely. So a window counts at least its charges, and counts each for at most a 24th of its length too long.
  */
 export interface LimitWindow {
   /** Length of a bucket, ms. */
   readonly width: number
-  /** Amounts by bucket number, which is the time since 1970 divided by the width. All are above 0. */
+  /** Amounts by bucket number, which is the time since 1970 divided by the width. All amounts are above 0. */
   readonly buckets: ReadonlyMap<number, number>
 }
 
@@ -49,7 +49,7 @@ export function charged(
   return buckets.size === 0 ? undefined : { width, buckets }
 }
 
-/** The window's reach into the past, ms; 0 without charges. */
+/** How far the window reaches into the past, ms; 0 without charges. */
 export function spanOf(window: LimitWindow | undefined): number {
   return window === undefined ? 0 : window.width * BUCKETS
 }
@@ -71,7 +71,10 @@ function oldestBucket(width: number, windowMs: number, now: number): number {
   return Math.floor((now - windowMs) / width)
 }
 
-/** Moves buckets into those of the limit's new window, each at its last moment, so that no charge expires too early. */
+/**
+ * Moves buckets into the buckets of the limit's new window, each at its last moment, so that no charge expires too
+ * early.
+ */
 function fitted(window: LimitWindow, windowMs: number): LimitWindow {
   const width = widthOf(windowMs)
   if (window.width === width) return window

@@ -1,13 +1,13 @@
 /**
- * C2SP tlog-proof: a text that proves that one record is in a log, to anyone with the log's key, and needs nothing
- * else. The record is in the `extra` line; only its hash, which leads to the signed root, vouches for it.
+ * C2SP tlog-proof: a text that proves that one record is in a log. A reader needs only the text and the log's key. The
+ * record is in the `extra` line. Its hash, which leads to the signed root, proves it.
  */
 export interface LogProof {
   /** The record, byte for byte. */
   readonly record: string
   /** Index in the log, from 0. */
   readonly index: number
-  /** Hashes of RFC 6962 section 2.1.1, from its sibling up, lowercase hex. */
+  /** Hashes of RFC 6962 section 2.1.1, from the record's sibling up, lowercase hex. */
   readonly path: readonly string[]
   /** The signed note of the checkpoint, as it was signed. */
   readonly note: string
@@ -24,7 +24,7 @@ export function writeLogProof({ record, index, path, note }: LogProof): string {
   return [FIRST_LINE, `${EXTRA}${extra}`, `index ${index}`, ...hashes, '', note].join('\n')
 }
 
-/** Parses a proof; undefined for a malformed one, or one without its record. */
+/** Parses a proof. Undefined for malformed text, and for a proof without its record. */
 export function readLogProof(text: string): LogProof | undefined {
   const end = text.indexOf('\n\n')
   const [first, extra = '', place = '', ...hashes] = text.slice(0, Math.max(end, 0)).split('\n')

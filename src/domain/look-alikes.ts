@@ -1,7 +1,12 @@
-/** Text that reads as other text: letters, digits and signs that look like those of another script. */
+/**
+ * Detects text that reads as different text, because its letters, digits and signs look like those of another script.
+ */
 import { toNfc } from './normal-form.ts'
 
-/** Scripts with letters that look like Latin ones, and like each other's. Mixed in one word they deceive. */
+/**
+ * Scripts with letters that look like Latin letters, and like letters of each other. Mixed in one word, these letters
+ * deceive.
+ */
 const DECEPTIVE = scriptTests(
   'Cyrl Grek Armn Cher Copt Lisu Dsrt Osge Geor Tfng Cans Vaii Nkoo Runr Goth Ital Glag Bamu Wara Cari Lyci Lydi Aghb Elba Perm Medf Plrd',
 )
@@ -11,8 +16,8 @@ const CJK_SCRIPTS =
 const CJK_SIGNS = ['Hani', 'Hira', 'Kana', 'Hang', 'Bopo', 'Yiii'].map((name) => `\\p{scx=${name}}`).join('')
 const CJK = new RegExp(`[${CJK_SCRIPTS}]`, 'u')
 /**
- * One letter of any other alphabet within a Latin word, or the same letter twice (`gഠഠgle`). Thai joins words with two
- * letters. Chinese, Japanese and Korean mix with Latin in normal writing.
+ * One letter of any other alphabet within a Latin word, or the same letter twice (`gഠഠgle`). Thai writes two letters
+ * between two words. Chinese, Japanese and Korean mix with Latin in normal writing.
  */
 const AMONG_LATIN = new RegExp(
   `\\p{Script=Latin}\\p{M}*((?![${CJK_SCRIPTS}\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}])\\p{L}\\p{M}*)\\1?\\p{Script=Latin}`,
@@ -21,14 +26,17 @@ const AMONG_LATIN = new RegExp(
 
 /**
  * Greek signs in scientific notation: a prefix, a unit, a name with an index, the member of a family (`TGFβ1`). Signs
- * that look like Latin letters start no longer word.
+ * that look like Latin letters must not start a longer word.
  */
 const SCIENTIFIC =
   /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδμ][A-Za-z\p{N}]{0,4}|[σβγωετ](?:[A-Za-z\p{N}]{0,2}|max|min)|[kMGm]?Ω|[a-z]π|κB|[A-Z]{2,5}[αβγδεκ][0-9]?)$/u
 /** A Greek affix: `TNF-α`, `β-carotene`. */
 const GREEK_AFFIX = /^\p{N}?[αβγκνχ]$/u
 
-/** Letters that read as Latin when a whole word consists of them. Text in that script contains other letters, too. */
+/**
+ * Letters that read as Latin letters when a whole word consists of them. Normal text in that script also contains other
+ * letters.
+ */
 const PASSES_FOR_LATIN: readonly (readonly [script: RegExp, letters: RegExp])[] = [
   [/\p{Script=Cyrillic}/u, /^[аеорсухкіјѕһԁԛԝӏАВЕКМНОРСТУХЅІЈԌԚԜҮ]+$/u],
   [/\p{Script=Greek}/u, /^[αβγικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳ]+$/u],
@@ -48,7 +56,8 @@ export function mixesScripts(word: string): boolean {
 }
 
 /**
- * True when the text has letters of a script (an index above) that do not look Latin. Looked up once for each script.
+ * True when the text has letters of a script (an index in the list above) that do not look Latin. Computed once for
+ * each script.
  */
 export function othersIn(text: string): (script: number) => boolean {
   const known: boolean[] = []
@@ -65,7 +74,8 @@ export function othersIn(text: string): (script: number) => boolean {
 export type Standing = 'alone' | 'affix' | 'glued'
 
 /**
- * A letter that reads as a zero or a one: always between digits; beside a digit, when no other letter is of its script.
+ * A letter that reads as a zero or a one. It deceives between digits, and beside a digit when the text has no other
+ * letter of its script.
  */
 const AMONG_DIGITS = /[0-9][ОоІӀΟοΙՕօ][0-9]/u
 const BESIDE_DIGITS = /[0-9][ОоІӀΟοΙՕօ]|[ОоІӀΟοΙՕօ][0-9]/u
@@ -94,41 +104,41 @@ function isName(word: string, standing: Standing): boolean {
   return /[0-9]/.test(word) && /^[0-9]*[^0-9][0-9]*$/u.test(word) && !BESIDE_DIGITS.test(word)
 }
 
-/** Letters and signs that look like plain ones everywhere. */
+/** Letters and signs that look like plain ones in every place. */
 const ALWAYS =
   /(?<!\p{Script=Armenian})\u2024|[\ufb00-\ufb06]|[\u0237\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|\u24c2(?!\ufe0f)|[\u249c-\u24c1\u24c3-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]|[\u0184\u0185\u01a7\u01a8\u01bc\u01bd\u02c2-\u02c4\u02d7\u268a\u268c\u29f6\u2afb\ua778\ua78a\u{1d20f}\u{1d236}-\u{1d23b}\u{1f674}]/u
 /**
- * Phonetic transcriptions, whose letters look like ASCII elsewhere: between slashes or brackets, with a sign that only
- * phonetics has.
+ * Phonetic transcriptions, whose letters look like ASCII in other places. They are between slashes or brackets, with a
+ * sign that only phonetics uses.
  */
 const TRANSCRIPTIONS =
   /(?<![\p{L}\p{N}])(?=[/[][^/\]\d]{0,40}[ˈˌːəɛɔʃʒθðŋʊʌæ])(?:\/[\p{L}\p{M}ˈˌː. ]{1,40}\/|\[[\p{L}\p{M}ˈˌː. ]{1,40}\])(?![\p{L}\p{N}])/gu
-/** Sets of numbers: a letter on its own. */
+/** Symbols of sets of numbers, as single letters. */
 const NUMBER_SETS = /(?<![\p{L}\p{N}])[ℂℍℕℙℚℝℤ](?![\p{L}\p{N}])/gu
 /** The slash of a fraction, between digits. */
 const FRACTIONS = /(?<=[\p{Nd}])\u2044(?=\p{Nd})/gu
-/** Signs of all scripts that look like ASCII ones between ASCII. */
+/** Signs of all scripts that look like ASCII signs when they are between ASCII characters. */
 const BETWEEN_ASCII =
   /(?<=[!-~])[\u02d0\u02f8\u0589\u05c3\u06d4\u2017\u205a\u2236\u23bd\u2581\u27cb\u27cd\ua4fd\ua789\ufe10-\ufe19\ufe30-\ufe34\ufe4d\ufe4e\ufe55\u060c\u066a-\u066c\u201a\u3002\uff61\u30fb\uff65\uff0e\uff0f\uff3c\uff3f\uff0d\uff1d\uff06\uff20\u30ce\u4e3f\u4e28\u3163\u3147\u3007\u3161]+(?=[!-~])/u
 const SHARED = '\\p{Sc}\\p{scx=Zyyy}\\p{scx=Zinh}\\p{scx=Latn}'
-/** Signs of another script between ASCII, or its marks on ASCII. */
+/** Signs of another script between ASCII characters, or its marks on ASCII characters. */
 const FOREIGN_IN_ASCII = new RegExp(
   `(?<=[!-~])(?:(?![${SHARED}${CJK_SIGNS}])[\\p{P}\\p{S}\\p{Lm}](?=[!-~])|(?![${SHARED}])\\p{M})`,
   'gu',
 )
-/** Arabic signs of numbers, accepted in Arabic text. */
+/** Arabic number signs, which are accepted in Arabic text. */
 const ARABIC_NUMBERS = /(?<=[0-9])(?:[\u066b\u066c](?=[0-9])|\u066a(?![A-Za-z0-9]))/gu
 /**
- * Chinese, Japanese and Korean signs that look like ASCII ones, next to ASCII in a text without others of them: `rm
- * 一rf`, `1〇0`.
+ * Chinese, Japanese and Korean signs that look like ASCII signs. They deceive next to ASCII, in a text without other
+ * such signs: `rm 一rf`, `1〇0`.
  */
 const LIKE_ASCII = '[一ー二ニ三ㅡ丨ㅣ口ロㅁ工エ卜八ハ〇ㅇ으ᅵ丶ノ丿へヘ乂丅力乙]'
 const CJK_AS_ASCII = new RegExp(`[A-Za-z0-9/.~]${LIKE_ASCII}|${LIKE_ASCII}[A-Za-z0-9/.~]`, 'u')
 const OTHER_CJK = new RegExp(`(?!${LIKE_ASCII})${CJK.source}`, 'u')
-/** Letters that look like `<` and `>` of a shell, alone in a text without others of their scripts. */
+/** Letters that look like `<` and `>` of a shell, in a text without other letters of their scripts. */
 const AS_ARROWS = /(?:^|[\s0-9&])[\u1433\u1438\u16b2](?!\S)/u
 const OTHERS_OF_ARROWS = /(?![\u1433\u1438\u16b2])[\p{Script=Cans}\p{Script=Runr}]/u
-/** Two dots in one sign, alone. In Japanese they mark an omission. */
+/** Two dots in one sign, standalone. In Japanese, several in a row mark an omission. */
 const AS_PARENT = /(?:^|[\s./])\u2025(?!\S)/u
 /** Signs that look like the `-`, `*`, `~`, `.`, `|` or `/` of a shell or a name. */
 const AS_ASCII = new RegExp(
@@ -147,7 +157,7 @@ const AS_ASCII = new RegExp(
     '[A-Za-z0-9]\\u00b7(?!l|(?:[a-z]es|t?rices?|euses?|eresses?|esses?|i?ennes?|onnes?|elles?|ines?|ales?|e?aux)\\b)[a-z]{3}',
     '[!-~] ?[\\u05c0\\u2223\\u23d0\\u23fd\\u2758\\u2d4f\\uffe8]{1,2} ?[!-~]',
     '[A-Za-z0-9:][\\u1735\\u29f9\\u2cc6\\u3033\\u31d3]',
-    // in the name of a host
+    // in a host name
     '(?::\\/\\/|[A-Za-z0-9]@)[A-Za-z0-9.-]*[\\u05be\\u2010-\\u2015\\u2043\\u2212][A-Za-z0-9]',
     ':\\/\\/[A-Za-z0-9.-]*[\\u2460-\\u249b\\u24ea-\\u24ff\\u2776-\\u2793\\u{1f100}-\\u{1f10c}]',
     // superscript letters that begin or form a word, squared letters, circled numbers beside others
@@ -162,19 +172,19 @@ const TIMES = /(?<![\p{N}.])\p{Nd}{1,2}(?:\u2236\p{Nd}{1,2}){1,2}(?![\p{N}.])/gu
 /** Capitals and numbers joined by Chinese, Japanese and Korean signs: `Q＆A`, `R・G・B`. */
 const JOINED_IN_CJK =
   /(?<![!-~])[A-Z0-9][A-Za-z0-9]*(?:[\u30fb\uff06\uff0d\uff0f\uff65][A-Z0-9][A-Za-z0-9]*)+(?![!-~])/gu
-/** The end of a sentence before a Latin word, where no space is written. Within a host it is a dot. */
+/** The end of a sentence before a Latin word, when no space is between them. Within a host name, it acts as a dot. */
 const SENTENCES_IN_CJK = /(?<!(?::\/\/|@)[A-Za-z0-9.-]*)[\u3002\uff61](?=[A-Z])/gu
 /** Roman numerals as letters of a word, or full-width forms among ASCII. */
 const IN_ASCII_WORDS =
   /[A-Za-z0-9][\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]|[\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][A-Za-z0-9]/u
-/** Full-width forms except signs of money, because ￥ is the usual spelling. */
+/** Full-width forms except currency signs, because ￥ is the usual form. */
 const FULL_WIDTH = /[\uff01-\uff5e\uffe2-\uffe4]/u
 const NUMBER_SIGNS =
   /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]|(?<![\p{N})\]]|[\p{N})\]][\u207a\u207b])[\u00b2\u00b3\u00b9\u2070-\u2089]/u
 /** A letter of an old alphabet with a mark that NFC would compose. */
 const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/gu
 
-/** Signs that are innocent when the text also has letters of their script. */
+/** Signs that are harmless when the text also has letters of their script. */
 const AWAY_FROM_HOME: readonly (readonly [signs: RegExp, home: RegExp])[] = [
   [CJK_AS_ASCII, OTHER_CJK],
   [AS_ARROWS, OTHERS_OF_ARROWS],
@@ -194,7 +204,7 @@ export function looksLikeOthers(text: string): boolean {
   )
 }
 
-/** Tests the text without the signs that are at home. */
+/** Tests the text without the signs that belong in it. */
 function passesUnlessAtHome(text: string): boolean {
   const words = text.replace(TRANSCRIPTIONS, ' ')
   if (ALWAYS.test(words.replace(FRACTIONS, '/').replace(NUMBER_SETS, ' '))) return true
@@ -209,8 +219,7 @@ export function isDecomposed(text: string): boolean {
 }
 
 /**
- * Regional indicators are letters; only flags of countries combine them (v flag: newer than this program's language
- * level).
+ * Regional indicators are letters; only country flags combine them (v flag: newer than this program's language level).
  */
 const FLAGS = new RegExp('\\p{RGI_Emoji_Flag_Sequence}', 'gv')
 /** Flags of no ISO country: Ascension, Clipperton, Sark, Diego Garcia, Ceuta, Canaries, Tristan da Cunha. */
@@ -232,7 +241,7 @@ export function hasForeignDigits(text: string): boolean {
   return hasForeign(text, /[^\P{Nd}0-9\uff10-\uff19]/gu)
 }
 
-/** True when the text has one of these characters and no letter of its script. */
+/** True when the text has one of these characters and no letter of that character's script. */
 function hasForeign(text: string, characters: RegExp): boolean {
   const found = text.match(characters) ?? []
   if (found.length === 0) return false

@@ -6,13 +6,13 @@ export interface LeafRange {
   readonly end: number
 }
 
-/** Place of a leaf, counted from 0, in a tree of `size` leaves. */
+/** The position of a leaf, counted from 0, in a tree of `size` leaves. */
 export interface LeafPlace {
   readonly index: number
   readonly size: number
 }
 
-/** The subtrees whose hashes prove that a leaf is in the tree (RFC 6962 section 2.1.1), from its sibling up. */
+/** The subtrees whose hashes prove that a leaf is in the tree (RFC 6962 section 2.1.1), from the leaf's sibling up. */
 export function pathRanges({ index, size }: LeafPlace, start = 0): LeafRange[] {
   if (size <= 1) return []
   const left = leftSize(size)
@@ -22,7 +22,8 @@ export function pathRanges({ index, size }: LeafPlace, start = 0): LeafRange[] {
 }
 
 /**
- * The root of a leaf under these hashes, in the order of `pathRanges`. Undefined when there are too many or too few.
+ * The root that follows from a leaf and these hashes, in the order of `pathRanges`. Undefined with too many or too few
+ * hashes.
  */
 export function rootOfPath(
   leaf: string,

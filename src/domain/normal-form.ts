@@ -1,29 +1,30 @@
 /**
  * Unicode normal forms for the whole program: no other file calls `normalize` (test/architecture.test.ts). Normalising
- * sorts the combining marks behind a letter, at a cost quadratic in their number; 16,000 stop the process for a long
- * time. So a text with more than 64 in a row has no normal form here, and is never compared.
+ * sorts the combining marks after a letter, at a cost quadratic in their number. With 16,000 marks the process hangs
+ * for a long time. So a text with more than 64 marks in a row has no normal form here, and is never compared.
  */
 
 /**
- * Most combining marks on one base. Living scripts stay far below: the longest names of Tibetan seeds have about ten.
+ * The most combining marks on one base character. Living scripts stay far below this number: the longest Tibetan stacks
+ * have about ten.
  */
 export const MOST_MARKS = 64
 
 /**
- * Characters with a combining class, or that a normal form turns into such. The first are marks by category. NFKC turns
- * the halfwidth voiced sound marks of Japanese, which are letters, into marks.
+ * Characters that have a combining class, or become such characters in a normal form. The former are marks by category.
+ * NFKC turns the halfwidth voiced sound marks of Japanese, which are letters, into marks.
  */
 const MARK = '[\\p{M}\\uff9e\\uff9f]'
 const MARKS = new RegExp(`${MARK}+`, 'gu')
 /** Marks up to the 65th, which already makes a run too long. */
 const ENOUGH_MARKS = new RegExp(`${MARK}{1,${MOST_MARKS + 1}}`, 'gu')
 /**
- * Characters that may compose. Below U+0300 every character is its own NFC and no mark, so ordinary text costs one scan
- * and no copy.
+ * Characters that may compose. Every character below U+0300 is its own NFC form and not a mark, so ordinary text costs
+ * one scan and no copy.
  */
 const MAY_COMPOSE = /[\u0300-\uffff]/
 
-/** A run of more marks than a text may have on one base, as offsets in the text. */
+/** A run with more marks than a base may have, as offsets in the text. */
 export interface MarkRun {
   readonly start: number
   readonly end: number
@@ -49,13 +50,13 @@ export function isComparable(text: string): boolean {
   return true
 }
 
-/** The text in NFC; undefined when it has too many marks on one base. */
+/** The text in NFC; undefined when the text has too many marks on one base. */
 export function toNfc(text: string): string | undefined {
   if (!MAY_COMPOSE.test(text)) return text
   return normalForm(text, 'NFC')
 }
 
-/** The text in a normal form; undefined when it has too many marks on one base. */
+/** The text in a normal form; undefined when the text has too many marks on one base. */
 export function normalForm(text: string, form: 'NFC' | 'NFKC'): string | undefined {
   return isComparable(text) ? text.normalize(form) : undefined
 }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 
 /**
  * Images that agents attach. Only a well-formed PNG, JPEG or WebP of a sane size is shown as an image; everything else
- * is shown as text (docs/reviewing.md). Nothing is decoded; the file's structure is walked from end to end. An
+ * is shown as text (docs/reviewing.md). The check decodes no pixels, but reads the file's structure from end to end. An
  * animation is refused, because it may show another frame after the reviewer has approved.
  */
 export type CheckedPicture =
@@ -36,10 +36,10 @@ export function checkPicture(text: string, bounds: PictureBounds): CheckedPictur
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.length > bounds.bytes) return hidden(`larger than ${bounds.bytes} bytes`)
   const size = SIZE_OF[format]?.(bytes)
-  if (size === undefined) return hidden(`the bytes are not one whole, still ${format.toUpperCase()} image`)
+  if (size === undefined) return hidden(`the bytes are not one complete, still ${format.toUpperCase()} image`)
   const { width, height } = size
   if (width < 1 || height < 1 || Math.max(width, height) > bounds.pixels)
-    return hidden(`${width} x ${height} pixels: a side may have 1 to ${bounds.pixels}`)
+    return hidden(`${width} x ${height} pixels: each side must have 1 to ${bounds.pixels}`)
   return { shown: true, type: `image/${format as 'png' | 'jpeg' | 'webp'}`, width, height, bytes }
 }
 
@@ -55,7 +55,7 @@ const PNG_SIGNATURE = '89504e470d0a1a0a'
 /** Length, type and checksum of a chunk. */
 const PNG_FRAME = 12
 
-/** A part of a PNG or of a WebP. */
+/** A part of a PNG or WebP file. */
 interface Chunk {
   readonly name: string
   /** Offset of its content. */
@@ -72,13 +72,13 @@ const PNG_DEPTHS: Readonly<Record<number, readonly number[]>> = {
   6: [8, 16],
 }
 const PALETTE_COLOUR = 3
-/** The chunks of an animation, beside the pixels of its first frame. */
+/** The chunks of an animation, other than the pixels of its first frame. */
 const PNG_MOVES = ['acTL', 'fcTL', 'fdAT']
 
 /**
- * The size of a PNG (third edition, section 5): IHDR, a palette, one row of pixel chunks, IEND at the very end. No
- * animation, no other critical chunk, and every checksum right. Otherwise decoders disagree: some show an image, others
- * nothing or another size.
+ * The size of a PNG (third edition, section 5): IHDR, a palette, adjacent pixel chunks, and IEND at the very end. It
+ * has no animation and no other critical chunk, and every checksum is right. Otherwise decoders disagree: some show an
+ * image, and others show nothing or another size.
  */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const chunks = bytes.toString('hex', 0, 8) === PNG_SIGNATURE ? (pngChunks(bytes) ?? []) : []
@@ -108,7 +108,7 @@ function isPngHeader(bytes: Buffer, { data }: Chunk, hasPalette: boolean): boole
   return compression === 0 && filter === 0 && interlace <= 1
 }
 
-/** Undefined when some part is no chunk, or the file continues after the end. */
+/** Undefined when a part is not a chunk, or the file continues after the end. */
 function pngChunks(bytes: Buffer): Chunk[] | undefined {
   const chunks: Chunk[] = []
   for (let at = 8; at + PNG_FRAME <= bytes.length;) {
@@ -127,11 +127,11 @@ function pngChunks(bytes: Buffer): Chunk[] | undefined {
 const JPEG_START = 'ffd8'
 const JPEG_END = 0xffd9
 const JPEG_SCAN = 0xda
-/** Eight bytes, and three for each component (section B.2.2). */
+/** The shortest frame header: eight bytes, and three for each component (section B.2.2). */
 const LEAST_FRAME = 11
 /**
- * The most scans. Encoders make about ten for a progressive image. An empty scan is a dozen bytes, but costs a decoder
- * a pass over all the pixels.
+ * The most scans. Encoders write about ten for a progressive image. An empty scan is a dozen bytes, but costs a decoder
+ * a pass over all pixels.
  */
 const MAX_SCANS = 100
 
@@ -156,7 +156,7 @@ interface Segment {
   readonly length: number
 }
 
-/** Undefined when some part is no segment, or the file continues after the end. */
+/** Undefined when a part is not a segment, or the file continues after the end. */
 function jpegSegments(bytes: Buffer): Segment[] | undefined {
   const segments: Segment[] = []
   for (let at = 2; at + 4 <= bytes.length;) {
@@ -173,7 +173,7 @@ function jpegSegments(bytes: Buffer): Segment[] | undefined {
 const isSegment = ({ marker, length }: Segment): boolean =>
   length >= 2 && (isFrameHeader(marker) || isTable(marker) || marker === JPEG_SCAN)
 
-/** Offset of the next marker: 0xff that is not stuffed, not a restart and not fill. */
+/** Offset of the next marker: a 0xff byte that is not stuffed, not a restart and not fill. */
 function endOfScan(bytes: Buffer, from: number): number {
   let at = bytes.indexOf(0xff, from)
   while (at !== -1 && isWithinScan(bytes[at + 1] ?? 0)) at = bytes.indexOf(0xff, at + 1)
@@ -183,7 +183,7 @@ function endOfScan(bytes: Buffer, from: number): number {
 const isWithinScan = (marker: number): boolean =>
   marker === 0x00 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd7)
 
-/** SOF0 to SOF15, except DHT, JPG and DAC among them. */
+/** SOF0 to SOF15, without DHT, JPG and DAC, which are in that range. */
 const isFrameHeader = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 /** DHT, DAC, DQT, DNL, DRI, DHP, EXP, APP0 to APP15 and COM. */
@@ -217,9 +217,9 @@ function isCanvasOf(bytes: Buffer, { name, data, length }: Chunk, { width, heigh
   return bytes.readUIntLE(data + 4, 3) + 1 === width && bytes.readUIntLE(data + 7, 3) + 1 === height
 }
 
-/** Bit of the first byte: a change to an earlier frame, which a still picture lacks. */
+/** The bit of the first byte that marks a change to an earlier frame. A still picture never sets it. */
 const VP8_CHANGE = 0x01
-/** Version, in the three bits behind the size and the flag of transparency. */
+/** The version, in the three bits after the size and the transparency flag. */
 const VP8L_VERSION = 0
 
 function sizeOfWebpImage(bytes: Buffer, { name, data, length }: Chunk): Size | undefined {

@@ -1,6 +1,6 @@
 import type { ReviewRequirement, Seat } from './decision.ts'
 
-/** Quorum (docs/review-api.md): every seat of every group is filled, each by another reviewer. */
+/** Quorum (docs/review-api.md): every seat of every group is filled, each by a different reviewer. */
 
 export interface Person {
   readonly id: string
@@ -10,7 +10,7 @@ export interface Person {
 export interface SeatState {
   readonly group: string
   readonly approvals: number
-  /** Groups that may also fill the seat, since an escalation. */
+  /** Groups that may also fill the seat, because of an escalation. */
   readonly escalatedTo: readonly string[]
   readonly filledBy: readonly string[]
 }
@@ -21,8 +21,9 @@ export interface Quorum {
 }
 
 /**
- * Seats the voters by bipartite matching: each takes one seat, and a reviewer in two groups the one that lets most
- * seats be filled. `elapsed` is the age of the revision in ms; it decides which escalations hold.
+ * Seats the voters by bipartite matching: each voter takes one seat, and a reviewer in two groups takes the seat that
+ * lets the most seats be filled. `elapsed` is the age of the revision in ms; it decides which escalations have
+ * happened.
  */
 export function quorum(
   requirement: ReviewRequirement,

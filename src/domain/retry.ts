@@ -1,6 +1,6 @@
 /**
- * The retry schedule of deliveries, by Standard Webhooks 1.0.0 ("retry schedule"), with jitter and the receiver's
- * Retry-After.
+ * The retry schedule of deliveries, according to Standard Webhooks 1.0.0 ("retry schedule"), with jitter and the
+ * receiver's Retry-After.
  */
 export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
   5_000,
@@ -13,16 +13,16 @@ export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
   20 * 3_600_000,
   24 * 3_600_000,
 ]
-/** The first attempt, and one after each pause. */
+/** The number of attempts: the first attempt, and one after each pause. */
 export const ATTEMPTS = RETRY_AFTER_ATTEMPT_MS.length + 1
 
-/** Jitter only delays: a receiver that returns within three days gets every delivery. */
+/** Jitter only adds delay, so a receiver that returns within three days gets every delivery. */
 const JITTER = 0.2
 const LONGEST_WISH_MS = 24 * 3_600_000
 
 /**
  * The pause in ms after attempt number `attempt` (from 1) has failed; undefined after the last one. `random` is from 0
- * to 1. `wished` is the time of Retry-After: the pause is at least that long, up to a day.
+ * to 1. `wished` is the time of Retry-After. The pause is at least that long, but at most a day.
  */
 export function pauseAfter(attempt: number, random: number, wished: number | undefined): number | undefined {
   const base = RETRY_AFTER_ATTEMPT_MS[attempt - 1]

@@ -18,10 +18,10 @@ export function seal(secret: Uint8Array, purpose: string, text: string, nonce: U
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** The text; undefined unless `seal` made it with the same secret and purpose. */
+/** Decrypts a text. Undefined unless `seal` encrypted it with the same secret and purpose. */
 export function unseal(secret: Uint8Array, purpose: string, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
-  // Base64url has several spellings of the same bytes; only ours is accepted.
+  // Base64url has several spellings of the same bytes; only the canonical one is accepted.
   if (bytes.length < SEAL_NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
   const nonce = bytes.subarray(0, SEAL_NONCE_BYTES)
   const decipher = createDecipheriv(CIPHER, keyOf(secret, purpose), nonce, { authTagLength: TAG_BYTES })

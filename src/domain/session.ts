@@ -6,17 +6,17 @@ export interface Session {
   readonly reviewer: string
   readonly via: 'link' | 'oidc'
   readonly opened_at: number
-  /** End of the session, whatever happens. */
+  /** Latest end of the session. */
   readonly expires_at: number
   /** Digest of the reviewer's directory entry at sign-in. */
   readonly entry: string
-  /** Groups that the identity provider reported at sign-in; absent when the directory has them. */
+  /** Groups that the identity provider reported at sign-in; absent when the groups come from the directory. */
   readonly groups?: readonly string[]
   /** SHA-256 of the secret that the page keeps: the cookie alone proves nothing (docs/signing-in.md). */
   readonly page: string
 }
 
-/** A one-time link: an administrator issues it, or single sign-on ends with it. */
+/** A one-time link, which an administrator issues or single sign-on ends with. */
 export interface Link {
   readonly reviewer: string
   readonly issued_at: number
@@ -30,14 +30,14 @@ export interface Vouched {
   readonly issuer: string
   readonly subject: string
   readonly groups?: readonly string[]
-  /** `challengeOf` the verifier that only this tab knows. */
+  /** `challengeOf` of the verifier that only this tab knows. */
   readonly challenge: string
 }
 
 /** The challenge of PKCE (RFC 7636 section 4.2), which does not reveal the verifier. */
 export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url')
 
-/** The form of a challenge from a page. */
+/** The form of a challenge that a page sends. */
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 
 /** True when the verifier fits the kind of link: an administrator's link has no verifier. */
@@ -68,7 +68,7 @@ export type SessionEnd =
   /** The reviewer's groups, roles or address in the directory have changed since sign-in. */
   | 'changed'
   | 'signed_out'
-  /** Another sign-in replaced it in the same browser. */
+  /** Another sign-in replaced the session in the same browser. */
   | 'replaced'
   | 'ended_by_admin'
 
@@ -82,8 +82,8 @@ export function entryDigest({ email, groups, roles }: Standing): string {
 }
 
 /**
- * Interval at which the last use of a session is stored, ms: long enough to cost nothing. An idle session may end up to
- * this much too early, never late.
+ * Interval at which the last use of a session is stored, ms. It is long enough to cost almost nothing. An idle session
+ * may end up to this much too early, but never late.
  */
 export function noteEveryMs({ idleMs }: SessionTimes): number {
   return Math.min(60_000, idleMs / 10)

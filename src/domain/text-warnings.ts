@@ -3,7 +3,7 @@ import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from
 
 /** A place in an agent's text that may deceive a reader, and its warnings. */
 export interface PlaceWarning {
-  /** A claim by its name, `image 2`, or `payload` and a JSON Pointer (RFC 6901). */
+  /** The place: the name of a claim, `image 2`, or `payload` and a JSON Pointer (RFC 6901). */
   readonly place: string
   readonly kinds: TextWarning[]
   readonly message: string
@@ -16,11 +16,11 @@ export interface Placed {
   readonly text: string
 }
 
-/** The most places that are listed; further ones are only counted. */
+/** The most places to list. Further places are only counted. */
 const PLACES = 100
 const WORDS = 20
 
-/** The warnings of these texts, each place once. */
+/** Returns the warnings of these texts, each place once. */
 export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   const found = new Map<string, { kinds: Set<TextWarning>; words: Set<string> }>()
   for (const { place, text } of texts) {

@@ -24,7 +24,7 @@ export interface Thread {
   /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
-  /** An equal call was already waiting when this one arrived, so chats are not notified. */
+  /** True when an equal call was already waiting when this one arrived. Chats are then not notified. */
   readonly repeats?: true
   /** The number of events sent to destinations. */
   readonly sequence?: number
@@ -41,7 +41,7 @@ export interface Thread {
   readonly message: string
   readonly requirement: ReviewRequirement
   readonly votes: readonly Vote[]
-  /** A waiting thread is rejected at this moment, and so is an uncollected approval. */
+  /** When a waiting thread or an uncollected approval is rejected, ms since 1970. */
   readonly deadline?: number
   /** Reminders and escalations already announced for the current revision, by the `key` of their `Announcement`. */
   readonly announced: readonly string[]
@@ -58,7 +58,7 @@ export interface Thread {
   readonly due_at?: number
   /** Epoch of the tenant's freezes when the thread opened; absent when nothing had ever been frozen. */
   readonly freeze_epoch?: number
-  /** W3C trace context of the request that opened the thread; later acts refer to it. */
+  /** W3C trace context of the request that opened the thread; traces of later acts link to it. */
   readonly traceparent?: string
   readonly tracestate?: string
 }
@@ -73,13 +73,13 @@ export interface Vote {
   readonly at: number
   /** How the reviewer was identified: `key` for an API key, `link` or `oidc` for a session. */
   readonly via: 'key' | 'link' | 'oidc'
-  /** Groups that the identity provider reported at sign-in; absent when the directory has them. */
+  /** Groups that the identity provider reported at sign-in; absent when the groups come from the directory. */
   readonly groups?: readonly string[]
   /** Epoch of the store at the vote. */
   readonly epoch?: string
 }
 
-/** A reviewer's claim on the thread: a courtesy among reviewers that expires. */
+/** A reviewer's claim on the thread. It is a courtesy among reviewers, and expires. */
 export interface Claim {
   readonly reviewer: string
   readonly expires_at: number
@@ -94,11 +94,11 @@ export interface LimitCharge {
 
 export interface Approval {
   readonly at: number
-  /** Epoch of the store at the approval. In another epoch, it may have been used and forgotten. */
+  /** Epoch of the store at the approval. In another epoch, the store may have forgotten that the approval was used. */
   readonly epoch: string
   /** The reviewers of each seat, in the order of the requirement; absent in threads of earlier versions. */
   readonly seated?: readonly (readonly string[])[]
-  /** When the agent first read it. */
+  /** When the agent first read the approval. */
   readonly collected_at?: number
   /** SHA-256 of the proof; absent when the agent uses unsigned approvals. */
   readonly token_hash?: string
@@ -156,7 +156,7 @@ export function transition(status: ThreadStatus, trigger: ThreadTrigger): Thread
   return TRANSITIONS[status][trigger]
 }
 
-/** True while the thread can still let an agent act: not once rejected, and not once its approval was redeemed. */
+/** True while the thread can still let an agent act. False once it is rejected, or its approval was redeemed. */
 export function canEnd({ status, approval }: Thread): boolean {
   return transition(status, 'freeze') !== undefined && approval?.redeemed_at === undefined
 }
@@ -172,8 +172,8 @@ export function currentVotes(thread: Thread): Vote[] {
 }
 
 /**
- * True when time alone has ended the thread: a waiting thread, or an uncollected approval. Only its proof's expiry ends
- * a collected approval.
+ * True when time alone has ended the thread: a waiting thread, or an uncollected approval. A collected approval ends
+ * only when its proof expires.
  */
 export function isExpired(thread: Thread, now: number): boolean {
   if (thread.deadline === undefined || now < thread.deadline) return false
@@ -238,7 +238,7 @@ export function nextDue(thread: Thread): number | undefined {
   return moments.length > 0 ? Math.min(...moments) : undefined
 }
 
-/** Suggested seconds until the next poll: few for a young thread, many for an old one. */
+/** Suggested seconds until the next poll: few for a young thread, many for an old thread. */
 export function pollAfterSeconds(age: number): number {
   const minutes = age / 60_000
   if (minutes < 1) return 2

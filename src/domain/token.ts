@@ -1,4 +1,4 @@
-/** Proofs (docs/agent-api.md): what each is bound to, and when it may be redeemed. */
+/** Proofs (docs/agent-api.md): the bounds of each, and when it may be redeemed. */
 
 export interface ApprovalToken {
   readonly tenant: string
@@ -10,11 +10,14 @@ export interface ApprovalToken {
   readonly payload_digest: string
   /** Present for V2 threads. */
   readonly action_hash?: string
-  /** Hash of the agent key in force at minting: rotating the key voids the proof. */
+  /** Hash of the agent key in force at minting. A rotation of the key voids the proof. */
   readonly key_hash: string
   /** ms since 1970, by the store's clock. */
   readonly expires_at: number
-  /** Epoch of the store at minting (docs/agent-api.md). In another epoch, it may have been used and forgotten. */
+  /**
+   * Epoch of the store at minting (docs/agent-api.md). In another epoch, the store may have forgotten that the proof
+   * was used.
+   */
   readonly epoch: string
   readonly used_at?: number
 }
@@ -34,8 +37,8 @@ export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
- * The reason to refuse a proof, or undefined when it may be redeemed now. In the order of docs/agent-api.md (validate):
- * every mismatch is `invalid` and leaves the proof unused, then `used`, then `expired`.
+ * The reason to refuse a proof, or undefined when it may be redeemed now. The order is that of docs/agent-api.md
+ * (validate): first `invalid` for every mismatch, which leaves the proof unused, then `used`, then `expired`.
  */
 export function refusalOf(
   token: ApprovalToken | undefined,
@@ -58,7 +61,7 @@ function bindingsMatch(token: ApprovalToken, redemption: Redemption): boolean {
   )
 }
 
-/** V2 requires the exact thread and hash. V1 has no hash, and a thread that is named must match. */
+/** V2 requires the exact thread and hash. V1 has no hash; a named thread must match. */
 function pathMatches(token: ApprovalToken, redemption: Redemption): boolean {
   if (token.action_hash !== undefined) {
     return redemption.thread_id === token.thread_id && redemption.action_hash === token.action_hash

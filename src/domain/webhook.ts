@@ -1,4 +1,4 @@
-/** Formats for people: a line of text, or a card of Microsoft Teams. */
+/** Formats for people: a line of text, or a Microsoft Teams card. */
 export type ChatFormat = 'chat' | 'teams'
 
 /** A destination of webhooks. */
@@ -8,7 +8,7 @@ export interface Destination {
   /** The subscribed events; all when absent. */
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
-  /** Sent instead of the event. */
+  /** The chat format that is sent in place of the event. */
   readonly format?: ChatFormat
   /** The current secret first; an earlier one also signs until it expires. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
@@ -18,7 +18,10 @@ export interface Destination {
   readonly failing_since?: number
 }
 
-/** True when the destination receives such an event. A gone one receives nothing; a paused one receives it later. */
+/**
+ * True when the destination receives such an event. A gone destination receives nothing, and a paused destination
+ * receives it later.
+ */
 export function subscribesTo({ events, paused }: Destination, event: string): boolean {
   return paused?.reason !== 'gone' && (events === undefined || events.includes(event))
 }
@@ -30,8 +33,8 @@ export const isChat = (format: string | undefined): format is ChatFormat =>
   format === 'chat' || format === 'teams'
 
 /**
- * The URL of a chat, shortened: anyone who knows the whole can post there. People and evidence see enough to
- * distinguish two chats.
+ * The URL of a chat, shortened, because anyone who knows the full URL can post there. The rest is enough for people and
+ * evidence to distinguish two chats.
  */
 export function shownUrl({ url, format }: Pick<Destination, 'url' | 'format'>): string {
   return isChat(format) ? `${new URL(url).origin}/...${url.slice(-SHOWN_OF_SECRET)}` : url

@@ -3,8 +3,8 @@ import { kindOf, phraseOf } from './events.ts'
 import type { WebhookEvent } from '../contract/webhook.ts'
 
 /**
- * The content of a chat message, for people: the heading of the call, and names. It has no message, comment or whole
- * payload. Tool and task have the agent's names.
+ * The content of a chat message, for people: the heading of the call, and names. The message contains no message,
+ * comment or whole payload of the call. Tool and task appear under the agent's names.
  */
 export interface ChatEvent {
   readonly type: WebhookEvent
@@ -19,7 +19,7 @@ export interface ChatEvent {
   readonly groups?: readonly string[]
 }
 
-/** An Adaptive Card in a message; only the members that we need. */
+/** An Adaptive Card in a message, with only the members that the gateway uses. */
 export interface CardMessage {
   readonly type: 'message'
   readonly attachments: readonly {
@@ -46,18 +46,18 @@ interface TextRun {
   readonly fontType?: 'Monospace'
 }
 
-/** Words of ours, or a name that another party chose. */
+/** The gateway's own words, or a name that another party chose. */
 type Part = string | { readonly name: string }
 
-/** The text of one event in a chat, with `link` to its thread. All foreign text is in backticks. */
+/** The text of one event in a chat, with `link` to its thread. Backticks enclose all foreign text. */
 export function chatText(event: ChatEvent, link?: string): string {
   const line = lineOf(event).map((part) => (typeof part === 'string' ? part : `\`${part.name}\``))
   return link === undefined ? line.join('') : `${line.join('')}\n${link}`
 }
 
 /**
- * The same line as a card of Microsoft Teams, with `link` as its button. Text runs have no markup; foreign text has
- * another font.
+ * The same line as a Microsoft Teams card, with `link` as its button. Text runs have no markup. Foreign text has a
+ * different font.
  */
 export function chatCard(event: ChatEvent, link?: string): CardMessage {
   const inlines = lineOf(event).map((part): TextRun =>
@@ -80,7 +80,7 @@ export function chatCard(event: ChatEvent, link?: string): CardMessage {
 
 function lineOf(event: ChatEvent): Part[] {
   const tenant = nameOf(event.tenant_id)
-  if (event.type === 'webhook.ping') return ['A test: this chat is told what tenant ', tenant, ' asks for.']
+  if (event.type === 'webhook.ping') return ['A test: this chat receives the calls of tenant ', tenant, '.']
   const { agent_id = '', tool_name = '', heading, task_id, revision = 1, risk } = event
   const details: Part[][] = [
     ...(heading?.template === undefined ? [] : [['tool ', nameOf(tool_name)]]),
@@ -95,8 +95,8 @@ function lineOf(event: ChatEvent): Part[] {
 }
 
 /**
- * The heading in parts. Words of the contract's template are ours. Without a template, the first may be an unknown
- * tool's name.
+ * The heading in parts. Words of the contract's template count as the gateway's own. Without a template, the first part
+ * may be an unknown tool's name.
  */
 function doesOf({ segments, template }: Heading): Part[] {
   return segments.flatMap((segment: HeadingSegment, i): Part[] => {
@@ -108,11 +108,11 @@ function doesOf({ segments, template }: Heading): Part[] {
   })
 }
 
-/** Words between values. An underscore may be markup, and a dot within a word an address. */
+/** Words between values. An underscore may act as markup, and a dot within a word as an address. */
 const wordsOf = (text: string): string =>
   cutTo(text, MOST_CHARS).replaceAll('_', ' ').replaceAll(NO_WORD, '?').replaceAll(ADDRESS, '?')
 
-/** Left-to-right letters, digits, signs of money, and punctuation without meaning in any chat. */
+/** Left-to-right letters, digits, currency signs, and punctuation that has no meaning in any chat. */
 const KEPT = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}0-9\p{Sc} .,:;/()'"%+=…`
 const NO_WORD = new RegExp(`[^${KEPT}-]`, 'gu')
 /** Text that chats turn into links. */
@@ -120,7 +120,7 @@ const ADDRESS = /\/(?=\/)|(?<=\/)\/|(?<=\S)\.(?=\p{L})/gu
 const NO_VALUE = new RegExp(`[^${KEPT}_-]`, 'gu')
 
 /**
- * A value of the payload. Between backticks a dot makes no link; two slashes might, and an at sign could mention a
+ * A value of the payload. Between backticks, a dot creates no link. Two slashes might, and an at sign could mention a
  * user.
  */
 function valueOf(text: string): Part {
@@ -142,8 +142,8 @@ const listed = (items: readonly Part[][]): Part[] =>
 const MOST_CHARS = 128
 
 /**
- * A name without any character that a chat reads as a mention, a link or markup. Names of ours are unchanged. An
- * unknown tool's name may hold anything: an address, for example. Slack's rich text has links within code (element
+ * A name without any character that a chat reads as a mention, a link or markup. The gateway's own names are unchanged.
+ * An unknown tool's name may hold anything: an address, for example. Slack's rich text has links within code (element
  * `link` with style `code`).
  */
 function nameOf(name: string): Part {

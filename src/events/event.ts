@@ -11,19 +11,19 @@ export type GatewayPart = 'quorum' | 'policy' | 'timer' | 'freeze' | 'webhooks' 
 /** Possible actors. The gateway names its part. */
 export type Who = Exclude<Actor['kind'], 'gateway'> | `gateway:${GatewayPart}`
 
-/** Checks a record against the ledger, and enters it. @throws LawBroken */
+/** Checks a record against the ledger, and enters it into the ledger. @throws LawBroken */
 export type Law = (ledger: Ledger, event: ReadEvent) => void
 
-/** One kind of evidence record, with all that depends on the kind. */
+/** One kind of evidence record, with everything that depends on the kind. */
 export interface EventKind<D extends Fields = Fields, R = object> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
-  /** The groups that may vote follow: "waits for finance". */
+  /** The groups that may vote come after them: "waits for finance". */
   readonly asks?: true
   /** The subject, when it is not a call. */
   readonly of?: string
   readonly by: readonly Who[]
-  /** True for records of `_system`, the only evidence that holds them. */
+  /** True for records that only the evidence of `_system` holds. */
   readonly system?: true
   readonly details: D
   /** The law of replay for records of this kind. */

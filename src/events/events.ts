@@ -1,5 +1,5 @@
 /**
- * Holds: the table of evidence records: one entry says who writes a kind, what replay requires, and what follows.
+ * Holds: the table of evidence records: each entry names the writers of a kind, the law of replay and the consequences.
  * Imports: contract, domain, metrics.
  * Start: kinds/reviews.ts, then laws/reviews.ts.
  */
@@ -21,10 +21,10 @@ export type EventDetails<T extends EventType> = DetailsOf<(typeof EVENTS)[T]['de
 
 const KINDS = new Map<string, EventKind>(Object.entries(EVENTS))
 
-/** The row of a record's type; undefined for a type that no gateway of this version writes. */
+/** The row of a record's type; undefined for a type that this version never writes. */
 export const kindOf = (type: string): EventKind | undefined => KINDS.get(type)
 
-/** The event that webhooks receive for a record; undefined when they receive nothing. */
+/** The event that webhooks receive for a record; undefined when they receive none. */
 export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefined {
   const webhook = kindOf(type)?.webhook
   return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
@@ -34,7 +34,7 @@ export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefi
 export const sayingOf = (record: WithDetails): string =>
   kindOf(record.type)?.asks === true ? `${phraseOf(record)} people` : phraseOf(record)
 
-/** The same without the groups. */
+/** The same words without the groups. */
 export function phraseOf({ type, details }: WithDetails): string {
   const says = kindOf(type)?.says ?? `is of the unknown type ${type}`
   return typeof says === 'function' ? says(details ?? {}) : says

@@ -4,7 +4,7 @@ import { isMoment, isObject, isText } from './require.ts'
 /** One member of a record's `details`: its values and its meaning. */
 export interface Field<T extends JsonValue = JsonValue, Optional extends boolean = boolean> {
   readonly accepts: (value: JsonValue) => value is T
-  /** The fault of another value: "is no time". */
+  /** The fault of any other value: "is not a time". */
   readonly otherwise: string
   readonly doc: string
   readonly optional: Optional
@@ -27,28 +27,28 @@ const field =
   <T extends JsonValue>(otherwise: string, accepts: (value: JsonValue) => value is T) =>
   (doc: string): Field<T, false> => ({ accepts, otherwise, doc, optional: false })
 
-export const text = field('is no text', isText)
+export const text = field('is not a text', isText)
 /** RFC 3339, like a record's `at`. */
-export const moment = field('is no time', isMoment)
-export const number = field('is no number', (value) => typeof value === 'number')
-export const flag = field('is no boolean', (value) => typeof value === 'boolean')
-export const texts = field('is no list of texts', (value): value is readonly string[] => {
+export const moment = field('is not a time', isMoment)
+export const number = field('is not a number', (value) => typeof value === 'number')
+export const flag = field('is not a boolean', (value) => typeof value === 'boolean')
+export const texts = field('is not a list of texts', (value): value is readonly string[] => {
   return isList(value) && value.every(isText)
 })
-export const objects = field('is no list of objects', (value): value is readonly JsonObject[] => {
+export const objects = field('is not a list of objects', (value): value is readonly JsonObject[] => {
   return isList(value) && value.every(isObject)
 })
-export const anything = field('is no value', (value): value is JsonValue => value !== undefined)
+export const anything = field('is missing', (value): value is JsonValue => value !== undefined)
 
 /** An object whose members the law checks. */
 export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T, false> => ({
   accepts: (value): value is T => isObject(value),
-  otherwise: 'is no object',
+  otherwise: 'is not an object',
   doc,
   optional: false,
 })
 
-/** One of these texts. */
+/** A text that must be one of these. */
 export const oneOf = <const T extends string>(values: readonly T[], doc: string): Field<T, false> => ({
   accepts: (value): value is T => values.some((one) => one === value),
   otherwise: `is not one of ${values.join(', ')}`,

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Actor, EVIDENCE_VERSION } from '../domain/evidence.ts'
 import { momentOf, objectOf, requireThat, textOf } from './require.ts'
 
-/** A parsed record of an export; nothing in it is trusted before it is checked. */
+/** A parsed record of an export. No part of it is trusted before it is checked. */
 export interface ReadEvent {
   readonly type: string
   readonly tenant: string
@@ -18,18 +18,18 @@ export interface ReadEvent {
 
 const ACTORS: readonly string[] = ['agent', 'reviewer', 'admin', 'gateway']
 
-/** Parses a record. @throws LawBroken for a record that no gateway of this version writes */
+/** Parses a record. @throws LawBroken for a record that this version never writes */
 export function readEvent(value: JsonValue): ReadEvent {
   const record = objectOf(value, 'the record')
   const { v, type, tenant, at, actor, task_id, thread_id, revision, tool, details = {} } = record
   requireThat(
     v === EVIDENCE_VERSION,
-    `it is of version ${JSON.stringify(v)}, and only ${EVIDENCE_VERSION} is known`,
+    `it has version ${JSON.stringify(v)}, but only ${EVIDENCE_VERSION} is known`,
   )
-  requireThat(typeof type === 'string', `nothing is known of the type ${JSON.stringify(type)}`)
+  requireThat(typeof type === 'string', `the type ${JSON.stringify(type)} is unknown`)
   const { kind, id, key } = objectOf(actor, 'its actor')
-  requireThat(typeof kind === 'string' && ACTORS.includes(kind), 'nobody is its actor')
-  requireThat(revision === undefined || Number.isSafeInteger(revision), 'its revision is no number')
+  requireThat(typeof kind === 'string' && ACTORS.includes(kind), 'it has no actor')
+  requireThat(revision === undefined || Number.isSafeInteger(revision), 'its revision is not a number')
   return {
     type,
     tenant: textOf(tenant, 'tenant'),

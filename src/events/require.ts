@@ -15,31 +15,31 @@ export class LawBroken extends Error {
   override readonly name = 'LawBroken'
 }
 
-/** Requires the condition. @throws LawBroken saying `otherwise` */
+/** Requires the condition. @throws LawBroken with the text `otherwise` */
 export function requireThat(condition: boolean, otherwise: string): asserts condition {
   if (!condition) throw new LawBroken(otherwise)
 }
 
 /** The value as text. @throws LawBroken */
 export function textOf(value: JsonValue | undefined, name: string): string {
-  requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is no text`)
+  requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is not a text`)
   return value
 }
 
 /** The value in ms since 1970. @throws LawBroken */
 export function momentOf(value: JsonValue | undefined, name: string): number {
-  requireThat(isMoment(value), `its \`${name}\` is no time`)
+  requireThat(isMoment(value), `its \`${name}\` is not a time`)
   return Date.parse(value)
 }
 
 /** The value as an object. @throws LawBroken */
 export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
-  requireThat(isObject(value), `${name} is no object`)
+  requireThat(isObject(value), `${name} is not an object`)
   return value
 }
 
 /** The value as a list. @throws LawBroken */
 export function listOf(value: JsonValue | undefined, name: string): readonly JsonValue[] {
-  requireThat(Array.isArray(value), `its \`${name}\` is no list`)
+  requireThat(Array.isArray(value), `its \`${name}\` is not a list`)
   return value as readonly JsonValue[]
 }

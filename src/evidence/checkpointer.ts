@@ -3,7 +3,7 @@
  * also checks all tenants from time to time, for records that another instance wrote before it died.
  */
 export interface Checkpointer {
-  /** A record of the tenant has become durable. */
+  /** Called when a record of the tenant has become durable. */
   noted(tenant: string): void
   /** Age of the oldest record without a checkpoint, ms; 0 without such records. */
   lagMs(): number
@@ -38,8 +38,8 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   let running: Promise<void> = Promise.resolve()
 
   /**
-   * Signs a tenant's evidence. Records noted meanwhile wait for the next time. True when one checkpoint could not cover
-   * all.
+   * Signs a tenant's evidence. Records that arrive during the call wait for the next call. Returns true when one
+   * checkpoint could not cover all records.
    */
   async function sign(tenant: string): Promise<boolean> {
     const taken = unsigned.take(tenant)
@@ -48,7 +48,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
       if (more) unsigned.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
       return more
     } catch (error) {
-      // records of another instance, or of an earlier run, may also wait: only a checkpoint rules that out
+      // records of another instance, or of an earlier run, may also be unsigned; only a checkpoint rules that out
       unsigned.giveBack(tenant, taken ?? { since: options.now(), records: 0 })
       options.onError(error)
       return false
@@ -66,7 +66,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
     while (left.length > 0 && !closed) left = await inTurn(left, sign)
   }
 
-  /** Runs one round at a time, with a pause in between. */
+  /** Runs one round at a time, with a pause between two rounds. */
   function run(): void {
     clearTimeout(timer)
     running = running.then(round).then(() => {
@@ -117,7 +117,7 @@ class UnsignedRecords {
     this.#of.set(tenant, { since, records: records + (this.#of.get(tenant)?.records ?? 0) })
   }
 
-  /** A separate list, because failed tenants are given back. */
+  /** Uses a separate list, because failed tenants are put back. */
   tenants(): string[] {
     return Array.from(this.#of.keys())
   }

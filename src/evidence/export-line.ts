@@ -18,7 +18,7 @@ export interface ExportLine {
 
 /**
  * A line of an export, which ends with the text of the record as stored. A commit id has at most 128 characters, each
- * of six when escaped.
+ * of which needs six when escaped.
  */
 const LINE =
   /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","commit_id":"(?:[^"\\]|\\.){0,768}","record":(\{.*\})\}$/s
@@ -41,11 +41,11 @@ export function readExportLine(line: Buffer): ExportLine {
   }
 }
 
-/** The first bytes of files that were packed or converted after the export. */
+/** The first bytes of files that were compressed or converted after the export. */
 const FILES: readonly (readonly [bytes: Buffer, what: string])[] = [
-  [Buffer.of(0x1f, 0x8b), 'is the beginning of a file that gzip has packed: unpack it first'],
-  [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'is the beginning of a file that zstd has packed: unpack it first'],
-  [Buffer.from('PK'), 'is the beginning of a file that zip has packed: unpack it first'],
+  [Buffer.of(0x1f, 0x8b), 'is the beginning of a gzip file: unpack it first'],
+  [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'is the beginning of a zstd file: unpack it first'],
+  [Buffer.from('PK'), 'is the beginning of a zip file: unpack it first'],
   [Buffer.of(0xff, 0xfe), 'is UTF-16: the file was converted after the export'],
   [Buffer.of(0xfe, 0xff), 'is UTF-16: the file was converted after the export'],
 ]

@@ -9,17 +9,20 @@ export function openByAny(note: string, verifierKeys: readonly string[]): Checkp
   return undefined
 }
 
-/** The fault of a note that none of these keys signed. When it names another log, two files may have been mixed up. */
+/**
+ * The fault of a note that none of these keys signed. When the note names another log, two files may have been mixed
+ * up.
+ */
 export function unsigned(note: string, [verifierKey = '']: readonly string[]): string {
   if (note.includes('\r\n')) return 'has carriage returns: the file was converted after it was written'
   const [origin = ''] = note.split('\n', 1)
   const { name } = readVerifierKey(verifierKey) ?? {}
   if (name === undefined || origin === name || !origin.startsWith('countersign/'))
     return 'is not signed by this key'
-  return `is of \`${origin}\`, and the key of \`${name}\``
+  return `belongs to \`${origin}\`, but the key belongs to \`${name}\``
 }
 
-/** The tenant in the origin of a log, which ends with it (docs/decisions/0016-checkpoints.md). */
+/** The tenant in the origin of a log. The origin ends with the tenant (docs/decisions/0016-checkpoints.md). */
 export function tenantOf(origin: string | undefined): string | undefined {
   return /^countersign\/[^/]+\/([^/]+)$/.exec(origin ?? '')?.[1]
 }

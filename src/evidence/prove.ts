@@ -16,14 +16,14 @@ export class NotProved extends Error {
 export interface Wanted {
   /** Number of the record, from 1. */
   readonly number: number
-  /** A checkpoint that covers it, as a signed note. */
+  /** A checkpoint that covers the record, as a signed note. */
   readonly note: string
   readonly verifierKeys: readonly string[]
 }
 
 /**
- * A proof of one record of an export (docs/evidence.md, inclusion): a C2SP tlog-proof with the record in it. It is for
- * a reader who has the key of the log and must not see the other records.
+ * A proof of one record of an export (docs/evidence.md, inclusion): a C2SP tlog-proof with the record in it. The proof
+ * is for a reader who has the key of the log and must not see the other records.
  *
  * @throws NotProved when the checkpoint is not of this key, does not cover the record, or was signed over other records
  */
@@ -34,15 +34,16 @@ export async function proveRecord(source: AsyncIterable<Uint8Array>, wanted: Wan
   if (number < 1 || number > size) throw new NotProved(`the checkpoint covers the records 1 to ${size}`)
   const place = { index: number - 1, size }
   const { whole, record, path } = await read(source, place).catch(unreadable)
-  if (whole.size < size) throw new NotProved(`${size} records were signed, and ${whole.size} are there`)
+  if (whole.size < size)
+    throw new NotProved(`${size} records were signed, but the export has only ${whole.size}`)
   if (record === undefined || rootOf(whole) !== root)
-    throw new NotProved(`the first ${size} records are not those that were signed at ${at}`)
+    throw new NotProved(`the first ${size} records are not the records that were signed at ${at}`)
   return writeLogProof({ record, index: place.index, path, note })
 }
 
 interface Export {
   readonly whole: MerkleTree
-  /** The record at the place. */
+  /** Returns the record at the place. */
   readonly record: string | undefined
   readonly path: readonly string[]
 }
@@ -66,7 +67,7 @@ async function read(source: AsyncIterable<Uint8Array>, place: LeafPlace): Promis
 }
 
 function unreadable(error: unknown): never {
-  if (error instanceof LongLine) throw new NotProved('this is no export of evidence')
+  if (error instanceof LongLine) throw new NotProved('this is not an export of evidence')
   throw error
 }
 
@@ -80,19 +81,20 @@ export interface Proved {
   readonly number: number
   /** The record, byte for byte. */
   readonly record: string
-  /** The checkpoint that covers it. */
+  /** The checkpoint that covers the record. */
   readonly checkpoint: Checkpoint
 }
 
 /** The content that a proof proves to a holder of the log's key. @throws NotProved */
 export function openProof(text: string, verifierKeys: readonly string[]): Proved {
   const proof = readLogProof(text)
-  if (proof === undefined) throw new NotProved('this is no tlog-proof with a record in it')
+  if (proof === undefined) throw new NotProved('this is not a tlog-proof that contains a record')
   const { record, index, path, note } = proof
   const checkpoint = opened({ note, verifierKeys })
   const place = { index, size: checkpoint.size }
   if (index >= checkpoint.size || rootOfPath(leafHash(record), place, path) !== checkpoint.root)
-    throw new NotProved('the record is not in what was signed')
-  if (recordIn(record) === undefined) throw new NotProved('what was signed in its place is no record')
+    throw new NotProved('the record is not in the signed log')
+  if (recordIn(record) === undefined)
+    throw new NotProved('the log holds something other than a record in that place')
   return { number: index + 1, record, checkpoint }
 }

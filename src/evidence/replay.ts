@@ -24,7 +24,7 @@ export interface ThreadStory {
   readonly status: ThreadStatus
   readonly revision: number
   readonly redeemed: boolean
-  /** One of its records is impossible; later states are unknown. */
+  /** True when one of its records is impossible. Later states are then unknown. */
   readonly broken: boolean
 }
 
@@ -41,7 +41,7 @@ export class Replay {
 
   /**
    * The fault of the next record, in words; undefined when it follows from the earlier ones. The possible part of a
-   * faulty record is entered, so that later records are not blamed.
+   * faulty record is entered, so that it causes no faults in later records.
    */
   take(value: JsonValue): string | undefined {
     const { due } = this.#ledger
@@ -98,20 +98,20 @@ export class Replay {
 
   #requireTenant({ tenant }: ReadEvent, { system }: EventKind): void {
     this.#tenant ??= tenant
-    requireThat((system === true) === (tenant === SYSTEM), `no record of \`${tenant}\` tells that`)
+    requireThat((system === true) === (tenant === SYSTEM), `no record of \`${tenant}\` has this type`)
     requireThat(
       tenant === this.#tenant,
-      `it is of tenant \`${tenant}\`, and the first is of \`${this.#tenant}\``,
+      `it belongs to tenant \`${tenant}\`, but the first record belongs to \`${this.#tenant}\``,
     )
   }
 
-  /** Requires the record's time, the begin of its commit, to fit: the store's clock never runs backwards. */
+  /** Requires the record's time, which is the start of its commit, to fit. The store's clock never runs backwards. */
   #requireTime({ at }: ReadEvent): void {
     const latest = this.#latest
     const follows = at + OUT_OF_ORDER_MS >= latest
     // a record from the future is reported once, not again by every later record
     this.#latest = follows ? Math.max(latest, at) : at
-    requireThat(follows, `a record before it is of ${new Date(latest).toISOString()}`)
+    requireThat(follows, `an earlier record has the time ${new Date(latest).toISOString()}`)
   }
 
   /** Applies the laws. An act without a credential still takes effect, because later records depend on it. */
@@ -142,7 +142,7 @@ function happen(thread: LedgerThread | undefined, event: string | undefined): vo
 
 function requireKind({ type }: ReadEvent): EventKind {
   const kind = kindOf(type)
-  requireThat(kind !== undefined, `nothing is known of the type ${JSON.stringify(type)}`)
+  requireThat(kind !== undefined, `the type ${JSON.stringify(type)} is unknown`)
   return kind
 }
 
@@ -151,12 +151,12 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
   const who = kind === 'gateway' ? `gateway:${id}` : kind
   requireThat(
     by.some((one) => one === kind || one.startsWith(`${kind}:`)),
-    `no ${kind} does that`,
+    `an actor of kind ${kind} cannot do that`,
   )
-  requireThat(kind !== 'admin' || id === 'admin', 'the admin key has no other name')
+  requireThat(kind !== 'admin' || id === 'admin', 'the admin key has only one name')
   requireThat(
     by.some((one) => one === who),
-    `no part of the gateway named \`${id}\` does that`,
+    `the gateway has no part \`${id}\` that does that`,
   )
 }
 
@@ -164,7 +164,7 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
 function requireDetails({ details }: ReadEvent, kind: EventKind): void {
   for (const [name, value] of Object.entries(details)) {
     const field = Object.hasOwn(kind.details, name) ? kind.details[name] : undefined
-    requireThat(field !== undefined, `no such record has \`${name}\``)
+    requireThat(field !== undefined, `such a record cannot have \`${name}\``)
     requireThat(field.accepts(value), `its \`${name}\` ${field.otherwise}`)
   }
 }
@@ -172,7 +172,7 @@ function requireDetails({ details }: ReadEvent, kind: EventKind): void {
 function requireDue({ type, thread }: ReadEvent, due: Ledger['due']): void {
   if (due === undefined || (due.type === type && due.thread === thread)) return
   throw new LawBroken(
-    `\`${due.type}\` of ${due.thread} is due here: it is written together with the record before`,
+    `\`${due.type}\` of ${due.thread} is due here: it is written together with the previous record`,
   )
 }
 

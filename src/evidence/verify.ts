@@ -11,7 +11,7 @@ import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
 
-/** The auditor's own data beside the export; nothing of it comes from the gateway at the time of the check. */
+/** The auditor's own data apart from the export. None of it comes from the gateway at the time of the check. */
 export interface Proofs {
   /** Kept C2SP signed notes. */
   readonly notes: readonly string[]
@@ -21,7 +21,10 @@ export interface Proofs {
   readonly receipts: readonly string[]
   /** The earliest accepted signing time of the newest checkpoint, ms since 1970; any time when absent. */
   readonly freshSince?: number
-  /** With it: the latest accepted time, because a checkpoint from the future would never go stale. */
+  /**
+   * The latest accepted time, given together with `freshSince`. A checkpoint from the future would otherwise never
+   * become too old.
+   */
   readonly freshUntil?: number
 }
 
@@ -58,7 +61,7 @@ export interface Verdict {
   readonly records: number
   /** The newest checkpoint that matches the export. */
   readonly signed?: Checkpoint
-  /** The number of records after it, which only receipts confirm. */
+  /** The number of records after that checkpoint, which only receipts confirm. */
   readonly unsigned: number
   /** True when every record was readable, in its place, and replayed. */
   readonly whole: boolean
@@ -67,8 +70,8 @@ export interface Verdict {
 }
 
 /**
- * Limits the list of faults. The first fault of each property is always listed, so that no failed property seems to
- * hold.
+ * Limits the list of faults. The first fault of each property is always listed, so that a failed property never seems
+ * to hold.
  */
 const MOST_FAULTS = 100
 /** A record has at most 16 Mi code units, of three bytes each, and the rest of a line is short. */
@@ -96,7 +99,9 @@ class EvidenceCheck {
   #isWhole = true
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
-  /** Checkpoints by their size, because years make thousands, and each record is checked against them. */
+  /**
+   * Checkpoints by their size, because there are thousands after some years, and each record is checked against them.
+   */
   readonly #signedAt = new Map<number, Checkpoint[]>()
   /** Leaf hashes of receipts, by the number of the record. */
   readonly #receipts = new Map<number, string[]>()
@@ -141,7 +146,7 @@ class EvidenceCheck {
     const due = this.#tree.size + 1
     this.#look(line, due)
     for (const hash of this.#receipts.get(due) ?? [])
-      if (hash !== line.leaf) this.#fault('inclusion', `record ${due} is not the one of its receipt`)
+      if (hash !== line.leaf) this.#fault('inclusion', `record ${due} does not match its receipt`)
     this.#tree = grown(this.#tree, [line.leaf])
     this.#compare()
   }
@@ -149,17 +154,17 @@ class EvidenceCheck {
   longLine(): void {
     const line = this.#line + 1
     this.#isWhole = false
-    this.#fault('integrity', `line ${line} is longer than any record: nothing from there on was read`)
+    this.#fault('integrity', `line ${line} is longer than any record: the rest of the file was not read`)
   }
 
   end(): Verdict {
     const { size: records } = this.#tree
     for (const { size, at } of this.#checkpoints)
       if (size > records)
-        this.#fault('inclusion', `${size} records were signed at ${at}, and ${records} are there`)
+        this.#fault('inclusion', `${size} records were signed at ${at}, but the export has only ${records}`)
     for (const number of this.#receipts.keys())
       if (number > records)
-        this.#fault('inclusion', `record ${number}, of which there is a receipt, is not there`)
+        this.#fault('inclusion', `record ${number}, for which a receipt exists, is missing`)
     const missing = this.#isWhole ? this.#replay.end() : undefined
     if (missing !== undefined) this.#fault('completeness', missing)
     this.#lookAtTime()
@@ -181,20 +186,20 @@ class EvidenceCheck {
     else this.#omitted += 1
   }
 
-  /** The tenant of the keys. Keys of two logs are refused, because one log could pass for the other. */
+  /** The tenant of the keys. Keys of two logs are refused, because one log could be presented as the other. */
   #tenantOf(verifierKeys: readonly string[]): string | undefined {
     const [first, ...others] = verifierKeys.map((key) => readVerifierKey(key)?.name)
     const tenant = tenantOf(first)
     if (tenant === undefined || others.includes(undefined))
-      this.#fault('signature', 'the key is no verifier key of evidence')
+      this.#fault('signature', 'the key is not a verifier key of evidence')
     if (others.some((name) => name !== undefined && name !== first))
-      this.#fault('signature', 'the keys are of more than one log')
+      this.#fault('signature', 'the keys belong to more than one log')
     return tenant
   }
 
   #keep(receipt: string): void {
     const [, number, hash = ''] = RECEIPT.exec(receipt.trim()) ?? []
-    if (number === undefined) return this.#fault('inclusion', `\`${receipt}\` is no receipt`)
+    if (number === undefined) return this.#fault('inclusion', `\`${receipt}\` is not a receipt`)
     this.#receipts.set(Number(number), [...(this.#receipts.get(Number(number)) ?? []), hash])
   }
 
@@ -216,7 +221,7 @@ class EvidenceCheck {
       else
         this.#fault(
           'inclusion',
-          `the first ${size} records are not those that were signed at ${checkpoint.at}`,
+          `the first ${size} records are not the records that were signed at ${checkpoint.at}`,
         )
     }
   }
@@ -228,7 +233,7 @@ class EvidenceCheck {
     const isOlder = Date.parse(at) + OUT_OF_ORDER_MS < this.#latest
     if (!isOlder) return
     const latest = new Date(this.#latest).toISOString()
-    this.#fault('consistency', `${size} records were signed at ${at}, and one of them is of ${latest}`)
+    this.#fault('consistency', `${size} records were signed at ${at}, but one of them has the time ${latest}`)
   }
 
   #look({ number, record, faults }: ExportLine, due: number): void {
@@ -236,7 +241,8 @@ class EvidenceCheck {
     for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
     if (number !== undefined) this.#follow(number, due)
     const isOther = record !== undefined && this.#tenant !== undefined && record['tenant'] !== this.#tenant
-    if (isOther) this.#fault('integrity', `${name} is not of tenant \`${this.#tenant}\`, whose key this is`)
+    if (isOther)
+      this.#fault('integrity', `${name} does not belong to tenant \`${this.#tenant}\`, which owns the key`)
     if (faults.length > 0 || number !== due || isOther) this.#isWhole = false
     if (record !== undefined && this.#isWhole) this.#live(name, record)
   }
@@ -250,7 +256,7 @@ class EvidenceCheck {
   /** Reports a missing or extra record once, not for every later record. */
   #follow(number: number, due: number): void {
     if (number !== due && number !== this.#number + 1)
-      this.#fault('completeness', `record ${number} stands where ${due} is due`)
+      this.#fault('completeness', `record ${number} is in the place of record ${due}`)
     this.#number = number
   }
 
@@ -261,11 +267,11 @@ class EvidenceCheck {
     const { at } = this.#signed ?? {}
     const signed = at === undefined ? -Infinity : Date.parse(at)
     if (!(signed >= since))
-      this.#fault('freshness', `no checkpoint that fits was signed since ${new Date(since).toISOString()}`)
+      this.#fault('freshness', `no matching checkpoint was signed since ${new Date(since).toISOString()}`)
     else if (!(signed <= until))
       this.#fault(
         'freshness',
-        `the newest checkpoint that fits is of ${at}, which has not come yet: nobody says how new it is`,
+        `the newest matching checkpoint has the time ${at}, which is in the future: the age of the evidence is unknown`,
       )
   }
 }
@@ -275,7 +281,7 @@ function later(one: Checkpoint | undefined, other: Checkpoint): Checkpoint {
   return one !== undefined && one.size === other.size && one.at > other.at ? one : other
 }
 
-/** The time of a record; replay reports an invalid one. */
+/** The time of a record. Replay reports an invalid time. */
 function timeOf({ at }: JsonObject): number {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
   return Number.isNaN(time) ? -Infinity : time

@@ -6,7 +6,7 @@ import type { Harness } from './harness.ts'
 
 /** A call that a harness is about to make. */
 export interface HeldCall {
-  /** The task of the session, named as the gateway names tasks. */
+  /** The task of the session, with a name that the gateway accepts. */
   readonly task: string
   readonly tool: string
   readonly input: JsonObject
@@ -19,13 +19,13 @@ export interface HeldCall {
  */
 export async function readCall(bytes: Uint8Array, { name, event }: Harness): Promise<HeldCall> {
   const said = parsed(bytes)
-  if (!isObject(said)) throw refused('the input is no JSON object')
+  if (!isObject(said)) throw refused('the input is not a JSON object')
   const { hook_event_name, session_id, tool_name, tool_input } = said
-  // the answer to another event would not stop a tool
-  if (hook_event_name !== event) throw refused(`this hook is for ${event}, and was called for something else`)
+  // the answer to any other event would not stop a tool
+  if (hook_event_name !== event) throw refused(`this hook is for ${event}, but was called for another event`)
   if (typeof session_id !== 'string' || session_id === '') throw refused('the input names no session')
   if (typeof tool_name !== 'string' || tool_name === '') throw refused('the input names no tool')
-  if (!isObject(tool_input)) throw refused('the input of a tool is an object')
+  if (!isObject(tool_input)) throw refused('the input of a tool must be an object')
   return { task: await taskOf(name, session_id), tool: tool_name, input: tool_input }
 }
 

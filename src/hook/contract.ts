@@ -11,8 +11,8 @@ export interface Asked {
 }
 
 /**
- * The gateway's name of a tool. A contract that was imported from this tool of this MCP server comes first.
- * Otherwise it is the contract with the harness's name, unless that one was imported from another tool.
+ * The gateway's name of a tool. A contract that was imported from this tool of this MCP server takes precedence.
+ * Otherwise it is the contract with the harness's name, unless that contract was imported from another tool.
  *
  * @throws NotExecuted
  */
@@ -23,7 +23,7 @@ export async function contractOf(client: Client, asked: Asked): Promise<string> 
   if (others.length > 0)
     throw new NotExecuted(
       'unknown_tool',
-      `more than one contract is for \`${tool}\`: give the servers other names`,
+      `more than one contract matches \`${tool}\`: give the servers different names`,
     )
   if (found !== undefined) return found.name
   const spelled = prefix + tool
@@ -31,7 +31,7 @@ export async function contractOf(client: Client, asked: Asked): Promise<string> 
   if (source === undefined) return spelled
   throw new NotExecuted(
     'unknown_tool',
-    `the contract \`${spelled}\` is for \`${source.name}\` of the MCP server \`${source.server}\`, not for this tool`,
+    `the contract \`${spelled}\` was made for \`${source.name}\` of the MCP server \`${source.server}\`, and not for this tool`,
   )
 }
 

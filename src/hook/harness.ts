@@ -13,7 +13,7 @@ export interface Harness {
   readonly event: string
   /** The answer on standard output, with exit code 0, that runs the tool without a further question. */
   readonly grant: JsonObject | undefined
-  /** The shell command for a hook that failed: it is missing, was killed, or wrote nothing. */
+  /** The shell command that runs when the hook is missing, was killed, or wrote nothing. */
   readonly otherwise: string
   /** The settings that the harness needs. */
   readonly settings: (command: string, timeoutSeconds: number) => JsonObject
@@ -21,7 +21,7 @@ export interface Harness {
 
 export type HarnessName = 'claude-code' | 'codex' | 'gemini'
 
-/** Exit code 2 without a word on standard error is no block in Codex, and none in Gemini CLI. */
+/** Codex and Gemini CLI do not block the tool on exit code 2 without text on standard error. */
 const WITH_A_WORD = "{ echo 'countersign: the tool did not run' >&2; exit 2; }"
 
 /** code.claude.com/docs/en/hooks: PreToolUse. Version 2.1.295 added `onFailure`; earlier versions ignore it. */
@@ -57,7 +57,10 @@ const CODEX: Harness = {
   }),
 }
 
-/** geminicli.com/docs/hooks/reference: BeforeTool. It follows the CLI's own confirmation, so a grant has no effect. */
+/**
+ * geminicli.com/docs/hooks/reference: BeforeTool. The hook runs after the CLI's own confirmation, so a grant has no
+ * effect.
+ */
 const GEMINI: Harness = {
   name: 'gemini',
   event: 'BeforeTool',

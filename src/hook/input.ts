@@ -1,8 +1,8 @@
 import { NotExecuted } from '@countersign/sdk'
 
 /**
- * Reads the whole input of a hook. Bytes beyond the bound are read and dropped: a harness that cannot write blames its
- * hook, and may run the tool.
+ * Reads the whole input of a hook. Bytes beyond the bound are read and dropped, because a harness that cannot write
+ * reports a failed hook and may run the tool.
  *
  * @throws NotExecuted for more than `mostBytes`, and when the signal aborts before the end
  */

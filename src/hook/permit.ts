@@ -21,7 +21,7 @@ export interface PermitParts {
 }
 
 /**
- * Resolves when the call may run now, once. An equal call continues the review of one that timed out undecided.
+ * Resolves when the call may run now, once. An equal call continues the review of a call that timed out undecided.
  *
  * @throws NotExecuted in every other case
  */

@@ -12,7 +12,7 @@ import type { Waits } from './long-polls.ts'
 import type { StrangerBounds } from './wire/strangers.ts'
 import type { Admission } from './admission/admission.ts'
 
-/** Parts that routes need beside the verbs. */
+/** Parts that routes need in addition to the verbs. */
 export interface HttpDeps {
   readonly gateway: Deps
   readonly schemas: Schemas
@@ -28,24 +28,24 @@ export interface HttpDeps {
   /** The signer of evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts
-  /** Absent: nothing is recorded. */
+  /** Absent when nothing is recorded. */
   readonly beginSpan?: BeginSpan
-  /** Known when the gateway listens. */
+  /** Known once the gateway listens. */
   readonly site: () => Site
-  /** Absent: people sign in by one-time links only. */
+  /** Absent when people sign in only with one-time links. */
   readonly singleSignOn?: SingleSignOn
-  /** Calls that each shadow rule would have touched since start. */
+  /** Calls for which each shadow rule has fired since the start. */
   readonly shadowCounts: ReadonlyMap<string, number>
   readonly watcher: TrafficWatcher
 }
 
 /** Listeners to requests and connections. They must never throw. */
 export interface TrafficWatcher {
-  /** A request was answered. */
+  /** Called when a request was answered. */
   answered(request: HttpObservation): void
-  /** The caller was gone before the answer was sent. */
+  /** True when the caller disconnected before the answer was sent. */
   aborted(): void
-  /** There is such a route. */
+  /** True when the route exists. */
   route(route: { readonly method: string; readonly route: string }): void
 }
 

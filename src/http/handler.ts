@@ -22,7 +22,7 @@ export type Handlers<T extends Operations> = {
 
 /** One request, authenticated and checked. */
 export type Call<O extends Operation> = HeadersOf<O> & {
-  /** Works for this request. */
+  /** The gateway's dependencies with this request as origin. */
   readonly gateway: Deps
   readonly caller: CallerOf<O['access']>
   readonly params: ParamsOf<O['path']>
@@ -34,7 +34,7 @@ export type Call<O extends Operation> = HeadersOf<O> & {
       ? ComponentOf<Name>
       : undefined
   readonly request: FastifyRequest
-  /** For cookies, and for answers that the handler writes itself. */
+  /** The reply, for cookies and for answers that the handler writes itself. */
   readonly reply: FastifyReply
 }
 
@@ -58,7 +58,7 @@ type AnswerOf<O extends Operation> = {
   [Status in keyof O['answers']]: Answer<Status, BodyOf<O['answers'][Status]>>
 }[keyof O['answers']]
 
-/** Null also for an answer that the handler has written. */
+/** Also null for an answer that the handler has written itself. */
 type BodyOf<A> = A extends Media
   ? Uint8Array | Readable | null
   : A extends null
@@ -76,7 +76,7 @@ export const answer = <const Status extends number, Body>(
   headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): Answer<Status, Body> => ({ status, body, headers })
 
-/** The answer of a verb, with the receipt of the evidence record that it rests on. */
+/** The answer of a verb, with the receipt of the evidence record that supports it. */
 export const answerCommitted = <const Status extends number, Body>(
   status: Status,
   committed: Committed<Body>,

@@ -2,24 +2,29 @@ import type { FastifyRequest } from 'fastify'
 import type { Wait } from '../gateway/core/wait.ts'
 import { createShares } from './admission/shares.ts'
 
-/** One request that is being held, until it is released. */
+/** One request that is held until it is released. */
 export type Held = Wait & { release(): void }
 
-/** Requests on hold. Each ends with its connection, a poll also after its time, and all when the gateway closes. */
+/**
+ * Requests on hold. A held request ends with its connection, a poll also after its time, and all of them when the
+ * gateway closes.
+ */
 export interface Waits {
   /**
-   * Holds a poll of `sender` for at most this time. Undefined when too many are held, in all or for this sender: a
-   * server may ignore a preference (RFC 7240 section 2).
+   * Holds a poll of `sender` for at most this time. Undefined when too many polls are held, in total or for this
+   * sender. A server may ignore a preference (RFC 7240 section 2).
    */
   holdPoll(request: FastifyRequest, seconds: number, sender: string): Held | undefined
   holdStream(request: FastifyRequest): Held
-  /** How many requests are held now: polls, and streams, which wait for nothing of their own. */
+  /** The number of held requests: polls, and streams, which wait for no specific decision. */
   held(): { readonly polls: number; readonly streams: number }
-  /** Ends every wait: the held polls answer with what they have. */
+  /** Ends every wait: held polls answer with the current state. */
   endAll(): void
 }
 
-/** One agent holds at most three quarters of them (src/http/admission/shares.ts), which leaves room for others. */
+/**
+ * One agent can hold at most three quarters of the polls (src/http/admission/shares.ts), which leaves room for others.
+ */
 const MOST_POLLS = 10_000
 
 export function createWaits(): Waits {
@@ -27,7 +32,7 @@ export function createWaits(): Waits {
   const polls = createShares(MOST_POLLS)
   let ended = false
 
-  /** Uses the local clock, as the caller does: the store's clock may run more slowly while it catches up. */
+  /** Uses the local clock, as the caller does, because the store's clock may run more slowly while it catches up. */
   function hold(request: FastifyRequest, seconds: number | undefined, released: () => void): Held {
     const { socket } = request.raw
     const controller = new AbortController()
@@ -36,7 +41,7 @@ export function createWaits(): Waits {
     const timer = seconds === undefined ? undefined : setTimeout(leave, ms).unref()
     open.add(controller)
     socket.once('close', leave)
-    // gone already, while its credential was looked at: nothing will say so again
+    // the connection closed while the credential was checked, and emits no further event
     if (ended || socket.destroyed) leave()
     return {
       ms,

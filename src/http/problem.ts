@@ -12,7 +12,7 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   request.problem = known.code
   request.refusal = known
   if (problem.status >= 500) logCause(error, known, request)
-  // Some refusals come before the first hook.
+  // some refusals happen before the first hook
   reply.header('cache-control', 'no-store').header(REQUEST_HEADER, request.id)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (known.retryAfter !== undefined)
@@ -23,22 +23,25 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
 function logCause(error: unknown, known: GatewayError, request: FastifyRequest): void {
   const facts = { ...lineOf(request), route: request.routeOptions.url, code: known.code }
   const cause = known.cause ?? error
-  // each request has its line, for as long as the store is away; where that was noticed, the timer says
+  // every request has its own log line while the store is unreachable; the timer reports the outage itself
   const said = known.code === 'store_unavailable' ? { reason: reasonOf(cause) } : { err: cause }
   request.log.error({ ...facts, ...said }, known.message)
 }
 
-/** The message, and those of what caused it. */
+/** The message of the error, and the messages of its causes. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
   return cause === undefined ? message : `${message}: ${reasonOf(cause)}`
 }
 
-/** Our texts for refusals of Fastify. */
+/** The gateway's texts for refusals of Fastify. */
 const FROM_FASTIFY: Record<string, [ErrorCode, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is larger than this gateway accepts'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json; charset=utf-8'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'the body is not as long as Content-Length says'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    'the length of the body differs from Content-Length',
+  ],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json', 'the body is empty'],
   FST_ERR_BAD_URL: ['invalid_request', 'the path is not valid'],
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'a part of the path is too long'],
@@ -52,12 +55,14 @@ export function asGatewayError(error: unknown): GatewayError {
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new GatewayError('invalid_request', 'the request cannot be read', { cause: error })
   }
-  return new GatewayError('internal', 'something went wrong here; the log has the cause', { cause: error })
+  return new GatewayError('internal', 'an internal error occurred; the log has the cause', { cause: error })
 }
 
 const RETRY_AFTER_SECONDS = 1
 
-/** Shows the result of an act that has taken effect. An error here must not sound as if the act had failed. */
+/**
+ * Returns the result of an act that has taken effect. An error at this point must not read as if the act had failed.
+ */
 export async function showAfter<T>(show: () => Promise<T>): Promise<T> {
   try {
     return await show()

@@ -1,6 +1,6 @@
 import { TokenBucket } from 'limiter'
 
-/** `calls` per `withinMs`, refilled evenly; all of them may come at once. */
+/** `calls` per `withinMs`, refilled evenly; all of them may be made at once. */
 export interface Rate {
   readonly calls: number
   readonly withinMs: number
@@ -16,7 +16,7 @@ interface Counted {
   readonly bucket: TokenBucket
 }
 
-/** How many calls each key makes, counted by this gateway alone. */
+/** Limits the calls of each key, counted by this instance alone. */
 export function createRates(): Rates {
   const counted = new Map<string, Counted>()
   return {
@@ -32,7 +32,7 @@ export function createRates(): Rates {
 const isSame = (one: Rate, other: Rate): boolean =>
   one.calls === other.calls && one.withinMs === other.withinMs
 
-/** Full at first. A rate that was changed meanwhile gives nothing back that was used. */
+/** Full at first. A change of the rate gives back no used calls. */
 function begin({ calls, withinMs }: Rate, before: Counted | undefined): Counted {
   const bucket = new TokenBucket({ bucketSize: calls, tokensPerInterval: calls, interval: withinMs })
   bucket.content = before === undefined ? calls : Math.min(calls, before.bucket.content)

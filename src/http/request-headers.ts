@@ -26,7 +26,10 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   throw new GatewayError('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters, once')
 }
 
-/** RFC 9110 section 13.1.1, one strong tag: a digest that is shown. `*` names nothing that a person looked at. */
+/**
+ * RFC 9110 section 13.1.1, one strong tag: a digest that is shown. `*` is refused, because it does not name a revision
+ * that a person looked at.
+ */
 function ifMatchOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['if-match']
   return /^"([^"]*)"$/.exec(header?.trim() ?? '')?.[1] ?? header
@@ -34,11 +37,11 @@ function ifMatchOf({ headers }: FastifyRequest): string | undefined {
 
 const EVENT_ID = /^(\d{1,15})(?:-([\w.-]{1,128}))?$/
 
-/** As `idOf` in src/http/operations/stream.ts wrote it, or a number alone. */
+/** The id in the form that `idOf` in src/http/operations/stream.ts writes, or a number alone. */
 function lastEventIdOf({ headers }: FastifyRequest): Place | undefined {
   const header = headers['last-event-id']
   if (header === undefined) return undefined
   const found = typeof header === 'string' ? EVENT_ID.exec(header) : null
   if (found) return { number: Number(found[1]), commitId: found[2] }
-  throw new GatewayError('invalid_request', 'Last-Event-ID is not one of ours')
+  throw new GatewayError('invalid_request', 'Last-Event-ID was not issued by this gateway')
 }

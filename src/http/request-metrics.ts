@@ -7,7 +7,7 @@ import type { HttpDeps, HttpObservation } from './deps.ts'
 /** The route of requests that match no route. */
 export const NO_ROUTE = 'none'
 
-/** Requests, connections and holds that are open now. */
+/** Requests, connections and held requests that are open now. */
 export interface Traffic extends Sight {
   readonly requests: number
   readonly connections: number
@@ -32,7 +32,7 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }
   }
   app.server.on('request', (_, response) => {
     requests += 1
-    // one function for all of them: a closure for each request would be the dearest part of counting
+    // one function serves all requests, because a closure for each request would be the most expensive part of counting
     response.on('close', closed)
   })
   app.server.on('connection', (socket) => {
@@ -44,7 +44,7 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }
 
 function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObservation {
   return {
-    // a HEAD asks what the GET would be answered
+    // a HEAD request counts as a GET
     method: request.method === 'HEAD' ? 'GET' : request.method,
     route: request.routeOptions.url ?? NO_ROUTE,
     status: reply.statusCode,
@@ -56,7 +56,7 @@ function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObserv
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The code of the problem document that the request is answered with. */
+    /** The code of the problem document in the answer. */
     problem?: ErrorCode
   }
   interface FastifyInstance {

@@ -17,7 +17,7 @@ import { REQUEST_HEADERS } from './request-headers.ts'
 import { traceHooks, workingFor } from './tracing.ts'
 import { acceptAnything, acceptStrictJson } from './wire/strict-json.ts'
 
-/** Every operation of the contract as a route: who may call, the checked body, the handler, the answer. */
+/** Every operation of the contract as a route: its callers, the checked body, the handler and the answer. */
 export function mountOperations(app: FastifyInstance, http: HttpDeps, health: Health): void {
   const handlers: Handlers<typeof OPERATIONS> = {
     ...agentHandlers(http),
@@ -49,7 +49,7 @@ export function mountOperations(app: FastifyInstance, http: HttpDeps, health: He
   })
 }
 
-/** Any of them: what each takes and answers is held by `Handlers`. */
+/** Any handler. `Handlers` defines the parameters and answers of each. */
 type Handler = (call: object) => Promise<Answer>
 
 function routeOf(http: HttpDeps, operation: Operation, handler: Handler): RouteOptions {
@@ -84,7 +84,7 @@ function callOf({ gateway, schemas }: HttpDeps, operation: Operation, { request,
     gateway: workingFor(request, gateway),
     caller: request.caller ?? request.adminRight,
     params: request.params,
-    // Fastify's has no prototype
+    // a copy, because Fastify's query object has no prototype
     query: lenient ? undefined : query && schemas.parse(query, { ...(request.query as object) }),
     body: bodyOf(request, operation, schemas),
     request,
@@ -103,16 +103,16 @@ function bodyOf(
   return body && schemas.parse(body, request.body ?? (bodyIsOptional === true ? {} : undefined))
 }
 
-/** Sets status and headers; returns what is to be sent. */
+/** Sets status and headers, and returns the body to send. */
 function sendable(reply: FastifyReply, { status, headers, body }: Answer): unknown {
-  // a handler that answers by itself has taken the connection over
+  // a handler that answers by itself has taken over the connection
   if (!reply.sent) reply.code(status).headers(headers)
   return body ?? undefined
 }
 
 const OF_BODIES = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']
 
-/** A caller who has proved who calls hears the handler's judgement of a body that is refused for its form. */
+/** An authenticated caller gets the handler's judgement of a body that is refused for its form. */
 function judging(handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): ErrorHandler {
   return async (error, request, reply) => {
     const isJudged = request.caller !== undefined && OF_BODIES.includes(asGatewayError(error).code)

@@ -17,12 +17,12 @@ import { answerNotFound, answerProblem } from './problem.ts'
 import { watchTraffic } from './request-metrics.ts'
 import { boundStrangers } from './wire/strangers.ts'
 
-/** Time limits of clients, ms: idle connections end. */
+/** Time limits of clients, ms. Idle connections end after them. */
 export const TIMEOUTS = {
   REQUEST_MS: 10_000,
   HEADERS_MS: 5_000,
   KEEP_ALIVE_MS: 10_000,
-  /** Above the longest `Prefer: wait`. */
+  /** Longer than the longest `Prefer: wait`. */
   IDLE_SOCKET_MS: 70_000,
   CHECK_EVERY_MS: 1_000,
 } as const
@@ -34,14 +34,14 @@ const PATH_PART_CHARS = 256
  */
 const FOR_PEOPLE = /^\/(?:api\/(?:review|admin)\/|readyz$)/
 
-/** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
+/** The HTTP server. Every plane has its own scope and its own credential, and every refusal has the same form. */
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const malformed = answerMalformed(http.watcher, TIMEOUTS.HEADERS_MS)
   const acceptance = acceptRequests()
   const app = Fastify({
     loggerInstance: http.log,
     genReqId: requestIds(),
-    // a logger for each request would cost as much as the router; the few lines that are logged carry the id themselves
+    // a logger for each request would cost as much as the router; the few logged lines contain the id themselves
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: http.bodyBytes,
@@ -55,7 +55,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     http: {
       headersTimeout: TIMEOUTS.HEADERS_MS,
       connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS,
-      // src/http/wire/wire-guard.ts looks at it: Node's own refusal would not be a problem document.
+      // src/http/wire/wire-guard.ts checks the Host header, because Node's own refusal would not be a problem document.
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: PATH_PART_CHARS },
@@ -73,7 +73,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   drainWhileClosing(app, () => http.waits.endAll())
   watchTraffic(app, http)
   boundStrangers(app, http.strangers)
-  // before its body: anyone can ask for an unknown path, and should hold a place only briefly
+  // before its body is read, because anyone can request an unknown path and must hold a place only briefly
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) void answerNotFound(request, reply)
     else done()
@@ -88,7 +88,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     consoleRoutes(scope, { built: BUILT_CONSOLE, site: http.site })
     done()
   })
-  // the same bytes for all: who asks for it and reads slowly costs no copy
+  // every request gets the same bytes, so a slow reader costs no copy
   const document = Buffer.from(http.schemas.document)
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(document))
   return app

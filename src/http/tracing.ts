@@ -6,7 +6,7 @@ import type { Deps } from '../gateway/core/deps.ts'
 import { carried, type Origin, type TraceContext } from '../gateway/core/trace-context.ts'
 import type { HttpDeps } from './deps.ts'
 
-/** In every answer, and in every log line of the request. */
+/** The header of the request id, which is in every answer and in every log line of the request. */
 export const REQUEST_HEADER = 'countersign-request'
 
 /** Origin of every request, for log lines and traces. */
@@ -36,7 +36,7 @@ export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): 
 
 /**
  * Ends the span with the answer, and includes the sending while the caller is connected. A response to a disconnected
- * caller never finishes, so the span must not wait for it: operators look for exactly these calls.
+ * caller never finishes, so the span must not wait for it, because operators look for exactly these calls.
  */
 const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
   const end = (): void => {
@@ -49,7 +49,7 @@ const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
   done(null, payload)
 }
 
-/** The gateway, working for this request. */
+/** The gateway's dependencies with this request as origin. */
 export const workingFor = ({ origin }: FastifyRequest, gateway: Deps): Deps =>
   origin === undefined ? gateway : { ...gateway, origin }
 

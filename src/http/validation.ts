@@ -5,8 +5,8 @@ import { type FieldError, GatewayError } from '../contract/errors.ts'
 import { PACKAGE_ROOT } from '../system/package.ts'
 
 /**
- * The running gateway validates with the document it publishes: schemas/openapi.json, generated from src/contract.
- * Nothing is coerced, removed or filled in.
+ * The running gateway validates requests with the document that it publishes (schemas/openapi.json, generated from
+ * src/contract). It does not coerce, remove or fill in values.
  */
 const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
 const MAX_ERRORS = 20
@@ -14,9 +14,9 @@ const MAX_ERRORS = 20
 export interface Schemas {
   /** Bytes of the OpenAPI document, as served. */
   readonly document: string
-  /** The value as this component. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
+  /** Returns the value as this component. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
   parse<Name extends ComponentName>(name: Name, value: unknown, prefix?: string): Components[Name]
-  /** As `parse`, but a value that does not fit is undefined. */
+  /** Like `parse`, but returns undefined for a value that does not fit. */
   fits<Name extends ComponentName>(name: Name, value: unknown): Components[Name] | undefined
 }
 
@@ -29,7 +29,8 @@ export function loadSchemas(): Schemas {
     removeAdditional: false,
     useDefaults: false,
     validateFormats: false,
-    // The document is our own, and a test checks it: compiling the meta-schema at every start would cost 50 ms.
+    // the document is part of the gateway and a test checks it, so the meta-schema is not compiled at every start,
+    // which costs 50 ms
     meta: false,
     validateSchema: false,
   })
@@ -63,7 +64,7 @@ function fieldErrors(errors: readonly ErrorObject[], prefix: string): FieldError
   }))
 }
 
-/** Errors about a member that is missing or too many point at that member. */
+/** Errors about a missing or additional member point at that member. */
 function memberOf(error: ErrorObject): string {
   const { additionalProperty, missingProperty } = error.params as Record<string, string | undefined>
   const member = additionalProperty ?? missingProperty

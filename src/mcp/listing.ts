@@ -22,7 +22,7 @@ export interface Tools {
 
 /** A list, to which pages are still added. */
 export interface List extends Tools {
-  /** Adds the next page. Returns the cursor of the page after it; undefined for the last page. */
+  /** Adds the next page. Returns the cursor of the next page; undefined for the last page. */
   learn(page: JsonObject): string | undefined
 }
 
@@ -36,7 +36,7 @@ export interface Listed {
 export function createListing(): Listing {
   const first = new Map<string, string | undefined>()
   let begun = 0
-  /** The number of the oldest list that may be whole. */
+  /** The number of the oldest list that may be complete. */
   let oldest = 1
   let inForce: { readonly number: number; readonly tools: Tools } | undefined
   return {

@@ -3,7 +3,7 @@ import { LossyNumber, parseStrictJson } from '../contract/strict-json.ts'
 
 /*
  * Messages of the Model Context Protocol: JSON-RPC 2.0, one per line (transport `stdio`). The proxy parses each message
- * of the client and writes it anew, so that the server reads what the proxy read.
+ * of the client and writes it again, so that the server reads exactly what the proxy read.
  */
 
 export type Id = string | number
@@ -16,7 +16,7 @@ export interface ToolCall {
   readonly args: JsonObject
   /** Other members of a call: `_meta` and `task`. */
   readonly rest: JsonObject
-  /** The client's name for itself in this call. */
+  /** The name that the client gives itself in this call. */
   readonly client: string | undefined
 }
 
@@ -32,11 +32,14 @@ export interface Refusal {
   readonly id: Id | null | undefined
   readonly code: number
   readonly why: string
-  /** The side that chose the id and gets the error. Client and server may use equal ids. */
+  /** The side that chose the id and receives the error. Client and server may use equal ids. */
   readonly asker: 'client' | 'server'
   /** The call that the client cancels in the refused message. */
   readonly cancelled?: Id
-  /** Present when the model can correct the call. It reads results of failed calls, but no errors of the protocol. */
+  /**
+   * Present when the model can correct the call. The model reads results of failed calls, but not errors of the
+   * protocol.
+   */
   readonly isCorrectable?: true
 }
 
@@ -60,25 +63,26 @@ export function readClient(line: Uint8Array): FromClient {
   const message = parsed(line)
   if (message === undefined) return refuse(null, PARSE_ERROR, 'not JSON in UTF-8')
   if (!isObject(message))
-    return refuse(null, INVALID_REQUEST, 'one message to a line: batches are not relayed')
+    return refuse(null, INVALID_REQUEST, 'one message per line is required: batches are not relayed')
   const id = idOf(message['id'])
   if ('id' in message && id === undefined)
-    return refuse(null, INVALID_REQUEST, 'an id is text, or a number up to 2^53-1')
-  // a server that ignores the case of names would read another message
+    return refuse(null, INVALID_REQUEST, 'an id must be text, or a number up to 2^53-1')
+  // a server that ignores the case of names would read a different message
   const stray = Object.keys(message).find((member) => !MEMBERS.includes(member))
-  if (stray !== undefined) return refuseMessage(message, `a message has no member \`${stray}\``)
+  if (stray !== undefined) return refuseMessage(message, `a message must not have the member \`${stray}\``)
   const { method } = message
   if (method === CALL) return readCall(id, line)
-  if ('method' in message && !isOtherMethod(method)) return refuse(id, INVALID_REQUEST, 'this is no method')
+  if ('method' in message && !isOtherMethod(method))
+    return refuse(id, INVALID_REQUEST, 'this is not a method')
   return readPassing(message)
 }
 
-/** Reads a message that runs no tool. Refuses it when the proxy would alter it by writing it anew. */
+/** Reads a message that runs no tool. Refuses it when the proxy would alter it by writing it again. */
 function readPassing(message: JsonObject): FromClient {
   const cancelled =
     message['method'] === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
   const altering = whatAlters(message)
-  // the proxy honours a cancellation even when it cannot pass it on
+  // the proxy obeys a cancellation even when it cannot relay it
   if (altering !== undefined)
     return { ...refuseMessage(message, altering), ...(cancelled === undefined ? {} : { cancelled }) }
   return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
@@ -86,37 +90,42 @@ function readPassing(message: JsonObject): FromClient {
 
 /**
  * The deepest nesting, far beyond real messages. JSON.parse reads deeper nesting than JSON.stringify (up to Node 24)
- * and our own stack can handle.
+ * and the proxy's own stack can handle.
  */
 const DEPTH = 500
 
-/** Returns why writing the message anew would alter it; undefined when it would not. Walks by level to save stack. */
+/**
+ * Returns the reason that writing the message again would alter it; undefined when it would not. Walks the value level
+ * by level to save stack.
+ */
 function whatAlters(message: JsonObject): string | undefined {
   let level: JsonValue[] = [message]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEPTH) return 'a message is nested too deeply'
     if (level.some((one) => typeof one === 'number' && Math.abs(one) > Number.MAX_SAFE_INTEGER))
-      return 'a number beyond 2^53-1 would reach the server as another one'
+      return 'a number beyond 2^53-1 would reach the server changed'
     level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
   }
   return undefined
 }
 
 /**
- * Returns true for a method in visible ASCII, as all methods of the protocol are, and not a spelling of a call. A
- * lenient server, which cuts text at NUL or drops invisible characters, could run a tool without review.
+ * Returns true for a method in visible ASCII, as all methods of the protocol are, that is not another spelling of a
+ * call. A lenient server, which cuts text at NUL or drops invisible characters, could run a tool without review.
  */
 function isOtherMethod(method: JsonValue | undefined): boolean {
   return typeof method === 'string' && /^[!-~]+$/.test(method) && method.toLowerCase() !== CALL
 }
 
-/** Advice for numbers that lose digits, such as identifiers of 64 bits. */
+/** Advice for numbers that would lose digits, such as 64-bit identifiers. */
 const SEND_AS_TEXT =
   'Numbers of JSON are exact up to 9007199254740991 and to 17 digits. Send this one as text, in quotes, and call the tool again.'
 
-/** Reads a call by the gateway's own strict scan, so that reviewers approve exactly the call that the server reads. */
+/**
+ * Reads a call with the gateway's own strict scan, so that reviewers approve exactly the call that the server reads.
+ */
 function readCall(id: Id | undefined, line: Uint8Array): FromClient {
-  if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool is called by a request, which has an id')
+  if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool call must be a request with an id')
   let message: JsonValue
   try {
     message = parseStrictJson(line, { longTextsIn: 'params' })
@@ -130,9 +139,9 @@ function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   const { name, arguments: args = {}, ...rest } = params
   const stray = Object.keys(params).find((member) => !CALL_MEMBERS.includes(member))
   if (stray !== undefined)
-    return refuse(id, INVALID_PARAMS, `nobody could review \`${stray}\`, so a call must not have it`)
-  if (typeof name !== 'string') return refuse(id, INVALID_PARAMS, 'a call names its tool')
-  if (!isObject(args)) return refuse(id, INVALID_PARAMS, 'the arguments of a tool are an object')
+    return refuse(id, INVALID_PARAMS, `reviewers could not see \`${stray}\`, so a call must not have it`)
+  if (typeof name !== 'string') return refuse(id, INVALID_PARAMS, 'a call must name its tool')
+  if (!isObject(args)) return refuse(id, INVALID_PARAMS, 'the arguments of a tool must be an object')
   return { kind: 'call', call: { id, name, args, rest, client: clientNameIn({ method: CALL, params }) } }
 }
 
@@ -141,8 +150,8 @@ function refuse(id: Id | null | undefined, code: number, why: string): Refusal {
 }
 
 /**
- * Refuses a message. The error for a refused answer goes to the server: to the client, it would look like the answer to
- * another request.
+ * Refuses a message. Sends the error for a refused answer to the server, because to the client it would look like the
+ * answer to another request.
  */
 function refuseMessage(message: JsonObject, why: string): Refusal {
   const asker = 'method' in message ? 'client' : 'server'
@@ -215,7 +224,9 @@ export function idOf(value: JsonValue | undefined): Id | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Writes JSON in ASCII: a server that reads its system's encoding, not UTF-8, would not run the approved call. */
+/**
+ * Writes JSON in ASCII: a server that reads its system's encoding in place of UTF-8 would not run the approved call.
+ */
 export function asciiJson(message: JsonObject): string {
   const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(message).replaceAll(/[\u007f-\uffff]/g, escaped)
@@ -237,7 +248,9 @@ export function failureMessage(id: Id, text: string, meta: JsonObject): JsonObje
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', isError: true, content, _meta: meta } }
 }
 
-/** Returns the client's name for itself. It is in `initialize`, and since revision 2026-07-28 in each request. */
+/**
+ * Returns the name that the client gives itself. It is in `initialize`, and since revision 2026-07-28 in each request.
+ */
 export function clientNameIn({ method, params }: JsonObject): string | undefined {
   const meta = objectIn(objectIn(params)['_meta'])
   const info = method === 'initialize' ? objectIn(params)['clientInfo'] : meta[CLIENT_INFO]

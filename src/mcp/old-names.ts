@@ -3,7 +3,7 @@
  * and a duplicate name got `_2`, `_3`. Such a contract does not record its tool.
  */
 
-/** Returns another tool of the server for which an old import may have written the contract that `name` matches. */
+/** Returns another tool of the server whose contract an old import may have written under `name`. */
 export function otherToolOf(name: string, names: Iterable<string>, prefix: string): string | undefined {
   const tools = [...names].map((tool): Tool => ({ tool, base: baseOf(prefix + tool) }))
   return tools.find((one) => one.tool !== name && mayBeCalled(prefix + name, one, tools))?.tool
@@ -11,7 +11,7 @@ export function otherToolOf(name: string, names: Iterable<string>, prefix: strin
 
 interface Tool {
   readonly tool: string
-  /** Its name with the prefix, after the replacement of characters. */
+  /** The tool's name with the prefix, after the replacement of characters. */
   readonly base: string
 }
 
@@ -21,7 +21,7 @@ function mayBeCalled(contract: string, one: Tool, tools: readonly Tool[]): boole
   return one.base === base && tools.some((other) => other !== one && mayTake(base, other))
 }
 
-/** Returns true when `other` may have taken the file of this name, or of this name without its number. */
+/** Returns true when `other` may have used the file of this name, or of this name without its number. */
 function mayTake(name: string | undefined, other: Tool): boolean {
   if (name === undefined) return false
   return fileOf(other.base) === fileOf(name) || mayTake(withoutCount(name), other)

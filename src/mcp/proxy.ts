@@ -39,16 +39,16 @@ import { type Contracts, createContracts } from './tools.ts'
 /**
  * Relays messages between an MCP client and one MCP server (specification, transport `stdio`). It sends a `tools/call`
  * only after the gateway allows it (docs/agent-api.md), with exactly the approved arguments. Fails closed: it answers
- * an undecided call itself, and does not send it.
+ * an undecided call itself, and does not send the call.
  */
 export interface Proxy {
   /** Takes a line of the client, without its end. Resolves when the line is handled completely. Never rejects. */
   fromClient(line: Uint8Array): Promise<void>
   /** Takes a line of the server, without its end. */
   fromServer(line: Uint8Array): void
-  /** Ends all calls: the ended server answers no request, and runs no held call. */
+  /** Ends all calls, because the ended server answers no request and runs no held call. */
   serverEnded(): void
-  /** Ends held calls, because the client ended. */
+  /** Ends held calls, because the client has ended. */
   clientEnded(): void
 }
 
@@ -59,7 +59,7 @@ export interface ProxyParts {
   readonly toClient: (line: Uint8Array) => void
   /** Writes a note for people who read the client's log. */
   readonly note: (text: string) => void
-  /** The prefix of contract names, such as `github.`. It serves to find a contract when no `source` names the tool. */
+  /** The prefix of contract names, such as `github.`. It is used to find a contract when no `source` names the tool. */
   readonly prefix: string
   /** The server's name in contracts. */
   readonly server: string
@@ -100,7 +100,7 @@ export function createProxy(parts: ProxyParts): Proxy {
       }
     },
     clientEnded: () => {
-      const gone = new DOMException('the client is gone', 'TimeoutError')
+      const gone = new DOMException('the client has disconnected', 'TimeoutError')
       for (const { abort } of proxy.underWay.values()) abort.abort(gone)
     },
   }
@@ -112,11 +112,11 @@ interface State extends ProxyParts {
   /** The proxy's own requests to the server. */
   readonly questions: Questions
   readonly contracts: Contracts
-  /** The client's name for itself. */
+  /** The name that the client gives itself. */
   client: string | undefined
 }
 
-/** An open call: held until the gateway allows it, and then sent to the server. */
+/** An open call. It is held until the gateway allows it, and is then sent to the server. */
 interface UnderWay {
   readonly asked: ToolCall
   readonly abort: AbortController
@@ -131,12 +131,14 @@ interface UnderWay {
   }
 }
 
-/** The end of the server. By its name, the thread stays open: the client may start the server again. */
+/**
+ * The error for the end of the server. Its name keeps the thread open, because the client may start the server again.
+ */
 class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** A failed call. Its `line` is the answer to the client; the throw makes the guard report the failure. */
+/** A failed call. Its `line` is the answer to the client. Throwing it makes the guard report the failure. */
 class ToolFailed extends Error {
   readonly line: Uint8Array
 
@@ -199,7 +201,7 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
   const { underWay, toClient } = proxy
   const { id } = asked
   if (underWay.has(id)) {
-    const why = 'a request with this id is under way'
+    const why = 'a request with this id is already open'
     return refuse(proxy, { kind: 'refuse', id, code: INVALID_REQUEST, why, asker: 'client' })
   }
   const one: UnderWay = { asked, abort: new AbortController(), progress: progressOf(proxy, asked) }
@@ -226,7 +228,7 @@ async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefi
     ...(client === undefined ? {} : { workflow_name: client }),
   }
   const run = (args: Payload): Promise<Uint8Array> => {
-    // the call is decided: from here on the server reports its progress
+    // the call is decided, and from now on the server reports its progress
     progress.end()
     callId.end()
     return send(proxy, args, one)
@@ -247,17 +249,19 @@ function contractOf({ contracts }: State, { asked, abort: { signal } }: UnderWay
   return contracts.contractOf(asked.name, { signal, meta: asked.rest['_meta'] })
 }
 
-/** Returns why a judged call must not run: its tool, or the contract of the tool, has changed since. */
+/** Returns the reason that a judged call must not run: its tool, or the contract of the tool, has changed since. */
 async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | undefined> {
   try {
     if ((await contractOf(proxy, one)) === one.tool) return undefined
-    return new NotExecuted('unknown_tool', `\`${one.asked.name}\` has another contract by now: call it again`)
+    return new NotExecuted('unknown_tool', `the contract of \`${one.asked.name}\` has changed: call it again`)
   } catch (error) {
     return error as NotExecuted
   }
 }
 
-/** Ends held calls whose tool changed: reviewers saw another tool. After a late list, `send` checks again. */
+/**
+ * Ends held calls whose tool changed, because reviewers saw a different tool. After a late list, `send` checks again.
+ */
 async function reviewHeld(proxy: State): Promise<void> {
   const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
   const reviewing = held.map(async (one) => {
@@ -269,7 +273,7 @@ async function reviewHeld(proxy: State): Promise<void> {
   await Promise.all(reviewing)
 }
 
-/** Sends an approved call. Resolves with the server's answer, in its own bytes. @throws ToolFailed */
+/** Sends an approved call. Resolves with the server's answer in its original bytes. @throws ToolFailed */
 async function send(proxy: State, args: Payload, one: UnderWay): Promise<Uint8Array> {
   const { asked, abort } = one
   const change = await changeOf(proxy, one)
@@ -321,18 +325,19 @@ function fromServer(proxy: State, line: Uint8Array): void {
     void reviewHeld(proxy)
   }
   if (said?.kind === 'answer' && answered(proxy, said)) return
-  // by the specification progress must increase, also over the proxy's own
+  // the specification requires progress to increase, also beyond the proxy's own messages
   if (said?.kind === 'progress' && isOld(proxy, said)) return
   proxy.toClient(withEnd(line))
 }
 
-/** Returns true when the proxy has handled an answer of the server. All others are for the client. */
+/** Returns true when the proxy has handled an answer of the server. All other answers are for the client. */
 function answered(proxy: State, said: ServerAnswer): boolean {
   const { underWay, note, contracts, questions } = proxy
   if (questions.answered(said)) return true
   const one = underWay.get(said.id)
   if (one !== undefined) {
-    if (one.sent === undefined) note('the server answered a call that it was not asked: left out')
+    if (one.sent === undefined)
+      note('the server answered a call that it did not receive; the answer was dropped')
     else one.sent.answer(said)
     return true
   }
@@ -358,14 +363,17 @@ async function passList(
 interface Progress {
   begin(message: string): void
   end(): void
-  /** Returns true when the proxy has already reported as much progress of this call. */
+  /** Returns true when the proxy has already reported at least this progress of the call. */
   isBehind(said: ServerProgress): boolean
 }
 
-/** The step of the proxy's own progress. It is tiny, so that any progress of the server is beyond it. */
+/** The step of the proxy's own progress. It is tiny, so that any progress of the server exceeds it. */
 const PROGRESS_STEP = 1 / 1_000_000
 
-/** Reports progress while a call is held, if the client requests it. Without progress, many give up after a minute. */
+/**
+ * Reports progress while a call is held, if the client requests it. Without progress, many clients give up after a
+ * minute.
+ */
 function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
   const token = idOf(objectIn(rest['_meta'])['progressToken'])
   let timer: ReturnType<typeof setInterval> | undefined

@@ -4,11 +4,11 @@ import type { Id, ServerAnswer } from './message.ts'
 
 /** The proxy's own requests to the server. */
 export interface Questions {
-  /** Sends a request. Rejects when `deadline` aborts, when the server answers with an error, and when it ends. */
+  /** Sends a request. Rejects when `deadline` aborts, and when the server answers with an error or ends. */
   ask(method: string, params: JsonObject, deadline: AbortSignal): Promise<JsonObject>
-  /** Returns true for an answer to the proxy, even a late one. The client must not see it. */
+  /** Returns true for an answer to the proxy, even a late one. The client must not see such an answer. */
   answered(answer: ServerAnswer): boolean
-  /** Rejects all requests, open and later. */
+  /** Rejects all open and later requests. */
   end(why: string): void
 }
 

@@ -8,14 +8,14 @@ export interface ServerProcess {
   write(line: Uint8Array): void
   /**
    * Ends the server as the specification says: closes its input, then sends SIGTERM, then SIGKILL. Other processes that
-   * hold the output open after that keep running.
+   * still hold the output open afterwards keep running.
    */
   stop(): void
-  /** Takes the next of these steps at once, for a caller that does not wait. */
+  /** Takes the next of these steps at once. */
   insist(): void
   /**
-   * The exit code, once the server ended and all its output was read; 1 when a signal ended it. Rejects with LongLine,
-   * and when the server could not start.
+   * The exit code, once the server has ended and all its output was read; 1 when a signal ended it. Rejects with
+   * LongLine, and when the server could not start.
    */
   readonly ended: Promise<number>
 }
@@ -25,8 +25,8 @@ export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const PATIENCE_MS = 3_000
 
 /**
- * @param env the environment, without credentials of the gateway: a server could approve its own calls with them
- * @param heard takes a line; the next one is read when it resolves
+ * @param env the environment without credentials of the gateway, because a server could approve its own calls with them
+ * @param heard receives a line; the next line is read when it resolves
  */
 export function startServer(
   [program = '', ...args]: readonly string[],
@@ -66,7 +66,7 @@ export function startServer(
   const stop = (): void => {
     if (taken === 0) insist()
   }
-  // most servers have ended by then; for one that has not, callers would wait forever
+  // most servers have ended by then; callers would wait forever for a server that has not
   child.stdin.on('error', stop)
   child.stdout.once('end', stop)
   const listening = listen().catch((cause: unknown) => {

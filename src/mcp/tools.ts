@@ -7,21 +7,21 @@ import { otherToolOf } from './old-names.ts'
 
 /**
  * Finds the contract that judges a call of a server's tool (docs/agent-side.md). Its `source` names the tool; without a
- * `source`, its name does. The proxy reads the server's whole list of tools first. A tool that differs from the one
- * that its contract was made for does not run.
+ * `source`, its name does. The proxy reads the server's whole list of tools first. A tool that differs from the
+ * description in its contract does not run.
  */
 export interface Contracts {
   /**
-   * Returns the gateway's name of the tool. Asks the server for its list when the list in force is not whole.
+   * Returns the gateway's name of the tool. Asks the server for its list when the list in force is incomplete.
    *
    * @throws NotExecuted
    */
   contractOf(name: string, about: About): Promise<string>
-  /** Notes a `tools/list` request of the client. */
+  /** Records a `tools/list` request of the client. */
   asked(id: Id, params: JsonValue | undefined): void
   /**
-   * Returns the result for the client when `id` is of such a request, else undefined. It is the same object unless a
-   * tool is refused.
+   * Returns the result for the client when `id` belongs to such a request, otherwise undefined. The result is the same
+   * object unless a tool is refused.
    */
   answered(id: Id, result: JsonObject): Promise<JsonObject> | undefined
   /** Voids the list, because the server reports that its tools changed. */
@@ -47,10 +47,10 @@ export interface ContractsParts {
   readonly ask: (method: string, params: JsonObject, deadline: AbortSignal) => Promise<JsonObject>
 }
 
-/** Age at which contracts are read again, ms. */
+/** Age of the contracts at which they are read again, ms. */
 const FRESH_MS = 5_000
 const MOST_PAGES = 1_000
-/** Lists that changes on the server may void before the proxy gives up. */
+/** The most lists that changes on the server may void before the proxy gives up. */
 const MOST_LISTS = 3
 
 export function createContracts(parts: ContractsParts): Contracts {
@@ -80,18 +80,21 @@ export function createContracts(parts: ContractsParts): Contracts {
 
 interface State extends ContractsParts {
   readonly listing: Listing
-  /** The client's open requests for a page, and the list that each belongs to. */
+  /** The client's open requests for a page, and the list to which each belongs. */
   readonly questions: Map<Id, List>
   /** The list that each cursor continues. */
   readonly cursors: Map<string, List>
   /** The reported tools, each with its digest. */
   readonly reported: Set<string>
   known: { readonly at: number; readonly tools: readonly ResolvedTool[] } | undefined
-  /** The proxy's own request for the list, while the server answers. */
+  /** The proxy's own request for the list, until the server has answered. */
   underWay: Promise<void> | undefined
 }
 
-/** Returns the list that a request of the client begins or continues. A list of an unknown cursor is never in force. */
+/**
+ * Returns the list that a request of the client begins or continues. A list that begins with an unknown cursor is never
+ * in force.
+ */
 function listAskedFor({ listing, cursors }: State, params: JsonValue | undefined): List {
   const { cursor } = objectIn(params)
   if (typeof cursor === 'string') return cursors.get(cursor) ?? createListing().begin()
@@ -111,7 +114,7 @@ async function contractOf(state: State, name: string, about: About): Promise<str
 }
 
 /**
- * Returns the whole list, which the choice of a contract needs.
+ * Returns the complete list, which is needed to choose a contract.
  *
  * @throws NotExecuted
  */
@@ -120,7 +123,7 @@ async function wholeList(state: State, name: string, about: About): Promise<Tool
     const known = state.listing.whole()
     if (known !== undefined) return known
     state.underWay ??= list(state, about).finally(() => (state.underWay = undefined))
-    // all waiting calls share the request, so no single call may end it
+    // all waiting calls share the request, so no single call may cancel it
     const failed = await orAborted(
       state.underWay.then(() => undefined, asError),
       about,
@@ -130,7 +133,7 @@ async function wholeList(state: State, name: string, about: About): Promise<Tool
   throw notListed(state, name, new Late('the list changes each time it is requested'))
 }
 
-/** The error of a late server. A later request for the list may succeed. */
+/** The error for a server that does not answer in time. A later request for the list may succeed. */
 class Late extends Error {}
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(messageOf(error)))
@@ -138,11 +141,11 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 function notListed({ server, note }: State, name: string, failed: Error): NotExecuted {
   const why = `the MCP server \`${server}\` did not list its tools: ${failed.message}`
   note(`${why}; the call of \`${name}\` is refused`)
-  const advice = `Without the list no contract can be trusted to be that of \`${name}\`: whoever runs the server must make it answer \`tools/list\``
+  const advice = `Without the list, no contract can be trusted to be the contract of \`${name}\`: the operator of the server must make it answer \`tools/list\``
   return new NotExecuted(failed instanceof Late ? 'timeout' : 'unknown_tool', `${why}. ${advice}`)
 }
 
-/** Requests all pages from the server. Rejects when one does not arrive in time. */
+/** Requests all pages from the server. Rejects when a page does not arrive in time. */
 async function list({ ask, listing, listWithinMs }: State, { meta }: About): Promise<void> {
   const { progressToken: _, ...own } = objectIn(meta)
   const common = Object.keys(own).length > 0 ? { _meta: own } : {}
@@ -159,13 +162,13 @@ async function list({ ask, listing, listWithinMs }: State, { meta }: About): Pro
       cursor = pages.learn(await ask('tools/list', params, late.signal))
       if (cursor === undefined) return
     }
-    throw new Error(`it has more than ${MOST_PAGES} pages`)
+    throw new Error(`the list has more than ${MOST_PAGES} pages`)
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** @throws NotExecuted when the contract of that name is for another tool, or two contracts are for this one */
+/** @throws NotExecuted when the contract of that name belongs to another tool, or two contracts belong to this tool */
 async function contractFor(
   state: State,
   name: string,
@@ -177,7 +180,10 @@ async function contractFor(
       ({ source }) => source?.server === state.server && source.name === name,
     )
     if (others.length > 0)
-      throw new NotExecuted('unknown_tool', `two contracts are for \`${name}\` of server \`${state.server}\``)
+      throw new NotExecuted(
+        'unknown_tool',
+        `two contracts name \`${name}\` of server \`${state.server}\` as their source`,
+      )
     if (found !== undefined) return found
     const spelled = tools.find((one) => one.name === state.prefix + name)
     if (spelled !== undefined && spelled.source === undefined) return spelled
@@ -214,7 +220,7 @@ async function contracts(
   return tools
 }
 
-/** Returns why the contract must not judge a call of the tool; undefined when it may. */
+/** Returns the reason that the contract must not judge a call of the tool; undefined when it may. */
 function objectionTo(state: State, name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
   const listed = tools.of(name)
   if (listed === undefined) return `the server does not list \`${name}\``
@@ -222,14 +228,17 @@ function objectionTo(state: State, name: string, { source }: ResolvedTool, tools
   if (source.digest === undefined) return sinceFirst(name, listed)
   return listed.digest === source.digest
     ? undefined
-    : `the server's tool \`${name}\` differs from the one that its contract was made for: read the difference and accept it with \`countersign import mcp --update\``
+    : `the server's tool \`${name}\` differs from the tool for which its contract was made: read the difference and accept it with \`countersign import mcp --update\``
 }
 
-/** Returns why a tool without a digest in its contract is refused; undefined when it equals its first listing. */
+/**
+ * Returns the reason that a tool without a digest in its contract is refused; undefined when it equals its first
+ * listing.
+ */
 function sinceFirst(name: string, { digest, first }: Listed): string | undefined {
   return digest !== undefined && digest === first
     ? undefined
-    : `the server's tool \`${name}\` differs from what it was when this proxy started: look at it, and start the proxy again`
+    : `the server's tool \`${name}\` has changed since this proxy started: check it, and start the proxy again`
 }
 
 function ofTwin({ prefix, server }: State, name: string, tools: Tools): string | undefined {
@@ -240,7 +249,10 @@ function ofTwin({ prefix, server }: State, name: string, tools: Tools): string |
   )
 }
 
-/** Returns the page, with the reason as the description of each refused tool: a model must not read the changed one. */
+/**
+ * Returns the page, with the reason as the description of each refused tool: a model must not read the changed
+ * description.
+ */
 async function marked(state: State, page: Tools, result: JsonObject): Promise<JsonObject> {
   const known = await contracts(state, false, undefined).catch(() => [])
   let changed = false
@@ -287,6 +299,6 @@ function report(state: State, { name, digest, why }: Refused): void {
   const payload = { server: state.server, tool: name, ...(digest === undefined ? {} : { digest }) }
   const event = { event_type: 'mcp.tool.refused', event_summary: said, payload }
   void withRetry(() => state.client.record(state.taskId, event)).catch((error: unknown) =>
-    state.note(`the gateway did not record it: ${messageOf(error)}`),
+    state.note(`the gateway did not record the refusal: ${messageOf(error)}`),
   )
 }

@@ -5,7 +5,7 @@ import { BUDGET_NAMES } from '../domain/budget.ts'
 
 /** Label values of the metrics. Every set is closed, or the metric's `atMost` bounds it. */
 
-/** Names from the bundle or the routes, unknown in advance. */
+/** Names from the bundle or the routes, which are unknown in advance. */
 export interface OpenSet {
   readonly from: 'tools' | 'rules' | 'groups' | 'routes' | 'release' | 'bundle'
   /** Text for docs/metrics.md. */
@@ -16,7 +16,7 @@ export type LabelSet = readonly string[] | OpenSet
 
 export const isOpen = (set: LabelSet): set is OpenSet => !Array.isArray(set)
 
-/** Replaces every value without a series of its own. */
+/** The value that replaces every value without its own series. */
 export const OTHER = '_other'
 
 export const TOOLS: OpenSet = { from: 'tools', says: 'a tool with a contract in the bundle in force' }
@@ -76,7 +76,7 @@ export const SIGN_IN_RESULTS: readonly ('ok' | 'refused' | SignInProblem)[] = [
   ...(Object.keys(SIGN_IN_PROBLEMS) as SignInProblem[]),
 ]
 
-/** The class of an answer, or the reason that none arrived. */
+/** The class of an answer, or the reason that no answer arrived. */
 export const DELIVERY_CODES = [
   '1xx',
   '2xx',

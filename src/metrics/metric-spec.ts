@@ -14,7 +14,7 @@ export interface MetricSpec {
   readonly help: string
   readonly labels: Readonly<Record<string, LabelSet>>
   readonly buckets?: readonly number[]
-  /** The most series; only with an open label, otherwise it is the product of the closed sets. */
+  /** The most series. Present only with an open label; otherwise it is the product of the closed sets. */
   readonly atMost?: number
   /** The id in an exemplar. */
   readonly exemplar?: 'trace_id' | 'thread_id'

@@ -4,7 +4,7 @@ import type { MetricSpec } from './metric-spec.ts'
 
 /** Buckets from five seconds to seven days. */
 const HUMAN = [5, 30, 60, 300, 900, 1_800, 3_600, 14_400, 28_800, 86_400, 259_200, 604_800]
-/** Buckets of seconds. Below 2.5 s a reviewer cannot have read anything. */
+/** Buckets of seconds. In less than 2.5 s, a reviewer cannot have read anything. */
 const ATTENTION = [1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 
 export const REVIEW_METRICS = {
@@ -41,7 +41,7 @@ export const REVIEW_METRICS = {
     kind: 'gauge',
     name: 'countersign_group_reviewers',
     unit: 'people',
-    help: 'Reviewers in this group, by the directory. The same on every instance.',
+    help: 'Reviewers in this group, according to the directory. The same on every instance.',
     labels: { group: GROUPS },
     atMost: 101,
   },
@@ -65,7 +65,7 @@ export const REVIEW_METRICS = {
     kind: 'histogram',
     name: 'countersign_vote_attention_seconds',
     unit: 'seconds',
-    help: 'Upper bound of the attention of a reviewer before the vote. It starts at the last of three: arrival of the revision, first display by this instance, claim.',
+    help: "Upper bound of a reviewer's reading time before the vote. It starts at the latest of three events: arrival of the revision, first display by this instance, claim.",
     labels: { decision: ['approve', 'reject', 'request_changes'] },
     buckets: ATTENTION,
     exemplar: 'thread_id',

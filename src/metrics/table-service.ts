@@ -12,8 +12,8 @@ import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
 /**
- * Half a second is the bound at which a slow store raises an alert (deploy/prometheus/alerts.yaml). Quantiles between
- * wider bounds are guesses.
+ * A slow store raises an alert at half a second (deploy/prometheus/alerts.yaml). Quantiles between wider bounds are
+ * guesses.
  */
 const STORE_CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 const CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 60]
@@ -76,14 +76,14 @@ export const SERVICE_METRICS = {
     kind: 'gauge',
     name: 'countersign_review_streams',
     unit: 'streams',
-    help: 'Consoles and tools that follow the queue by server-sent events.',
+    help: 'Consoles and tools that follow the queue through server-sent events.',
     labels: {},
   },
   shed: {
     kind: 'counter',
     name: 'countersign_requests_refused_total',
     unit: 'requests',
-    help: 'Requests refused unread because the gateway was overloaded, by kind. The requests answered do not include them.',
+    help: 'Requests refused before they were read because the gateway was overloaded, by kind. The answered requests do not include them.',
     labels: { kind: REQUEST_KINDS },
   },
   underWay: {
@@ -104,7 +104,7 @@ export const SERVICE_METRICS = {
     kind: 'counter',
     name: 'countersign_budget_refusals_total',
     unit: 'requests',
-    help: 'Requests refused because a budget of a tenant, agent or reviewer is spent, or because the disk is nearly full (disk).',
+    help: 'Requests refused because a budget of a tenant, agent or reviewer is exhausted, or because the disk is nearly full (disk).',
     labels: { budget: BUDGETS_AND_DISK },
   },
   ready: {
@@ -217,7 +217,7 @@ export const WEBHOOK_METRICS = {
     kind: 'counter',
     name: 'countersign_webhook_tries_total',
     unit: 'tries',
-    help: 'Tries of deliveries, by result, and by class of the answer or reason why it is missing.',
+    help: 'Tries of deliveries, by result, and by class of the answer or the reason that it is missing.',
     labels: { result: ['delivered', 'retry', 'dead'], code: DELIVERY_CODES },
   },
   webhookSeconds: {
@@ -240,7 +240,7 @@ export const WEBHOOK_METRICS = {
     kind: 'gauge',
     name: 'countersign_webhook_deliveries_waiting',
     unit: 'deliveries',
-    help: 'Deliveries that are not made yet, including those of paused destinations. The same on every instance.',
+    help: 'Deliveries that have not succeeded yet, including those of paused destinations. The same on every instance.',
     labels: {},
   },
   webhooksOverdue: {

@@ -7,7 +7,7 @@ import { SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service
 /**
  * Every metric of the gateway. Names are base units with the prefix `countersign_`; counters end in `_total`. No label
  * ever holds a task, thread, agent, reviewer or tenant. The total never exceeds `MAX_SAMPLES`, whatever agents send and
- * bundles hold.
+ * bundles contain.
  *
  * A new metric needs a row here, a panel in grafana/src/, and code that counts it. docs/metrics.md is generated from
  * the table.

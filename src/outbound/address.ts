@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /*
- * The addresses that a delivery may go to (docs/webhooks.md and docs/decisions/0015). The gateway refuses every address
+ * The permitted addresses of deliveries (docs/webhooks.md and docs/decisions/0015). The gateway refuses every address
  * that is not plainly public unicast: the IANA special-purpose registries, everything outside 2000::/3, and the
  * addresses that clouds reserve in public space.
  */
@@ -30,8 +30,8 @@ const REFUSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/4
 const GLOBAL_V6 = ['2000::/3']
 
 /**
- * Addresses that the gateway refuses even where the operator allows them: metadata services, link-local, and addresses
- * of no host.
+ * Addresses that the gateway refuses even if the operator allows them: metadata services, link-local addresses, and
+ * addresses that name no host.
  */
 const ALWAYS_REFUSED_V4 = [
   '0.0.0.0/8',
@@ -78,7 +78,10 @@ export function mayConnect(address: string, port: number, allowed: readonly Allo
   return isAllowable(address, family) && allowed.some((one) => one.port === port && has(one.network, address))
 }
 
-/** Whether the operator may name this address. Refused: metadata services, link-local, and addresses of no host. */
+/**
+ * Whether the operator may name this address. False for metadata services, link-local addresses, and addresses that
+ * name no host.
+ */
 export function mayBeNamed(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && !address.includes('%') && isAllowable(address, family)
@@ -90,12 +93,12 @@ function isPublic(address: string, family: number): boolean {
 }
 
 function isAllowable(address: string, family: number): boolean {
-  // the far end of a tunnel may be link-local
+  // the other end of a tunnel may be link-local
   if (family === 6 && (!has(allowableV6, address) || ISATAP.test(address))) return false
   return !has(alwaysRefused, address)
 }
 
-/** A network and a port that deliveries may go to although the network is not public. For development. */
+/** A network and a port to which deliveries are permitted although the network is not public. For development. */
 export interface Allowed {
   readonly network: BlockList
   readonly port: number
@@ -121,7 +124,7 @@ function parseEntry(text: string): Allowed {
   const family = isIP(address)
   const longest = family === 4 ? 32 : 128
   const fits = family !== 0 && Number(bits) <= longest && Number(port) >= 1 && Number(port) <= 65_535
-  if (!fits) throw new TypeError(`\`${text}\` is no network and port; write it as 127.0.0.1/32:8443`)
+  if (!fits) throw new TypeError(`\`${text}\` is not a network and port; write it as 127.0.0.1/32:8443`)
   return { network: listOf([`${address}/${bits}`]), port: Number(port), text }
 }
 

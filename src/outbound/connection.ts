@@ -30,8 +30,8 @@ const DEFAULT_PORT = 443
 const MAX_ADDRESSES = 16
 const DNS = { timeout: 2_000, tries: 2 }
 /**
- * Key exchange on elliptic curves only. A receiver that chooses a field of 8,192 bits would block the thread for a
- * third of a second at each handshake.
+ * Key exchange on elliptic curves only. A receiver that chooses a finite field of 8,192 bits would block the thread for
+ * a third of a second at each handshake.
  */
 const KEY_EXCHANGE = { ecdhCurve: 'X25519:P-256:P-384:P-521', ciphers: `${DEFAULT_CIPHERS}:!DHE` }
 
@@ -70,7 +70,7 @@ export async function connected({ host, port, options, withinMs }: Where): Promi
     isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
   if (addresses.length === 0) throw new Failure('no_address')
   if (!addresses.every(may)) throw new Failure('refused_address')
-  // a slow name server must not lead to a connection that the caller has given up
+  // a slow name server must not lead to a connection that the caller no longer wants
   const leftMs = end - performance.now()
   if (leftMs <= 0) throw new Failure('timeout')
   const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
@@ -115,7 +115,7 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
     const secured = connectTls({
       socket,
       host,
-      // without the final dot of an absolute name (RFC 6066 section 3)
+      // the server name has no final dot (RFC 6066 section 3)
       ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {}),
       ...(ca === undefined ? {} : { ca }),
       ...KEY_EXCHANGE,
@@ -129,7 +129,10 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
   })
 }
 
-/** Looks up both families with a separate resolver: a DNS server that hangs must not block Node's thread pool. */
+/**
+ * Looks up both address families with a separate resolver, because a DNS server that hangs must not block Node's thread
+ * pool.
+ */
 async function resolved(host: string, { dnsServers }: OutboundOptions, isNamed: boolean): Promise<string[]> {
   if (host === 'localhost') return ['127.0.0.1']
   // the machine's hosts file may hold a name that the operator configured

@@ -5,8 +5,8 @@ import { createOutbound } from './outbound.ts'
 import type { Asked, Done, ThreadData } from './outbound-thread.ts'
 
 /**
- * The priority that deliveries give up: they may wait a little, and decisions may not. A third of a core makes some
- * thousand deliveries a second.
+ * The priority that deliveries give up, because deliveries may wait a little and decisions may not. A third of a core
+ * makes some thousand deliveries a second.
  */
 const GIVING_WAY = 5
 

@@ -2,9 +2,9 @@ import { Worker } from 'node:worker_threads'
 import { createOutbound, type Outbound, type OutboundOptions, type Sending, type Sent } from './outbound.ts'
 
 /*
- * Outgoing connections in a separate thread. Connections, handshakes and answers of receivers take no time of the event
- * loop that decides, and the thread collects its own garbage. The guard is the same; only `post` goes through it here.
- * docs/decisions/0015.
+ * Outgoing connections in a separate thread. Connections, handshakes and answers of receivers take no time from the
+ * event loop that decides calls, and the thread collects its own garbage. The guard is the same. In this thread only
+ * `post` uses it. docs/decisions/0015.
  */
 
 /** A message to the thread. */
@@ -23,19 +23,20 @@ export interface Done {
 }
 
 export interface ThreadData extends Omit<OutboundOptions, 'allowed' | 'named'> {
-  /** Text that parseAllowed reads. */
+  /** Text that parseAllowed can read. */
   readonly allowed: string
 }
 
 export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
   /** The built delivery-thread.js. Default: beside this module. */
   readonly url?: URL
-  /** Receives the reason when a thread dies or is ended. */
+  /** Receives the reason when a thread ends unexpectedly or is ended. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * The heap of the thread, MB. An answer that exceeds it got past the other bounds: the thread ends, and another begins.
+ * The heap of the thread, MB. An answer that exceeds it has passed the other bounds. The thread then ends, and another
+ * one starts.
  */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 const STOPPED: Sent = { kind: 'failed', code: 'stopped' }
@@ -44,9 +45,9 @@ const STUCK_MS = 2_000
 const DIED: Sent = { kind: 'failed', code: 'connection' }
 
 /**
- * Creates the thread's handle. The first `post` starts the thread, and so does the first after its death. Deliveries in
- * progress at that moment count as failed, because their end is unknown. They are retried at growing intervals, so a
- * delivery that kills threads does so rarely.
+ * Creates the thread's handle. The first `post` starts the thread, and so does the first `post` after a thread has
+ * ended. Deliveries in progress at that moment count as failed, because their end is unknown. They are retried at
+ * growing intervals, so a delivery that crashes threads does so rarely.
  */
 export function createOutboundThread(options: OutboundThreadOptions): Outbound {
   const { url, onError, ...guard } = options

@@ -15,21 +15,21 @@ export type { FailureCode, OutboundOptions }
 /**
  * The guard of outgoing connections: every call of the gateway to another server goes through it (docs/webhooks.md).
  * HTTPS only, TLS 1.2 or newer. The guard resolves a name once, and every address in the answer must be permitted. It
- * connects only to those addresses, and checks the peer again once connected. No redirects, no proxies, no
- * decompression; one deadline covers everything.
+ * connects only to those addresses, and checks the peer again once connected. It follows no redirects, uses no proxies
+ * and decompresses nothing. One deadline covers everything.
  */
 export interface Outbound {
   /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
   refusalOf(url: string): string | undefined
   post(url: string, sending: Sending): Promise<Sent>
   /**
-   * The guard for libraries that call out by `fetch`. It sends GET or POST with text, and follows no redirects. It
-   * returns the whole answer, at most 1 MiB.
+   * The guard for libraries that make requests with `fetch`. It sends GET or POST with text, and follows no redirects.
+   * It returns the whole answer, at most 1 MiB.
    *
    * @throws TypeError as fetch does, with the FailureCode as its cause
    */
   fetch(url: string, init: FetchInit): Promise<Response>
-  /** Closes the connections that are kept. */
+  /** Closes the kept connections. */
   close(): void
 }
 
@@ -56,8 +56,8 @@ export type Sent =
 const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
 /**
- * Time to read on after the status, ms, within the deadline, so that the receiver can finish. The result does not
- * depend on it.
+ * Time to continue reading after the status, ms, within the deadline, so that the receiver can finish. The result does
+ * not depend on it.
  */
 const DRAIN_MS = 1_000
 const ANSWER_BYTES = 1024 * 1024
@@ -89,8 +89,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const call = { ...checked, options, method: 'POST', sending, agent }
       const left = timeLeft(sending.deadlineMs)
       try {
-        // a kept connection may be closed by now: that is no failure of the receiver, and the deadline does not begin
-        // anew
+        // a kept connection may have been closed; this is not a failure of the receiver, and the deadline does not
+        // start again
         const answer =
           (await send(call)) ??
           (await send({ ...call, sending: { ...sending, deadlineMs: left() }, agent: undefined }))
@@ -118,7 +118,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 }
 
-/** The time left of a deadline that begins now, ms. */
+/** The remaining time of a deadline that starts now, ms. */
 function timeLeft(deadlineMs: number): () => number {
   const end = performance.now() + deadlineMs
   return () => Math.max(0, end - performance.now())
@@ -163,7 +163,7 @@ class GuardedAgent extends Agent {
   }
 }
 
-/** Closes a connection whose receiver sends data without a request: the data would pass for the next answer. */
+/** Closes a connection whose receiver sends data without a request: the data would look like the next answer. */
 function unasked(this: Duplex): void {
   this.destroy()
 }
@@ -226,7 +226,8 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
       // the parser passes on statuses that are not final; such a connection cannot be used again
       if ((answer.statusCode ?? 0) < FIRST_FINAL_STATUS) return end(new Failure('protocol'))
       settle()
-      // a receiver that answers before it has read everything gets no more: the request would wait forever
+      // a receiver that answers before it has read everything gets no more data, because the request would otherwise
+      // wait forever
       answer.once('close', () => outgoing.writableFinished || outgoing.destroy())
       resolve(answer)
     })
@@ -280,7 +281,7 @@ function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
   return { kind: 'answered', status: statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) }
 }
 
-/** Reads the body of the answer to a limit and discards it. */
+/** Reads the body of the answer up to a limit and discards it. */
 function drain(answer: IncomingMessage, withinMs: number): void {
   let bytes = 0
   const timer = setTimeout(() => answer.destroy(), withinMs)

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 
 /**
- * Most bytes on the wire that one try may receive. TLS and HTTP/1.1 allow endless bytes that no parser counts:
+ * The most bytes on the wire that one try may receive. TLS and HTTP/1.1 allow endless bytes that no parser counts:
  * renegotiations, new keys, blank lines before an answer, zeros and extensions before a chunk of one byte. A receiver
  * could send gigabytes of them within a deadline.
  */
 export const RECEIVED_BYTES = 2 * 1024 * 1024
 /**
- * Time between two looks at the byte count, ms. TLS reads past the event loop's listeners, so no event reports single
- * reads.
+ * Time between two looks at the byte count, ms. TLS reads without the event loop's listeners, so no event reports
+ * single reads.
  */
 const LOOK_MS = 10
 

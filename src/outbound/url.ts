@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 import { type Allowed, mayConnect } from './address.ts'
 
 /**
- * Checks whether a destination's URL may be called (docs/webhooks.md). It checks the text before parsing, because URL
- * parsers repair their input: tabs, backslashes, a missing slash, letters that look like dots. The text must equal what
- * the parser makes of it.
+ * Checks whether a destination's URL may be called (docs/webhooks.md). The check reads the text before parsing, because
+ * URL parsers repair their input: tabs, backslashes, a missing slash, letters that look like dots. The text must equal
+ * the parser's output.
  */
 export type CheckedUrl =
   | { readonly ok: true; readonly url: URL; readonly host: string; readonly port: number }
@@ -13,7 +13,7 @@ export type CheckedUrl =
 const MAX_CHARS = 2_048
 const HTTPS = 'https://'
 const DEFAULT_PORT = 443
-/** Controls, blanks and backslashes, which parsers drop or replace. */
+/** Control characters, blanks and backslashes, which parsers drop or replace. */
 const MENDED = /[\p{Cc}\p{Z}\\]/u
 const ASCII = /^[!-~]*$/
 
@@ -45,7 +45,7 @@ const no = (reason: string): CheckedUrl => ({ ok: false, reason })
 
 function problemOfText(text: string): string | undefined {
   if (text.length === 0 || text.length > MAX_CHARS) return `it must have 1 to ${MAX_CHARS} characters`
-  if (MENDED.test(text)) return 'it holds a blank, a control character or a backslash'
+  if (MENDED.test(text)) return 'it contains a blank, a control character or a backslash'
   // parsers and case mappings turn some letters into ASCII: a Kelvin sign becomes a k
   if (!ASCII.test(text))
     return 'it must be written in ASCII: international names as xn--, everything else percent-encoded'
@@ -57,7 +57,7 @@ function problemOfParts(url: URL, authority: string): string | undefined {
     return 'it must not hold a user or a password'
   if (authority.includes('%')) return 'its host must not be percent-encoded'
   if (url.href.includes('#')) return 'it must not have a fragment'
-  if (/%00/.test(url.pathname + url.search)) return 'it holds a NUL'
+  if (/%00/.test(url.pathname + url.search)) return 'it contains a NUL'
   return /:(0\d*)?$/.test(authority) ? 'its port is not written as a number' : undefined
 }
 
@@ -69,7 +69,7 @@ interface Where {
 
 function problemOfHost(url: URL, authority: string, { host, port, allowed }: Where): string | undefined {
   const open = port === DEFAULT_PORT || allowed.some((one) => one.port === port)
-  if (!open) return 'its port is not one that may be called: 443 only'
+  if (!open) return 'its port is not permitted: only 443 is'
   if (isIP(host) !== 0) {
     if (withoutPort(authority) !== url.hostname) return 'its host is an address written in an unusual way'
     return mayConnect(host, port, allowed) ? undefined : 'its host is not a public address'
@@ -84,7 +84,7 @@ function problemOfName(host: string, authority: string, allowedPort: boolean): s
   if (isIP(name) !== 0) return 'its host is an address written in an unusual way'
   if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
     return 'its host is not a name'
-  if (withoutPort(authority).replace(/\.$/, '') !== name) return 'its host must be written as DNS knows it'
+  if (withoutPort(authority).replace(/\.$/, '') !== name) return 'its host must be written as in DNS'
   // a port that is explicitly allowed reaches only the allowed networks, whatever the name
   if (allowedPort) return undefined
   if (!name.includes('.')) return 'its host must have a domain'

@@ -57,7 +57,7 @@ export function exampleRequest(files: readonly BundleFile[]): string | undefined
   return undefined
 }
 
-/** The explanation as the wire has it: the members are the same, and may be written to. */
+/** The explanation in the form of the API: the members are the same, but writable. */
 const decisionOf = (explanation: Explanation): Decision => ({
   verdict: explanation.outcome.verdict,
   explanation: explanation as unknown as ExplanationView,
@@ -67,7 +67,7 @@ const decisionOf = (explanation: Explanation): Decision => ({
 function requestOf(text: string): ExplainRequest {
   const value = parseRequest(new TextEncoder().encode(text), { longTextsIn: 'payload' })
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new TypeError('a request is a JSON object')
+    throw new TypeError('a request must be a JSON object')
   const { tool_name, payload = {} } = value as JsonObject
   if (typeof tool_name !== 'string') throw new TypeError('`tool_name` is missing: it names the tool')
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
@@ -81,7 +81,7 @@ async function explain(
   now: number,
 ): Promise<Explanation> {
   const call = callOfRequest(request, now)
-  if (call === undefined) throw new TypeError('`time` must be a date and time as RFC 3339 has it')
+  if (call === undefined) throw new TypeError('`time` must be a date and time in RFC 3339 format')
   if (request.agent !== undefined && !snapshot.mayUse(snapshot.agentOf(call.tenant, call.agent), call.tool))
     return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
   const [error] = snapshot.checkPayload(call.tool, call.payload)
@@ -91,6 +91,6 @@ async function explain(
     )
   const [stranger] = strangersIn(request, snapshot)
   if (stranger !== undefined)
-    throw new TypeError(`\`used\` names \`${stranger}\`, which is no limit of the tool`)
+    throw new TypeError(`\`used\` names \`${stranger}\`, which is not a limit of the tool`)
   return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }

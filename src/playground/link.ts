@@ -6,7 +6,7 @@ export type Linked =
   | { readonly files: readonly BundleFile[]; readonly request: string }
 
 /**
- * A bundle and a call, deflated, as the end of a fragment: `bundle=...`. A browser sends no fragment to a server.
+ * A bundle and a call, deflated, as the end of a fragment: `bundle=...`. Browsers do not send the fragment to a server.
  *
  * @param request the text of the call
  */

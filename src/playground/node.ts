@@ -22,11 +22,11 @@ function digestIn(encoding: Encoding, bytes: Uint8Array): string {
     .replaceAll('=', '')
 }
 
-/** `node:crypto`, for SHA-256 alone. */
+/** `node:crypto`, only for SHA-256. */
 export const hash = (_: 'sha256', data: string | Uint8Array, encoding: Encoding = 'hex'): string =>
   digestIn(encoding, bytesOf(data))
 
-/** `node:crypto`, for SHA-256 alone. */
+/** `node:crypto`, only for SHA-256. */
 export function createHash(algorithm: 'sha256'): {
   update(data: string | Uint8Array): ReturnType<typeof createHash>
   digest(encoding: Encoding): string
@@ -43,7 +43,7 @@ export function createHash(algorithm: 'sha256'): {
   return hasher
 }
 
-/** `node:util`, for values of JSON. */
+/** `node:util`, for JSON values. */
 export function isDeepStrictEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -30,17 +30,17 @@ export const EMPTY: PlaygroundState = {
 }
 
 export interface Playground {
-  /** Opens a link. Without one, the bundle at hand stays, or else the first recipe opens. */
+  /** Opens a link. Without a link, the current bundle stays; without a bundle, the first recipe opens. */
   readonly open: (link?: string) => Promise<void>
   readonly show: (path: string) => void
   /** Replaces the text of the shown file. */
   readonly edit: (text: string) => void
   readonly editCall: (text: string) => void
-  /** Takes an answer of the evaluator. Only that to the latest question counts. */
+  /** Takes an answer of the evaluator. Only the answer to the latest question counts. */
   readonly answered: (reply: Reply) => void
   /** The evaluator did not load. */
   readonly failed: () => void
-  /** Returns a link that holds bundle and call. */
+  /** Returns a link that contains the bundle and the call. */
   readonly share: () => Promise<string>
   readonly stop: () => void
 }
@@ -98,7 +98,7 @@ export function createPlayground(
     share: async () => {
       const { files, request = '' } = state.value
       const link = await linkOf(files, request)
-      change({ link, note: 'The link is in the address bar. It holds the bundle and the call.' })
+      change({ link, note: 'The link is in the address bar. It contains the bundle and the call.' })
       return link
     },
     stop: () => clearTimeout(timer),
@@ -113,7 +113,7 @@ async function contentsOf(link?: string): Promise<Contents> {
   const recipe = linked?.recipe ?? ''
   const files = RECIPES.get(recipe)
   if (files !== undefined) return contents(recipe, files)
-  const note = 'The link names no recipe, and no bundle can be read from it.'
+  const note = 'The link names no recipe and contains no readable bundle.'
   return { ...contents(FIRST, RECIPES.get(FIRST) ?? []), note }
 }
 

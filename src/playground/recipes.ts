@@ -2,7 +2,7 @@ import type { BundleFile } from './messages.ts'
 
 declare global {
   interface ImportMeta {
-    /** A function of Vite: the texts of the files by their paths. */
+    /** A function of Vite that returns the texts of the files by their paths. */
     glob(
       patterns: readonly string[],
       options: { readonly query: '?raw'; readonly import: 'default'; readonly eager: true },
@@ -40,7 +40,7 @@ export function recipesOf(
   return new Map([...recipes].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Rules, then tools, then the files beside the folders. */
+/** The order of files: rules, then tools, then the files outside of the folders. */
 function rankOf({ path }: BundleFile): number {
   if (path.startsWith('rules/')) return 0
   return path.startsWith('tools/') ? 1 : 2

@@ -19,7 +19,7 @@ async function answer({ id, files, request }: Question): Promise<Reply> {
     const asked = request ?? exampleRequest(files) ?? '{}'
     return { id, request: asked, ...(await evaluate(files, asked, Date.now())) }
   } catch (error) {
-    // a browser that lets the worker compile nothing, for example
+    // for example in a browser that does not let the worker compile code
     return { id, request: request ?? '{}', diagnostics: [], problem: String(error) }
   }
 }

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Config, type Only, ONLY, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
 
-/** Returns why the settings must not be combined, as one sentence; undefined when they may. */
+/** Returns the reason that the settings must not be combined, as one sentence; undefined when they may. */
 export function combinationProblem(
   { store, policies, oidcIssuer, oidcClientId }: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -10,9 +10,9 @@ export function combinationProblem(
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? ''))
     return 'DEBUG: the rules engine would print payloads to the log; unset it'
   if (oidcIssuer === undefined && oidcClientId !== undefined)
-    return 'oidc_client_id: it needs oidc_issuer beside it'
+    return 'oidc_client_id: it needs oidc_issuer as well'
   if (oidcClientId === undefined && oidcIssuer !== undefined)
-    return 'oidc_issuer: it needs oidc_client_id beside it'
+    return 'oidc_issuer: it needs oidc_client_id as well'
   if (store.kind === 'redis') return undefined
   const data = store.path
   return isWithin(resolve(data), resolve(policies)) || isWithin(realPath(data), realPath(policies))
@@ -33,7 +33,7 @@ function realPath(path: string): string {
   }
 }
 
-/** A setting that has a value, and no effect in this configuration. */
+/** A setting that has a value but no effect in this configuration. */
 export interface WithoutEffect {
   /** The name that the user wrote: a flag, a variable, or a key and its file. */
   readonly name: string

@@ -32,7 +32,7 @@ export interface LoadedConfig {
 
 export interface NamedFile {
   readonly path: string
-  /** The variable or flag that names it. */
+  /** The variable or flag that names the file. */
   readonly by: string
   readonly holds: 'settings' | 'secrets' | 'authorities'
 }
@@ -192,7 +192,7 @@ function parsed(path: string, parse: () => unknown): unknown {
   } catch (cause) {
     const [start] = (cause as { linePos?: readonly { line: number; col: number }[] }).linePos ?? []
     const place = start === undefined ? '' : ` at line ${start.line}, column ${start.col}`
-    throw new ConfigError(`${path} is no YAML${place}; put text with special characters in quotes`, {
+    throw new ConfigError(`${path} is not YAML${place}; put text with special characters in quotes`, {
       cause,
     })
   }
@@ -223,7 +223,7 @@ export function describeConfig({
   })
 }
 
-/** Returns the variables by which commands reach a running gateway. */
+/** Returns the variables with which commands reach a running gateway. */
 export function clientEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): {
   url?: string
   reviewerKey?: string

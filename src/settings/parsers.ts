@@ -70,7 +70,7 @@ export const storeAddress: Parse<StoreAddress> = (value) => {
   if (isRedisAddress(value))
     return { kind: 'redis', address: parseRedisAddress(value), shown: withoutPassword(value) }
   if (!value.startsWith('file:')) {
-    // shows the scheme alone, because the rest may be a password
+    // shows only the scheme, because the rest may be a password
     const scheme = /^[a-z][\w+.-]*:/i.exec(value)?.[0]
     const what = scheme === undefined ? 'an address without a scheme' : `\`${scheme}\``
     throw new Error(`${what} is not known here; use file:<directory> or ${REDIS_FORMS}`)
@@ -90,7 +90,8 @@ const listOf = (value: string): string[] =>
 export const acceptables: Parse<readonly Acceptable[]> = (value) =>
   listOf(value).map((name) => {
     const known = ACCEPTABLE.find((one) => one === name)
-    if (known === undefined) throw new Error(`\`${name}\` is no name; known are ${ACCEPTABLE.join(', ')}`)
+    if (known === undefined)
+      throw new Error(`\`${name}\` is not a known name; known are ${ACCEPTABLE.join(', ')}`)
     return known
   })
 
@@ -100,7 +101,9 @@ export const allowedNetworks: Parse<readonly Allowed[]> = parseAllowed
 export const signingKey: Parse<SigningKey> = (value) => {
   const key = signingKeyInPem(value)
   if (key === undefined)
-    throw new Error('this is no Ed25519 private key as PEM; `openssl genpkey -algorithm ed25519` makes one')
+    throw new Error(
+      'this is not an Ed25519 private key as PEM; `openssl genpkey -algorithm ed25519` makes one',
+    )
   return key
 }
 
@@ -119,7 +122,7 @@ function addNetwork(list: BlockList, network: string): void {
   const most = family === 4 || family === 6 ? BITS[family] : 0
   const length = bits === undefined ? most : Number(bits)
   if (most === 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most || more.length > 0)
-    throw new Error(`\`${network}\` is no network; write such as \`10.0.0.0/8, 2001:db8::/32\``)
+    throw new Error(`\`${network}\` is not a network; write it like \`10.0.0.0/8, 2001:db8::/32\``)
   list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6')
 }
 
@@ -160,11 +163,11 @@ export const issuer: Parse<string> = (value) => {
 
 export const scopes: Parse<string> = (value) => {
   if (!value.split(' ').includes('openid'))
-    throw new Error('`openid` must be among them, else the provider does not say who signs in')
+    throw new Error('`openid` must be one of them, otherwise the provider does not report who signs in')
   return value
 }
 
 export const tenant: Parse<string> = (value) => {
-  if (!TENANT_NAME.test(value)) throw new Misfit('is no name of a tenant')
+  if (!TENANT_NAME.test(value)) throw new Misfit('is not a name of a tenant')
   return value
 }

@@ -6,7 +6,7 @@
 /**
  * Every setting, one row each: the parser of its text, its default, whether it is a secret, and the condition of its
  * effect. `Config`, flags, variables, the file, `countersign config` and the doctor derive from it. A test compares the
- * table in docs/operations.md.
+ * rows with the table in docs/operations.md.
  */
 import { LIMITS } from '../contract/limits.ts'
 import { type Budget, BUDGETS, type Budgets } from '../domain/budget.ts'
@@ -36,9 +36,9 @@ export interface Setting<T = unknown> {
   readonly default?: string
   readonly help: string
   readonly secret?: true
-  /** A variable of another standard. It counts when ours is unset. */
+  /** A variable of another standard. It is used when the gateway's own variable is unset. */
   readonly standard?: string
-  /** The condition without which it has no effect. */
+  /** The condition without which the setting has no effect. */
   readonly only?: Only
 }
 
@@ -100,7 +100,7 @@ export const SETTINGS = {
     help: 'Ed25519 key (PEM) that signs checkpoints of evidence; made and kept in the store when absent',
   }),
   webhooksAllow: setting(allowedNetworks, {
-    help: 'networks and ports that webhooks may go to in development, as 127.0.0.1/32:8443',
+    help: 'networks and ports to which webhooks may be sent in development, such as 127.0.0.1/32:8443',
   }),
   metricsHost: setting(host, { default: '127.0.0.1', help: 'address of the metrics listener' }),
   metricsPort: setting(port, { default: '9464', help: 'port of the metrics listener' }),
@@ -110,7 +110,7 @@ export const SETTINGS = {
   }),
   otlpEndpoint: setting(collector, {
     standard: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    help: 'collector that spans are sent to by OTLP over HTTP, such as http://127.0.0.1:4318',
+    help: 'collector to which spans are sent with OTLP over HTTP, such as http://127.0.0.1:4318',
   }),
   bodyLimit: setting(whole(1_024, 16 * 1024 * 1024), {
     default: String(LIMITS.BODY_BYTES),
@@ -148,19 +148,19 @@ export const SETTINGS = {
   budgetSessionsPerTenant: budget('sessions_per_tenant', 'open console sessions of one tenant'),
   policyRescan: setting(whole(100, 3_600_000), {
     default: '1000',
-    help: 'time between two looks at the policy directory, ms',
+    help: 'time between two checks of the policy directory, ms',
   }),
   publicUrl: setting(origin, { help: 'where people reach the gateway, such as https://countersign.example' }),
   sessionIdle: setting(whole(60_000, 24 * 3_600_000), {
     default: String(LIMITS.SESSION_IDLE_MS),
-    help: 'a session of the console ends when nothing was asked for so long, ms',
+    help: 'time without a request after which a console session ends, ms',
   }),
   sessionLifetime: setting(whole(60_000, 7 * 24 * 3_600_000), {
     default: String(LIMITS.SESSION_MS),
-    help: 'a session of the console ends after so long, ms',
+    help: 'time after which a console session ends in any case, ms',
   }),
   oidcIssuer: setting(issuer, { help: 'identity provider of the console, such as https://login.example' }),
-  oidcClientId: setting(text, { help: 'what the identity provider calls this gateway' }),
+  oidcClientId: setting(text, { help: 'id of this gateway at the identity provider' }),
   oidcClientSecret: setting(text, {
     only: 'oidc',
     secret: true,
@@ -169,7 +169,7 @@ export const SETTINGS = {
   oidcScopes: setting(scopes, {
     only: 'oidc',
     default: 'openid email profile',
-    help: 'scopes asked for, separated by spaces',
+    help: 'requested scopes, separated by spaces',
   }),
   oidcReviewerClaim: setting(text, {
     only: 'oidc',
@@ -182,7 +182,7 @@ export const SETTINGS = {
   }),
   oidcTenant: setting(tenant, {
     only: 'oidc',
-    help: 'tenant of all who sign in; absent: the one that knows the reviewer',
+    help: 'tenant of everyone who signs in; absent: the tenant whose directory has the reviewer',
   }),
   oidcLabel: setting(text, {
     only: 'oidc',

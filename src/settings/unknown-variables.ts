@@ -2,17 +2,20 @@ import { ConfigError, SETTING_ROWS } from './settings.ts'
 import { didYouMean, nearest } from '../policy/language/nearest.ts'
 
 /*
- * Variables with our prefix that belong to no setting. A misspelt variable would silently leave the default in force:
- * another store, or sessions that are too long. So it ends the start, as an unknown flag or key does.
+ * Variables with the prefix `COUNTERSIGN_` that belong to no setting. A misspelt variable would silently leave the
+ * default in force: another store, or sessions that are too long. So it ends the start, like an unknown flag or key.
  */
 
 const PREFIX = 'COUNTERSIGN_'
 const IN_FILE = '_FILE'
-/** Variables that commands, clients and hooks read, and a gateway does not. */
+/** Variables that commands, clients and hooks read but a gateway does not. */
 const OF_CLIENTS = ['URL', 'REVIEWER_KEY', 'AGENT_KEY']
 /** Variables of the tests of this repository. */
 const OF_TESTS = /^TEST_/
-/** Kubernetes and Docker set these for each service whose name begins with ours, and `_PORT` with a value of LINK. */
+/**
+ * Kubernetes and Docker set these for each service whose name begins with `countersign`, and `_PORT` with a value of
+ * LINK.
+ */
 const OF_SERVICES =
   /(?:^|_)SERVICE_(?:HOST|PORT(?:_\w+)?)$|(?:^|_)PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
 const LINK = /^(?:tcp|udp|sctp):\/\//
@@ -40,7 +43,8 @@ function refuseSlip(variable: string, settings: readonly string[], ours: readonl
   if (plain !== undefined && settings.includes(plain))
     throw new ConfigError(`\`${variable}\`: only secrets may be in a file; use \`${plain}\``)
   const meant = nearest(variable, ours)
-  if (meant !== undefined) throw new ConfigError(`\`${variable}\` is no setting; did you mean \`${meant}\`?`)
+  if (meant !== undefined)
+    throw new ConfigError(`\`${variable}\` is not a setting; did you mean \`${meant}\`?`)
 }
 
 /** Returns true for the address of a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. It is not a setting. */

@@ -19,22 +19,22 @@ export interface OidcSettings {
   readonly claims: readonly string[]
   /** The outbound guard, which must know the issuer's origin as named by the operator. */
   readonly outbound: Pick<Outbound, 'fetch'>
-  /** Longest time that one step may take in all, ms. */
+  /** The longest total time of one step, ms. */
   readonly deadlineMs?: number
 }
 
 type Configured = { readonly library: typeof OpenId; readonly config: OpenId.Configuration }
 
 const DEADLINE_MS = 10_000
-/** A request ends before its step does, so that the next sign-in makes a new one. */
+/** A request ends before its step does, so that the next sign-in makes a new request. */
 const REQUEST_SHARE = 0.9
-/** The age at which the provider's metadata is read again. */
+/** The age at which the provider's metadata is read again, ms. */
 const DISCOVERY_MS = 60 * 60_000
 
 /**
- * OpenID Connect: authorization code flow with PKCE. openid-client checks issuer (also by RFC 9207), audience, nonce,
- * state and times. We make it check the signature of the ID token as well. The first sign-in reads the provider's
- * metadata; after a failure the next one reads it again.
+ * OpenID Connect: authorization code flow with PKCE. openid-client checks the issuer (also by RFC 9207), audience,
+ * nonce, state and times. The adapter makes it check the signature of the ID token as well. The first sign-in reads the
+ * provider's metadata; after a failure, the next sign-in reads it again.
  */
 export function openIdProvider(settings: OidcSettings): IdentityProvider {
   const deadlineMs = settings.deadlineMs ?? DEADLINE_MS
@@ -108,7 +108,9 @@ function fetchFor({ issuer, outbound }: OidcSettings, deadlineMs: number): OpenI
   }
 }
 
-/** Authenticates the client as the provider supports it: by a header, the standard's default, or in the body. */
+/**
+ * Authenticates the client as the provider supports it: in a header, which is the standard's default, or in the body.
+ */
 function authenticationOf(library: typeof OpenId, secret: string | undefined): OpenId.ClientAuth {
   if (secret === undefined) return library.None()
   const [basic, post] = [library.ClientSecretBasic(secret), library.ClientSecretPost(secret)]
@@ -151,11 +153,11 @@ async function redeem(
   const claims = tokens.claims()
   if (claims === undefined) throw new SignInError('invalid', 'the provider sent no ID token')
   const { iss: issuer, sub: subject, azp: party = settings.clientId } = claims
-  // the library checks it only for a token with several audiences
+  // the library checks this only for a token with several audiences
   if (party !== settings.clientId)
-    throw new SignInError('invalid', 'the ID token was made out to another client')
-  if (!subject.isWellFormed()) throw new SignInError('invalid', 'the subject of the ID token is no text')
-  // for a path, the claim at its beginning
+    throw new SignInError('invalid', 'the ID token was issued to another client')
+  if (!subject.isWellFormed()) throw new SignInError('invalid', 'the subject of the ID token is not a text')
+  // of a path, the first claim
   const has = (name: string): boolean => name in claims || (name.split('.')[0] ?? '') in claims
   const complete = settings.claims.every(has)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
@@ -163,7 +165,7 @@ async function redeem(
   return { issuer, subject, claims: together(claims, more) }
 }
 
-/** Joins claims; the ID token wins. `email_verified` counts only for the address beside it. */
+/** Joins claims; the ID token wins. `email_verified` counts only for the address from the same source. */
 function together(first: Identity['claims'], more: Identity['claims']): Identity['claims'] {
   const { email_verified: atFirst, ...claims } = first
   const { email_verified: later, ...others } = more

@@ -8,7 +8,7 @@ import { STORE_LIMITS } from './store.ts'
  */
 export interface LawCheck {
   take(entry: DumpEntry): Fault[]
-  /** The faults that only the end of the stream shows. */
+  /** Reports the faults that are known only at the end of the stream. */
   end(): Fault[]
 }
 
@@ -29,7 +29,7 @@ export function createLawCheck(): LawCheck {
   const order = (entry: DumpEntry): Fault[] => {
     const fits = before === undefined || compareEntries(before, entry) < 0
     before = entry
-    return fits ? [] : [{ law: 'S05', what: `${nameOf(entry)} is out of order, or there twice` }]
+    return fits ? [] : [{ law: 'S05', what: `${nameOf(entry)} is out of order, or appears twice` }]
   }
 
   const number = ({ number: found }: EventEntry): Fault[] => {
@@ -60,7 +60,7 @@ export function createLawCheck(): LawCheck {
     },
     end() {
       if (events === last) return []
-      return [{ law: 'S06', what: `the last event is ${events}, but ${last} were given out` }]
+      return [{ law: 'S06', what: `the last event is ${events}, but ${last} numbers were assigned` }]
     },
   }
 }
@@ -101,7 +101,7 @@ function compareEntries(a: DumpEntry, b: DumpEntry): number {
 function writtenProblems(entry: EventEntry | RecordEntry): Fault[] {
   const faults: Fault[] = []
   const { commitId, body } = entry
-  if (!isLine(commitId)) faults.push({ law: 'S14', what: `${nameOf(entry)} carries no commit id` })
+  if (!isLine(commitId)) faults.push({ law: 'S14', what: `${nameOf(entry)} has no commit id` })
   if (!body.isWellFormed())
     faults.push({ law: 'S16', what: `the body of ${nameOf(entry)} holds a lone surrogate` })
   return faults
@@ -144,7 +144,7 @@ function limitProblems(entry: LimitEntry): Fault[] {
     ...(buckets.length > 0 ? [] : ['is empty']),
     ...(buckets.every(([, amount]) => isCount(amount) && amount > 0)
       ? []
-      : ['holds an amount that is no positive whole number']),
+      : ['holds an amount that is not a positive whole number']),
     ...(areAscending(buckets) ? [] : ['has a bucket twice, or one without a number']),
   ]
   return what.map((one) => ({ law: 'S18', what: `${nameOf(entry)} ${one}` }))

@@ -2,7 +2,7 @@ import type { IndexEntry, StoredEvent, StoredRecord } from './store.ts'
 
 /*
  * The second, small port of a store: its whole content, as a stream. `countersign store export`, `restore` and `check`
- * use only this port. So each of them works on every adapter, and a backup of one adapter restores into another.
+ * use only this port. So each command works on every adapter, and a backup of one adapter restores into another.
  *
  * A partition yields, on every adapter, in this order:
  * - its head
@@ -19,8 +19,8 @@ export interface StoreArchive {
   /** The latest time that the store has seen, ms since 1970. A store that replaces it must not be earlier (S12). */
   time(): Promise<number>
   /**
-   * Names of all partitions, in order. Take them before the first dump, so that no partition that a dump mentions is
-   * missed.
+   * Names of all partitions, in order. Read the names before the first dump, so that they include every partition that
+   * a dump mentions.
    */
   partitions(): Promise<string[]>
   /**
@@ -41,7 +41,7 @@ export interface StoreRestore extends StoreArchive {
   load(partition: string, entry: StoredEntry): Promise<void>
   /** Ends the loading: writes the heads, the time of the store, and a new epoch (S19). */
   settle(time: number): Promise<void>
-  /** Makes it an ordinary store, and closes it. */
+  /** Makes the place an ordinary store, and closes it. */
   publish(): Promise<void>
   /** Empties the place again, and closes it. */
   abandon(): Promise<void>
@@ -52,7 +52,7 @@ export type StoredEntry = EventEntry | MemberEntry | LimitEntry | RecordEntry
 
 export interface HeadEntry {
   readonly kind: 'head'
-  /** Number of the last event, 0 without events. */
+  /** Number of the last event; 0 without events. */
   readonly last: number
 }
 
@@ -80,7 +80,7 @@ export interface RecordEntry extends StoredRecord {
   readonly id: string
 }
 
-/** Stored data that cannot be an entry. Only the adapter can see it. */
+/** Stored data that is not a valid entry. Only the adapter can detect it. */
 export interface FaultEntry extends Fault {
   readonly kind: 'fault'
 }
@@ -101,7 +101,7 @@ export class StoreMoved extends Error {
 const TRIES = 5
 
 /**
- * Reads a partition, again after each change.
+ * Reads a partition, and repeats the read after each change.
  *
  * @throws StoreMoved when it changed during every attempt
  */
@@ -115,12 +115,12 @@ export async function untilStill<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The place of a restore is not empty, or the place of an archive is. */
+/** The place of a restore already holds a store, or the place of an archive holds none. */
 export class WrongPlace extends Error {
   override readonly name = 'WrongPlace'
 }
 
-/** The operator < on strings is code unit order. */
+/** Compares two strings by code unit, which is the order of the operator <. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1

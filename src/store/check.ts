@@ -2,7 +2,7 @@ import { STORE_LIMITS } from './store.ts'
 import type { Claim, Commit, Guard, RangeBounds, Write } from './store.ts'
 
 /*
- * Checks arguments before anything is queued, so that a bad call cannot hurt another (S16). Every check throws a
+ * Checks arguments before anything is queued, so that a bad call cannot affect another (S16). Every check throws a
  * TypeError (wrong kind) or a RangeError (too long, too large) that names the argument.
  */
 

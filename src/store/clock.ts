@@ -1,4 +1,4 @@
-/** Sources of time; injectable for tests. Both in ms. `monotonic` starts anywhere but never jumps. */
+/** Sources of time; injectable for tests. Both in ms. `monotonic` starts at any value but never jumps. */
 export interface ClockSources {
   wall(): number
   monotonic(): number
@@ -36,12 +36,12 @@ export function createClock(floor: number, sources: ClockSources = systemClock):
   }
 }
 
-/** Its pace while it is ahead. */
+/** The pace of the clock while it is ahead. */
 const PACE_AHEAD = 0.5
 
 /**
- * Creates a clock that follows a server's clock. While the server's clock is behind (set back, slewed, or another
- * server took over), this clock runs at half pace. So it never runs backwards (S12), no wait hangs, and gateways that
+ * Creates a clock that follows a server's clock. While the server's clock is behind (set back, slewed, or of a new
+ * primary), this clock runs at half pace. So this clock never runs backwards (S12), no wait hangs, and gateways that
  * share a server converge.
  */
 export function createFollower(sources: ClockSources): Clock {

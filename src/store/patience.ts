@@ -3,15 +3,15 @@
  * answers are queued behind the timers that are already due.
  */
 
-/** The number of parts of a wait; a pause of this process counts as at most one part. */
+/** The number of parts of a wait. A pause of this process counts as one part at most. */
 const PARTS = 4
 
-/** Rejects when `work` is not done within `ms` of listening. Its later outcome is ignored. */
+/** Rejects when `work` is not done after `ms` in which this process listened. Its later outcome is ignored. */
 export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const silence = new Promise<never>((_, reject) => {
     const listen = (parts: number): void => {
-      // reads the answers that have arrived first
+      // first reads the answers that have arrived
       if (parts === 0) setImmediate(() => reject(new Error(`no answer within ${ms} ms`)))
       else timer = setTimeout(() => listen(parts - 1), ms / PARTS)
     }

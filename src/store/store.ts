@@ -1,11 +1,11 @@
 /**
- * Holds: the store interface with its laws, and two drivers that never see one another.
+ * Holds: the store interface with its laws, and two adapters that do not import one another.
  * Imports: domain, system.
  * Start: store.ts, then embedded/store.ts or redis/store.ts.
  */
 /**
- * The store port: one mini-transaction, seven reads, one lease. Adapters hold no business rule; verbs in gateway/ hold
- * no store detail.
+ * The store port: one mini-transaction, seven reads and one lease. Adapters hold no business rule; verbs in gateway/
+ * hold no store detail.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
  *
@@ -16,13 +16,13 @@
  * S04 isolation: a reader sees a whole commit or nothing of it. Partitions never see one another.
  * S05 order: `range` is ordered by score, then by member in code unit order. `reverse` is its exact mirror. `count`
  *   is its length.
- * S06 dense: events of a partition are numbered 1, 2, 3, ... without gap, in commit order. Those of one commit are
- *   consecutive.
- * S07 lease: `claimDue` gives an item to one claimant at a time. It is due again when its lease ends. Removing the
- *   entry ends the lease.
+ * S06 dense: events of a partition are numbered 1, 2, 3, ... without gaps, in commit order. The events of one commit
+ *   are consecutive.
+ * S07 lease: `claimDue` gives an item to one claimant at a time. The item is due again when its lease ends. Removing
+ *   the entry ends the lease.
  * S08 fence: a commit that reaches the store after its deadline changes nothing (`late`).
- * S09 deadline: every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. Without a
- *   deadline, a call has `STORE_LIMITS.callMs`.
+ * S09 deadline: every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. A call
+ *   without a deadline has `STORE_LIMITS.callMs`.
  * S10 revision: a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
  * S11 watch: `watch` resolves after a later commit in the partition, or when its signal aborts. With `record`, that
  *   commit wrote the record. It may miss a commit, so callers re-read.
@@ -41,10 +41,11 @@
  *   together. A window counts at least its charges. It counts an older charge for at most a 24th of its length longer.
  *   A charge is unconditional, and shortens the limit's window only in a commit that guards it. `charged` is the sum
  *   that a guard would find.
- * S20 room: `shortOfRoom` answers before `commit` refuses for want of room. Between the two, commits are taken.
- * S19 epoch: the epoch of a partition changes whenever the store may have forgotten an acknowledged commit. That is
- *   when a replica takes over, when a server returns that others may outrun, and with every restore. A commit with an
- *   epoch guard applies only in that epoch.
+ * S20 room: `shortOfRoom` reports a reason before `commit` refuses writes because the store is full. Between the two
+ *   points, commits still succeed.
+ * S19 epoch: the epoch of a partition changes whenever the store may have forgotten an acknowledged commit. It changes
+ *   when a replica takes over, when a server returns that others may have overtaken, and with every restore. A commit
+ *   with an epoch guard applies only in that epoch.
  */
 export interface Store {
   readonly durability: Durability
@@ -58,11 +59,11 @@ export interface Store {
   charged(partition: string, limit: string, windowMs: number): Promise<number>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
-  /** Opaque text (S19). A promise made in another epoch must not be honoured. */
+  /** Opaque text (S19). A promise from another epoch must not be kept. */
   epoch(partition: string): Promise<string>
   /**
    * Resolves after the next commit to `partition`, or when `signal` aborts (S11). With `record`, only a commit that
-   * wrote it counts, so that other commits do not wake a thousand waiting callers.
+   * wrote the record counts, so that other commits do not wake a thousand waiting callers.
    */
   watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
   commit(partition: string, commit: Commit): Promise<CommitResult>
@@ -76,8 +77,8 @@ export interface Store {
   claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
   health(): Promise<StoreHealth>
   /**
-   * S20. One sentence while the remaining room is reserved for work that has begun; new work must be refused. Undefined
-   * otherwise. Costs nothing.
+   * S20. The reason, in one sentence, while the remaining room is reserved for work that has begun. New work must then
+   * be refused. Undefined otherwise. Costs nothing.
    */
   shortOfRoom(): string | undefined
   close(): Promise<void>
@@ -102,7 +103,7 @@ export const STORE_LIMITS = {
   commitLength: 16 * 1024 * 1024,
   /** Number of guards, writes and events of one commit together. */
   commitParts: 10_000,
-  /** Time of a call that has no deadline of its own. */
+  /** Time limit of a call that has no deadline of its own. */
   callMs: 5_000,
 } as const
 
@@ -134,7 +135,7 @@ export interface RecordName {
   readonly id: string
 }
 
-/** Bounds of a range. Scores are inclusive. `after` continues behind an entry, in the direction of travel. */
+/** Bounds of a range. Scores are inclusive. `after` continues after an entry, in the direction of the range. */
 export interface RangeBounds {
   readonly min?: number
   readonly max?: number
@@ -161,7 +162,7 @@ export interface EpochGuard {
   readonly epoch: string
 }
 
-/** The record's revision must equal `revision`; 0 means it must be absent. */
+/** The record's revision must equal `revision`; 0 means that the record must be absent. */
 export interface RecordGuard {
   readonly type: string
   readonly id: string
@@ -211,7 +212,7 @@ export interface StoreHealth {
   readonly ready: boolean
   /** One sentence for the operator when not ready. */
   readonly reason?: string
-  /** Bytes that can still be written before the store refuses writes for want of room. Absent when unknown. */
+  /** Bytes that can still be written before the store refuses writes because it is full. Absent when unknown. */
   readonly roomBytes?: number
 }
 

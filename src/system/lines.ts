@@ -1,5 +1,5 @@
 /**
- * Holds: the few things that need the machine and nothing of ours.
+ * Holds: the few things that need the operating system and no other module.
  * Imports: nothing.
  * Start: lines.ts.
  */
@@ -11,13 +11,14 @@ export interface Line {
   readonly ended: boolean
 }
 
-/** A line exceeds the limit; reading on would only fill memory. */
+/** A line exceeds the limit. Reading more of it would only fill memory. */
 export class LongLine extends Error {
   override readonly name = 'LongLine'
 }
 
 /**
- * Splits bytes into lines of at most `mostBytes`. node:readline also splits at other characters.
+ * Splits bytes into lines of at most `mostBytes`. node:readline is not used, because it also splits at other
+ * characters.
  *
  * @throws LongLine after the lines before it
  */

@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path'
 
 /**
  * Makes a directory and its missing parents; an existing one is unchanged. `mkdirSync` with `recursive` always takes
- * ENOENT for a missing parent. Below a directory that refuses entries with ENOENT (an automounter's, /proc), it loops
- * forever and blocks timers and signals.
+ * ENOENT for a missing parent. Below a directory that refuses entries with ENOENT (an automounter's, /proc),
+ * `mkdirSync` loops forever and blocks timers and signals.
  *
  * @throws NodeJS.ErrnoException; EEXIST for an existing file, ENOENT for a dangling link
  */

@@ -11,39 +11,43 @@ import { join } from 'node:path'
 import { makeDirectory } from './make-directory.ts'
 
 /**
- * Undecided calls, kept from one process to the next: a model that repeats its call must not ask reviewers twice. Each
- * call is one file that holds the id of its thread. It is named `<key>.<id>` while no process has it, and
- * `<key>.<id>.<pid>` while that process waits. Each step renames the file atomically, so only one process has a call.
+ * Undecided calls, which are kept from one process to the next, so that a model that repeats its call does not ask
+ * reviewers twice. Each call is one file that holds the id of its thread. It is named `<key>.<id>` while no process has
+ * it, and `<key>.<id>.<pid>` while that process waits. Each step renames the file atomically, so that only one process
+ * has a call.
  */
 export interface Unfinished {
-  /** The oldest id that an unfinished call with this key left; no other process receives the same. */
+  /** Returns the oldest id that an unfinished call with this key left. No other process receives the same id. */
   take(key: string): string | undefined
-  /** The thread of a call of this process; undefined when no thread was noted. */
+  /** The thread of a call of this process; undefined when no thread was recorded. */
   threadOf(key: string, id: string): string | undefined
-  /** The call waits for reviewers in `thread`: when this process dies, the next call with this key continues it. */
+  /**
+   * Records that the call waits for reviewers in `thread`. If this process dies, the next call with this key continues
+   * it.
+   */
   hold(key: string, id: string, thread?: string): void
-  /** The call is not decided: the next one with this key continues it. Returns whether the call is kept. */
+  /** Leaves the undecided call for the next call with this key. Returns whether the call is kept. */
   leave(key: string, id: string, thread?: string): boolean
-  /** The call is decided, or its caller gave it up. */
+  /** Removes a call that is decided or that its caller gave up. */
   end(key: string, id: string): void
 }
 
 export interface UnfinishedParts {
-  /** Creates the directory when it is missing. An error is noted like every other fault. */
+  /** Creates the directory when it is missing. An error is reported like every other fault. */
   readonly directory: () => string
   /** Retention of a call, ms: no longer than the gateway remembers its id. */
   readonly keptMs: number
   /** ms since 1970. */
   readonly now: () => number
-  /** Receives each fault. A fault never stops a call: reviewers are asked again. */
+  /** Receives each fault. Receives a fault. It never stops a call, but reviewers are asked again. */
   readonly note: (text: string) => void
 }
 
 const NAME = /^([0-9a-f]{64})\.([0-9a-f-]{36})(?:\.([1-9][0-9]{0,9}))?$/
 const THREAD = /^thr_[\w-]{1,100}$/
 /**
- * Files that this process holds. A file with its number that is not here belongs to an earlier process with the same
- * number.
+ * Files that this process holds. A file with this process's number that is not in this set belongs to an earlier
+ * process with the same number.
  */
 const held = new Set<string>()
 
@@ -52,7 +56,7 @@ export function openUnfinished({ directory, keptMs, now, note }: UnfinishedParts
     try {
       return work(ownDirectory(directory()))
     } catch (error) {
-      note(`unfinished calls are not remembered, and people are asked again: ${(error as Error).message}`)
+      note(`unfinished calls cannot be kept, so reviewers are asked again: ${(error as Error).message}`)
       return undefined
     }
   }
@@ -97,7 +101,8 @@ function endIn(path: string): void {
 }
 
 /**
- * The directory, checked to be ours: another user who could write there could decide which calls are equal.
+ * Checks that the directory belongs to this user, because another user who can write to it could decide which calls are
+ * equal.
  * @throws Error
  */
 function ownDirectory(directory: string): string {
@@ -136,7 +141,7 @@ function unfinishedIn(directory: string, file: string): Left[] {
   return [{ path, key, id, pid: pid === undefined ? undefined : Number(pid), since }]
 }
 
-/** True when a running process waits for it. */
+/** True when a running process waits for the call. */
 function isHeld({ path, pid }: Left): boolean {
   if (pid === undefined) return false
   return pid === process.pid ? held.has(path) : isRunning(pid)
@@ -154,7 +159,7 @@ function isRunning(pid: number): boolean {
 
 function taken(directory: string, { path, key, id }: Left): boolean {
   const own = heldPath(directory, key, id)
-  // before the rename, so that no other call of this process takes it for a dead process's
+  // before the rename, so that no other call of this process mistakes the file for that of a dead process
   held.add(own)
   if (path === own || succeeds(() => renameSync(path, own))) return true
   held.delete(own)

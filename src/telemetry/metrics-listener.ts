@@ -4,7 +4,7 @@ import { type Exposition, type Format, formatFor } from './count/exposition.ts'
 
 /**
  * Serves `/metrics` on a port of its own, away from agents, with `/livez` and `/readyz`. The event loop accepts one
- * connection of each listener a turn: on the agents' port, a probe behind a thousand connections would wait.
+ * connection of each listener a turn: on the agents' port, a probe would wait for a thousand connections before it.
  */
 export interface MetricsListener {
   readonly port: number

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** The headers that prove the origin of a delivery: ours, and those of Standard Webhooks. */
+/** The headers that prove the origin of a delivery: the gateway's own, and those of Standard Webhooks. */
 export interface Signed {
   readonly [header: string]: string
 }
@@ -13,7 +13,7 @@ const PREFIX = 'whsec_'
  *
  * - `X-Guard-Signature: sha256=<hex>`: HMAC-SHA256 over the raw body, keyed with the text of the current secret
  *   (docs/webhooks.md).
- * - `X-Guard-Signature-Previous`: the same with the previous secret, during a rotation.
+ * - `X-Guard-Signature-Previous`: the same signature with the previous secret, during a rotation.
  * - `webhook-signature` of Standard Webhooks 1.0.0: `v1,` and HMAC-SHA256 over `id.timestamp.body`, keyed with the
  *   decoded bytes; one for each secret, separated by blanks.
  */
@@ -39,7 +39,7 @@ function guardSignature(secret: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 
-/** A new secret from 32 random bytes. */
+/** Makes a new secret from 32 random bytes. */
 export function composeSecret(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString('base64')
 }

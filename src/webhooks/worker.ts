@@ -22,9 +22,9 @@ import { sign } from './signature.ts'
  * destination delays no other.
  */
 export interface Worker {
-  /** Looks soon for due deliveries of the tenant. */
+  /** Soon looks for due deliveries of the tenant. */
   wake(tenant: string): void
-  /** Ends the attempts in progress and records none of them: they are made again. */
+  /** Ends the attempts in progress without a record, so that they are made again. */
   close(): Promise<void>
 }
 
@@ -32,9 +32,9 @@ export interface WorkerOptions {
   readonly outbound: Outbound
   /** Time between two looks at all tenants, ms. */
   readonly everyMs: number
-  /** For one attempt, ms. */
+  /** Time limit of one attempt, ms. */
   readonly deadlineMs: number
-  /** ms since 1970 by the wall clock, as receivers read it. The store's clock may be ahead of it. */
+  /** ms since 1970 by the wall clock, as receivers read it. The store's clock may be ahead of the wall clock. */
   readonly wall: () => number
   readonly observe: (tried: Observed) => void
   readonly beginSpan: () => Span
@@ -45,13 +45,13 @@ export interface Observed {
   readonly result: 'delivered' | 'retry' | 'dead'
   readonly code: string
   readonly seconds: number
-  /** From the event to now, ms; of a delivery that was made. */
+  /** Time from the event to the delivery, ms. Present for a successful delivery. */
   readonly lagMs?: number
 }
 
 export const TRY_MS = 15_000
 const CONNECTIONS = 16
-/** Deliveries enqueued within this time are leased together: each lease is a commit. */
+/** Deliveries enqueued within this time are leased together, because each lease is a commit. */
 const GATHER_MS = 25
 /** A lease outlasts an attempt and its record. */
 const LEASE_MARGIN_MS = 5_000
@@ -61,7 +61,7 @@ interface Item {
   readonly tenant: string
   readonly destination: Destination
   readonly id: string
-  /** An attempt that begins later may outlast the lease, ms since 1970. */
+  /** The latest start of an attempt, ms since 1970. A later attempt may outlast the lease. */
   readonly before: number
 }
 
@@ -78,7 +78,7 @@ class OutboxWorker implements Worker {
   /** Leased deliveries by destination. */
   readonly #underWay = new Map<string, number>()
   readonly #tries = new Set<Promise<void>>()
-  /** Looks to come, by tenant. */
+  /** Scheduled looks, by tenant. */
   readonly #woken = new Map<string, NodeJS.Timeout>()
   readonly #leaseMs: number
   #timer: NodeJS.Timeout | undefined
@@ -88,7 +88,7 @@ class OutboxWorker implements Worker {
     this.#deps = deps
     this.#options = options
     this.#leaseMs = options.deadlineMs + LEASE_MARGIN_MS
-    // every try listens to it
+    // every attempt adds a listener
     setMaxListeners(0, this.#stop.signal)
   }
 
@@ -118,7 +118,7 @@ class OutboxWorker implements Worker {
     this.#options.outbound.close()
   }
 
-  /** One after another: two looks at once would only take each other's items. */
+  /** Looks run one after another, because two looks at once would only take each other's items. */
   #look(act: () => Promise<void>): Promise<void> {
     const next = this.#looking.then(act)
     this.#looking = next.catch(() => undefined)
@@ -126,7 +126,7 @@ class OutboxWorker implements Worker {
   }
 
   async #lookAtAll(): Promise<void> {
-    // what is wrong with one tenant, or with where it is kept, holds up no other
+    // a fault of one tenant, or of its part of the store, delays no other tenant
     for (const tenant of await webhookTenants(this.#deps))
       await this.#lookAt(tenant).catch(this.#options.onError)
   }
@@ -200,7 +200,7 @@ class OutboxWorker implements Worker {
 
   #free({ tenant, destination: { id } }: Pick<Item, 'tenant' | 'destination'>): void {
     this.#occupy(id, -1)
-    // a full house may have left something behind
+    // a full batch may have left further deliveries
     if (this.#freeFor(id) <= CONNECTIONS / 2) this.wake(tenant)
   }
 }
@@ -211,7 +211,9 @@ interface Posted {
   readonly createdAt: number
 }
 
-/** Undefined when the delivery is settled, its lease has ended, or the gateway stops: the attempt is not recorded. */
+/**
+ * Undefined when the delivery is settled, its lease has ended, or the gateway stops. The attempt is then not recorded.
+ */
 async function post(
   deps: Deps,
   { outbound, deadlineMs, wall, beginSpan }: WorkerOptions,
@@ -248,8 +250,8 @@ async function post(
 }
 
 /**
- * Reads the answer: 2xx is a success, 410 ends the destination, everything else (redirects too) is tried again.
- * `now` is by the clock of the receiver.
+ * Reads the answer: 2xx is a success, 410 ends the destination, and every other answer (including redirects) is tried
+ * again. `now` is the time by the receiver's clock.
  */
 export function attemptResult(sent: Sent, now: number): AttemptResult {
   if (sent.kind === 'failed') return { outcome: 'failure', answer: sent.code }
@@ -261,7 +263,7 @@ export function attemptResult(sent: Sent, now: number): AttemptResult {
   return { outcome: 'failure', answer, ...(wishedMs === undefined ? {} : { wishedMs }) }
 }
 
-/** A label with few values. */
+/** Returns a metric label with few values. */
 function codeOf(sent: Sent): string {
   return sent.kind === 'failed' ? sent.code : `${Math.floor(sent.status / 100)}xx`
 }

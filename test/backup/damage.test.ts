@@ -90,7 +90,7 @@ describe('a damaged backup', () => {
       yield Buffer.from('{"format":"countersign-store","version":1}\n')
       for (const piece = Buffer.alloc(1024 * 1024); pieces < 1_000; pieces++) yield piece
     }
-    await expect(verifyBackup(zeros())).rejects.toThrow('line 2: it is longer than any of a backup')
+    await expect(verifyBackup(zeros())).rejects.toThrow('line 2: it is longer than any line of a backup')
     expect(pieces).toBeLessThan(200)
   })
 

@@ -15,7 +15,7 @@ const reading = (signal: AbortSignal): Promise<never> =>
 describe('a command that a signal can interrupt', () => {
   it('names the signal, even when only a stream noticed it', async () => {
     await expect(breakable('the export', reading, signals)).rejects.toThrow(
-      'the export was broken off by SIGTERM: nothing of it is left',
+      'the export was interrupted by SIGTERM: nothing of it remains',
     )
   })
 

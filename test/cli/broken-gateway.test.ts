@@ -132,7 +132,7 @@ describe('a server that is not a gateway', () => {
       const { code, out, err } = await run(url, ...args)
       expect([code, out], args.join(' ')).toEqual([1, ''])
       expect(err).toMatch(
-        /^countersign: what answers at http:\S+ is not a gateway, or is a proxy before one: status 200\n/,
+        /^countersign: the program that answers at http:\S+ is not a gateway, or is a proxy in front of one: status 200\n/,
       )
     }
   })
@@ -164,7 +164,7 @@ describe('a server that is not a gateway', () => {
       const { code, out, err } = await run(url, ...args)
       expect([code, out], args.join(' ')).toEqual([1, ''])
       expect(err, args.join(' ')).toMatch(
-        /^countersign: what answers at http:\S+ is not a gateway, or is a proxy before/,
+        /^countersign: the program that answers at http:\S+ is not a gateway, or is a proxy in front of/,
       )
     }
   })
@@ -178,7 +178,7 @@ describe('a server that is not a gateway', () => {
   ])('is reported when its refusal is not one of a gateway: %o', async (problem) => {
     const url = await answering((_, response) => response.writeHead(404).end(JSON.stringify(problem)))
     const { code, err } = await run(url, 'review', 'list')
-    expect([code, err]).toEqual([1, expect.stringMatching(/is a proxy before one: status 404\n/)])
+    expect([code, err]).toEqual([1, expect.stringMatching(/is a proxy in front of one: status 404\n/)])
   })
 
   it('shows what a proxy says, where a redirect leads, and that an answer was cut off', async () => {
@@ -192,17 +192,21 @@ describe('a server that is not a gateway', () => {
       setImmediate(() => response.destroy())
     })
     const said = async (thread: string): Promise<string> => (await run(url, 'review', 'show', thread)).err
-    expect(await said('proxy')).toMatch(/is a proxy before one: status 502\n/)
-    expect(await said('null')).toMatch(/is a proxy before one: status 400\n/)
-    expect(await said('moved')).toMatch(/is a proxy before one: status 301, to https:\/\/x\/<U\+009B>2J\n/)
-    expect(await said('half')).toMatch(/^countersign: the answer of the gateway at http:\S+ broke off\n$/)
+    expect(await said('proxy')).toMatch(/is a proxy in front of one: status 502\n/)
+    expect(await said('null')).toMatch(/is a proxy in front of one: status 400\n/)
+    expect(await said('moved')).toMatch(
+      /is a proxy in front of one: status 301, to https:\/\/x\/<U\+009B>2J\n/,
+    )
+    expect(await said('half')).toMatch(/^countersign: the answer of the gateway at http:\S+ ended early\n$/)
   })
 
   it('exits 2 for an invalid address, and shows no password or key', async () => {
     for (const url of ['nonsense', 'ftp://127.0.0.1', 'http://user:canary@127.0.0.1:9']) {
       const { code, out, err } = await run('http://127.0.0.1:9', 'review', 'list', '--url', url)
       expect([code, out]).toEqual([2, ''])
-      expect(err).toMatch(/^countersign: the address of the gateway is no http or https address, or holds/)
+      expect(err).toMatch(
+        /^countersign: the address of the gateway is not an http or https address, or holds/,
+      )
       expect(err).not.toContain('canary')
     }
     const env = { COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_REVIEWER_KEY: 'csr_canary\nx' }
@@ -231,7 +235,7 @@ describe('a command that gets no answer', () => {
     front.close()
     expect(refused.code).toBe(1)
     expect(refused.err).toMatch(/no answer from the gateway at https:\S+ \([A-Z_]+\)\n/)
-    expect(refused.err).toContain('its certificate is not accepted here')
+    expect(refused.err).toContain('this machine does not accept its certificate')
   })
 
   it('prints a refusal once when its detail repeats the title', async () => {
@@ -256,7 +260,7 @@ describe('a command that gets no answer', () => {
         '--after',
         after,
       )
-      expect([code, err]).toEqual([2, `countersign: --after is a whole number, not \`${after}\`\n`])
+      expect([code, err]).toEqual([2, `countersign: --after must be a whole number, not \`${after}\`\n`])
     }
   })
 
@@ -266,7 +270,7 @@ describe('a command that gets no answer', () => {
     )
     const { code, out, err } = await run(url, 'evidence', 'export', '--tenant', 'acne')
     expect([code, out]).toEqual([0, ''])
-    expect(err).toBe('there is no evidence of `acne` after record 0: nothing was exported\n')
+    expect(err).toBe('`acne` has no evidence after record 0: nothing was exported\n')
   })
 })
 
@@ -277,10 +281,10 @@ describe('a command with too many or missing arguments', () => {
     ['keys revoke agent acme/a acme/b', 'unexpected argument `acme/b`'],
     ['webhooks delete whk_acme_1 whk_acme_2', 'unexpected argument `whk_acme_2`'],
     ['webhooks redeliver whk_acme_1 whd_1 whd_2', 'unexpected argument `whd_2`'],
-    ['webhooks rotate whk_acme_1 --overlap-ms=', '--overlap-ms is a whole number, not ``'],
+    ['webhooks rotate whk_acme_1 --overlap-ms=', '--overlap-ms must be a whole number, not ``'],
     ['review approve thr_1 thr_2', 'unexpected argument `thr_2`'],
     ['review list thr_1', 'unexpected argument `thr_1`'],
-    ['review approve thr_1 --revision two', '--revision is a whole number, not `two`'],
+    ['review approve thr_1 --revision two', '--revision must be a whole number, not `two`'],
     ['review constructor thr_1', 'unknown command `review constructor`'],
     ['review lst', 'unknown command `review lst`'],
     ['review show', 'name the thread to show'],

@@ -83,7 +83,7 @@ describe('countersign diff', () => {
     cpSync(STARTER, join(directory, 'broken'), { recursive: true })
     writeFileSync(join(directory, 'broken/rules/web.fetch.yaml'), 'tool: web.fetch\nrulez: []\n')
     const { code, out } = await diff('old', 'broken')
-    expect(out).toMatch(/`broken` would not be loaded:\n[^]*rules\/web\.fetch\.yaml:2:1/)
+    expect(out).toMatch(/`broken` would not load:\n[^]*rules\/web\.fetch\.yaml:2:1/)
     expect(code).toBe(3)
   })
 

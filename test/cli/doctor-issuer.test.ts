@@ -67,13 +67,13 @@ describe('the doctor and the OpenID Connect issuer', () => {
       'another issuer',
       (good) => ({ ...good, issuer: 'https://login.example/other' }),
       [],
-      /^error sign-in: the provider calls itself "https:\/\/login\.example\/other", and oidc_issuer is "http:/,
+      /^error sign-in: the provider names itself "https:\/\/login\.example\/other", but oidc_issuer is "http:/,
     ],
     [
       'no issuer',
       (good) => without(good, 'issuer'),
       [],
-      /^error sign-in: the provider calls itself nothing, /,
+      /^error sign-in: the provider names itself nothing, /,
     ],
     ['no endpoint', (good) => without(good, 'token_endpoint'), [], /^error .* has no `token_endpoint`$/],
     ['no keys', (good) => ({ ...good, jwks_uri: 7 }), [], /^error .* has no `jwks_uri`$/],
@@ -87,7 +87,7 @@ describe('the doctor and the OpenID Connect issuer', () => {
       'no word of PKCE',
       (good) => without(good, 'code_challenge_methods_supported'),
       [],
-      /^warning .* does not say that it supports PKCE$/,
+      /^warning .* does not report support for PKCE$/,
     ],
     [
       'no code flow',
@@ -123,7 +123,7 @@ describe('the doctor and the OpenID Connect issuer', () => {
     ['a list', 200, '[]'],
   ])('reports an answer that is %s', async (_, status, text) => {
     expect(await found(await issuer(() => text, status))).toEqual([
-      expect.stringMatching(new RegExp(`^error sign-in: .* answers ${status} and no metadata$`)),
+      expect.stringMatching(new RegExp(`^error sign-in: .* answers ${status} without metadata$`)),
     ])
   })
 

@@ -90,7 +90,7 @@ describe('countersign doctor, without a gateway', () => {
     expect(out).toMatch(new RegExp(`^${NODE} +node +Node\\.js `, 'm'))
     expect(out).toMatch(/^ok +config +settings: 0 by flag, 3 by environment, 0 by file/m)
     expect(out).toMatch(/^ok +gateway +no gateway runs/m)
-    expect(out).toMatch(/^ok +store +file:\.\/data is not there yet/m)
+    expect(out).toMatch(/^ok +store +file:\.\/data does not exist yet/m)
     expect(out).toMatch(/^ok +policies +\.\/policies: \d+ tools, \d+ rules/m)
     expect(out).toMatch(/^ok +files /m)
     expect(out).toMatch(FINE)
@@ -103,7 +103,7 @@ describe('countersign doctor, without a gateway', () => {
     const [code, lines] = await wrong([], { ...key, COUNTERSIGN_VERSION: '7' })
     expect([code, lines]).toEqual([
       0,
-      [expect.stringMatching(/^warning +config +COUNTERSIGN_VERSION is no setting and is ignored -> /)],
+      [expect.stringMatching(/^warning +config +COUNTERSIGN_VERSION is not a setting and is ignored -> /)],
     ])
     expect(await wrong([], { ...key, COUNTERSIGN_STOER: 'redis://127.0.0.1' })).toEqual([
       3,
@@ -118,7 +118,7 @@ describe('countersign doctor, without a gateway', () => {
   it('names settings that have no effect with the others', async () => {
     const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY, COUNTERSIGN_STORE_REPLICAS: '2' }
     const ignored =
-      /^warning +config +COUNTERSIGN_STORE_REPLICAS has no effect: it counts only with a store on Redis -> /
+      /^warning +config +COUNTERSIGN_STORE_REPLICAS has no effect: it applies only with a store on Redis -> /
     expect(await wrong([], env)).toEqual([0, [expect.stringMatching(ignored)]])
   })
 
@@ -145,7 +145,7 @@ describe('countersign doctor, without a gateway', () => {
       {
         level: 'error',
         check: 'policies',
-        what: expect.stringMatching(/would not be loaded/),
+        what: expect.stringMatching(/would not load/),
         todo: expect.stringContaining('countersign check'),
       },
     ])
@@ -180,7 +180,7 @@ describe('countersign doctor, without a gateway', () => {
       expect.stringContaining('countersign.yaml'),
       expect.stringContaining(`${at('key')}, named by COUNTERSIGN_STORE_PASSWORD_FILE`),
       expect.stringContaining('./data holds the state'),
-      expect.stringContaining('all users may write ./policies'),
+      expect.stringContaining('all users can write to ./policies'),
     ])
     for (const line of files) expect(line).toMatch(/ -> chmod /)
     chmodSync(at('data'), 0o700)
@@ -218,7 +218,7 @@ describe('countersign doctor, without a gateway', () => {
     const { code, lines } = await inside.ended
     expect(lines.filter((line) => line.includes(' files '))).toEqual([
       expect.stringMatching(
-        /^warning +files +\S+\/mounted, named by COUNTERSIGN_ADMIN_KEY_FILE, .* readable by all users here -> close/,
+        /^warning +files +\S+\/mounted, named by COUNTERSIGN_ADMIN_KEY_FILE, .* readable by all users here -> on the host that mounts it/,
       ),
     ])
     expect(code).toBe(0)
@@ -227,14 +227,14 @@ describe('countersign doctor, without a gateway', () => {
   it('reports a port in use, and a server at that port that is not a gateway', async () => {
     const port = await listening(createServer((_, response) => response.end('hello')))
     expect((await wrong(['--metrics-port', String(port)]))[1]).toEqual([
-      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: another process has it/),
+      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: another process uses it/),
     ])
     expect((await wrong(['--port', String(port)]))[1]).toEqual([
-      expect.stringMatching(/^error +gateway +something else answers/),
+      expect.stringMatching(/^error +gateway +another program answers/),
     ])
     // which has no store to speak for
     expect((await examine(['--port', String(port)])).out).toMatch(
-      /^ok +store +file:\.\/data is not there yet/m,
+      /^ok +store +file:\.\/data does not exist yet/m,
     )
   })
 
@@ -255,7 +255,7 @@ describe('countersign doctor, without a gateway', () => {
     writeFileSync(at('countersign.yaml'), 'admin_key: [geheim-canary\n', { mode: 0o600 })
     const { code, out, err } = await examine()
     expect(code).toBe(3)
-    expect(out).toMatch(/^error +config +countersign\.yaml is no YAML at line \d+, column \d+; /m)
+    expect(out).toMatch(/^error +config +countersign\.yaml is not YAML at line \d+, column \d+; /m)
     expect(out + err).not.toContain('canary')
   })
 
@@ -271,7 +271,7 @@ describe('countersign doctor, without a gateway', () => {
     for (const [path, why] of [
       [at('bad.pem'), 'cannot be read, or is not a certificate'],
       [at('policies'), 'cannot be read, or is not a certificate'],
-      [at('policies', 'routing.yaml'), 'holds no certificate'],
+      [at('policies', 'routing.yaml'), 'contains no certificate'],
     ] as const)
       expect((await wrong([], { NODE_EXTRA_CA_CERTS: path }))[1]).toEqual([
         expect.stringContaining(`certificates  ${path} ${why}`),
@@ -283,11 +283,11 @@ describe('countersign doctor, without a gateway', () => {
     const [code, lines] = await wrong(['--store', `file:${at('file')}/data`])
     expect([code, lines]).toEqual([
       3,
-      [expect.stringMatching(/^error +files .* is not there, and cannot be made/)],
+      [expect.stringMatching(/^error +files .* does not exist, and cannot be created/)],
     ])
     const later = new Date(Date.now() + HOUR_MS)
     utimesSync(at('policies'), later, later)
-    const newer = expect.stringMatching(/^error +clock +files are newer than now/) as string
+    const newer = expect.stringMatching(/^error +clock +files have times in the future/) as string
     expect((await wrong())[1]).toEqual([newer])
     const sooner = new Date(Date.now() - HOUR_MS)
     utimesSync(at('policies'), sooner, sooner)
@@ -305,7 +305,7 @@ describe('countersign doctor, without a gateway', () => {
     const args = ['--oidc-issuer', `https://127.0.0.1:${port}`, '--oidc-client-id', 'countersign']
     expect((await wrong(args))[1]).toEqual([
       expect.stringMatching(
-        /^warning +certificates +oidc_issuer .* cannot be reached by TLS .* -> the gateway itself has to reach it$/,
+        /^warning +certificates +oidc_issuer .* cannot be reached by TLS .* -> the gateway itself must reach it$/,
       ),
     ])
   })
@@ -345,7 +345,7 @@ describe('countersign doctor, beside a running gateway', () => {
     const { port } = await running()
     const { code, out } = await examine(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
     expect(out).toMatch(/^ok +gateway +runs at http:\/\/127\.0\.0\.1:\d+ and is ready$/m)
-    expect(out).toMatch(/^ok +store +file:\.\/data is held by the gateway/m)
+    expect(out).toMatch(/^ok +store +the gateway holds file:\.\/data, /m)
     expect(out).toMatch(/^ok +clock +within 3 s of the gateway$/m)
     expect(out).toMatch(FINE)
     expect(code).toBe(0)
@@ -381,10 +381,10 @@ describe('countersign doctor, beside a running gateway', () => {
     const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
     const other = { COUNTERSIGN_ADMIN_KEY: `${ADMIN_KEY}-which-is-another` }
     expect((await wrong(['--port', port], other))[1]).toEqual([
-      expect.stringMatching(/^error +gateway +it does not take the admin key/),
+      expect.stringMatching(/^error +gateway +the gateway does not accept the admin key/),
     ])
     expect((await wrong(['--port', port]))[1]).toEqual([
-      expect.stringMatching(/^warning +gateway +the admin key is not in this configuration/),
+      expect.stringMatching(/^warning +gateway +this configuration has no admin key/),
     ])
     cpSync(STARTER_POLICIES, at('others'), { recursive: true })
     writeFileSync(
@@ -411,7 +411,7 @@ describe('countersign doctor, beside a running gateway', () => {
       0,
       [
         expect.stringMatching(
-          /^warning +gateway +it did not say which policies are in force: The store does not answer: later/,
+          /^warning +gateway +the gateway did not report the policies in force: The store does not answer: later/,
         ),
       ],
     ])

@@ -186,7 +186,7 @@ describe('countersign evidence', () => {
     const bad = await verify(file('bad.ndjson', out.split('\n').slice(0, -2).join('\n')))
     expect(bad.code).toBe(3)
     expect(bad.out).toMatch(
-      /^ {2}FAILS {4}inclusion {5}\d+ records were signed at 20\S+Z, and \d+ are there$/m,
+      /^ {2}FAILS {4}inclusion {5}\d+ records were signed at 20\S+Z, but the export has only \d+$/m,
     )
     expect((await verify(good, '--receipt', `1:${'0'.repeat(64)}`)).out).toMatch(
       /^ {2}FAILS {4}inclusion {5}record 1 is not the one of its receipt$/m,
@@ -198,7 +198,7 @@ describe('countersign evidence', () => {
     ])
     const ever = await verify('bad.ndjson', '--within', '999999999d')
     expect([ever.code, ever.err]).toEqual([3, ''])
-    expect(ever.out).toContain('no checkpoint that fits was signed since 1970-01-01T00:00:00.000Z')
+    expect(ever.out).toContain('no matching checkpoint was signed since 1970-01-01T00:00:00.000Z')
     const json = JSON.parse((await verify(good, '--json')).out) as object
     expect(json).toMatchObject({
       faults: [],
@@ -265,7 +265,7 @@ This does not prove:
     expect([forged.code, forged.out, forged.err]).toEqual([
       3,
       '',
-      expect.stringContaining('the record is not in what was signed'),
+      expect.stringContaining('the record is not in the signed log'),
     ])
     const beyond = await run(
       'evidence',
@@ -331,7 +331,7 @@ describe('countersign freeze and unfreeze', () => {
     ])
     const again = await run('unfreeze', 'acme', '--agent', 'billing-bot', '--reason', 'mended')
     expect(again.code).toBe(1)
-    expect(again.err).toContain('this is not frozen')
+    expect(again.err).toContain('this scope is not frozen')
   })
 
   it('warns of a name that the bundle does not know, and refuses incomplete commands', async () => {
@@ -526,7 +526,7 @@ describe('countersign review', () => {
 
   it('request-changes needs a comment', async () => {
     const { code, err } = await review('request-changes', thread)
-    expect(err).toContain('say what to change')
+    expect(err).toContain('describe the change: -m COMMENT')
     expect(code).toBe(2)
   })
 
@@ -602,7 +602,7 @@ describe('countersign evidence export', () => {
     const { code, err } = await run('evidence', 'export', '--tenant', 'acme', '--url', url)
     server.close()
     expect(err).toBe(
-      `countersign: the answer of the gateway at ${url} broke off\n\nthe printed output is incomplete: discard it, and try again\n`,
+      `countersign: the answer of the gateway at ${url} ended early\n\nthe printed output is incomplete: discard it, and try again\n`,
     )
     expect(code).toBe(1)
   })

@@ -60,7 +60,7 @@ describe('countersign health', () => {
     expect((await health([], { COUNTERSIGN_PORT: 'x' })).code).toBe(2)
     expect(await health(['--of', 'me'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('`me` is no process id') as string,
+      err: expect.stringContaining('`me` is not a process id') as string,
     })
     expect(await health(['--of', '999999999'])).toMatchObject({
       code: 1,

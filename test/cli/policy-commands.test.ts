@@ -147,7 +147,7 @@ describe('countersign backtest', () => {
       for (const format of ['text', 'json']) {
         const args = ['--evidence', 'idle.ndjson', 'policies', 'policies', '--format', format]
         const { code, out, err } = await inDirectory('backtest', ...args)
-        expect([code, err]).toEqual([0, '`idle.ndjson` holds no decision of policy: nothing was replayed\n'])
+        expect([code, err]).toEqual([0, '`idle.ndjson` contains no policy decision: nothing was replayed\n'])
         expect(out).toMatch(format === 'json' ? /"calls": 0,/ : /^0 calls replayed on /)
       }
     }
@@ -320,7 +320,7 @@ describe('countersign explain', () => {
     [
       'a time of another form',
       { ...request, time: '1/2/2026' },
-      '`time` must be a date and time as RFC 3339',
+      '`time` must be a date and time in RFC 3339',
     ],
     ['a time without a zone', { ...request, time: '2026-01-02T10:00:00' }, '`time` must be a date and time'],
     ['a day that is none', { ...request, time: '2026-02-30T10:00:00Z' }, '`time` must be a date and time'],

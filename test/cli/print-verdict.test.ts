@@ -83,7 +83,9 @@ describe('the verdict on evidence', () => {
   })
 
   it('names what the evidence does not prove', () => {
-    expect(text()).toContain('\n  - the last 10 records, but for receipts: no checkpoint covers them\n')
+    expect(text()).toContain(
+      '\n  - the last 10 records, except those with receipts: no checkpoint covers them\n',
+    )
     expect(text({ unsigned: 0 })).not.toContain('no checkpoint covers')
     const { signed: _, ...unsigned } = verdict
     const said = verdictText(

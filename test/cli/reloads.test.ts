@@ -42,7 +42,7 @@ it('each reload prints one line with the changed files', () => {
 it('a failed load prints one line once, and so does the load that repairs it', () => {
   const lineOf = createReloadLines()
   lineOf(loaded, snapshot({ a: '1' }))
-  const line = 'policies not reloaded: rules/a.yaml:3:5 no; those from before stay in force'
+  const line = 'policies not reloaded: rules/a.yaml:3:5 no; the earlier policies stay in force'
   expect(lineOf(broken, snapshot({ a: '1' }))).toBe(line)
   expect(lineOf(broken, snapshot({ a: '1' }))).toBeUndefined()
   expect(lineOf(loaded, snapshot({ a: '1' }))).toContain('policies reloaded: as it was before;')

@@ -117,7 +117,7 @@ describe('a gateway that does not start', () => {
         chownSync(join(path, one), 65534, 65534)
       chownSync(join(path, name), 0, 0)
       const flags = ['--store', `file:${path}`, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
-      const hint = `give all that is in ${path} to the user that runs the gateway`
+      const hint = `give all files in ${path} to the user that runs the gateway`
       const started = await startProcess(MAIN, ['serve', ...flags], { through: NOBODY }).ended
       expect(started.errors).toContain(`/${name}'\n\n${hint}`)
       const examined = await startProcess(MAIN, ['doctor', ...flags], { through: NOBODY }).ended
@@ -142,7 +142,7 @@ describe('a gateway that does not start', () => {
     const script = `cd ${directory} && mount -t tmpfs -o ro tmpfs mounted && exec "$@"`
     const through = ['unshare', '-m', 'sh', '-c', script, 'sh']
     const flags = ['--store', at('mounted'), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
-    const hint = 'its file system is read-only: mount it so that it can be written'
+    const hint = 'its file system is read-only: mount it as writable'
     const started = await startProcess(MAIN, ['serve', ...flags], { through }).ended
     expect(started.errors).toMatch(/cannot be written: EROFS\n\n/)
     expect(started.errors).toContain(`${hint}, or name another with --store file:DIRECTORY\n`)
@@ -161,11 +161,11 @@ describe('a gateway that does not start', () => {
     symlinkSync(join(directory, 'not-mounted'), join(directory, 'link'))
     const { code, err } = await start('serve', at('link'))
     expect(code).toBe(1)
-    expect(err).toMatch(/\/link cannot be made: ENOENT[^\n]*\n\n.* a link, make or mount what it leads to/)
+    expect(err).toMatch(/\/link cannot be made: ENOENT[^\n]*\n\n.* a link, create or mount its target/)
     const flags = ['--store', at('link'), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
     const examined = await startProcess(MAIN, ['doctor', ...flags]).ended
     expect(examined.lines.filter((line) => line.includes(' store '))).toEqual([
-      expect.stringMatching(/\/link is a link that leads nowhere -> .* make or mount what it leads to$/),
+      expect.stringMatching(/\/link is a link to a missing place -> .* create or mount its target$/),
     ])
   })
 
@@ -189,7 +189,7 @@ describe('a gateway that does not start', () => {
     await gateway.kill('SIGTERM')
     expect(second.code).toBe(1)
     expect(second.err).toContain('the data directory is in use by another process')
-    expect(second.err).toContain(`end the gateway that has ${store}, or give this one another place`)
+    expect(second.err).toContain(`end the gateway that uses ${store}, or give this one another place`)
   })
 
   it.each([
@@ -215,7 +215,7 @@ describe('a gateway that does not start', () => {
     ])
     await locked.dispose()
     for (const { err } of [none, wrong]) expect(err).toContain('COUNTERSIGN_STORE_PASSWORD_FILE')
-    expect(tls.err).toContain('does it speak TLS (rediss://) or not (redis://)?')
+    expect(tls.err).toContain('does it use TLS (rediss://) or not (redis://)?')
   })
 
   it('names the version to use for a store that a newer version wrote', async () => {

@@ -84,7 +84,7 @@ describe('the store of a service with its own user', () => {
     await new Promise((resolve) => root.close(resolve))
     expect(code).toBe(1)
     expect(errors).toBe(
-      'countersign: cannot start: the data directory has a lock of another user, `lock.7.sock`: remove it if nothing of that user runs here\n\n' +
+      'countersign: cannot start: the data directory has a lock of another user, `lock.7.sock`: remove it if that user runs no gateway here\n\n' +
         'give it to the user that runs the gateway, or name another with --store file:DIRECTORY\n',
     )
   })

@@ -56,7 +56,7 @@ describe('countersign store check', () => {
     await db.close()
     const { code, out } = await store(['check', '--store', broken.address])
     expect(out).toContain(
-      `S15 acme: member "${member}" stands in \`threads\` where it is not known to be\n1 violation found`,
+      `S15 acme: member "${member}" is in \`threads\` at a score that the table of members does not record\n1 violation found`,
     )
     expect(code).toBe(3)
     const json = await store(['check', '--format', 'json', '--store', broken.address])
@@ -257,7 +257,7 @@ describe('a large store', () => {
     const { code, errors } = await child.ended
     // before it LMDB prints the error by itself
     expect(errors).toMatch(
-      /^countersign: cannot restore: writing failed \([^\n]+\): look at the disk, and whether it is full\n$(?![^])/m,
+      /^countersign: cannot restore: writing failed \([^\n]+\): check whether the disk is healthy and has free space\n$(?![^])/m,
     )
     expect(code).toBe(1)
     expect(readdirSync(to.path).filter((name) => !name.startsWith('lock.'))).toEqual([])
@@ -268,7 +268,7 @@ describe('a large store', () => {
     const child = startProcess(MAIN, ['store', 'export', '-', '--store', large.address], { through: limited })
     const { code, errors } = await child.ended
     expect(errors).toMatch(
-      /^countersign: cannot export the store: it is kept in \S+ until it is whole \(TMPDIR names another place\): E/,
+      /^countersign: cannot export the store: it is kept in \S+ until it is complete \(TMPDIR names another place\): E/,
     )
     expect(code).toBe(1)
   })
@@ -276,7 +276,7 @@ describe('a large store', () => {
   it('an export to standard output names the temporary place that it cannot use', async () => {
     const { code, err } = await store(['export', '-', '--store', from.address], '', { TMPDIR: at('missing') })
     expect(err).toMatch(
-      /^countersign: cannot export the store: it is kept in \S+\/missing until it is whole \(TMPDIR names another place\): ENOENT/,
+      /^countersign: cannot export the store: it is kept in \S+\/missing until it is complete \(TMPDIR names another place\): ENOENT/,
     )
     expect(code).toBe(1)
   })
@@ -290,7 +290,7 @@ describe('a large store', () => {
       return [code, errors]
     }
     const said = (what: string) =>
-      `countersign: the ${what} was broken off by SIGTERM: nothing of it is left\n`
+      `countersign: the ${what} was interrupted by SIGTERM: nothing of it remains\n`
     const partial = (): string[] => readdirSync(directory).filter((name) => name.includes('half'))
     const building = (): string[] =>
       existsSync(embedded.path) ? readdirSync(embedded.path).filter((name) => !name.startsWith('lock')) : []

@@ -170,7 +170,7 @@ describe('a thread', () => {
     await button(ann, 'Only comment').click()
     await field.fill('First. And another thing')
     sent()
-    await ann.getByText('Your comment is there for everybody.').waitFor()
+    await ann.getByText('Your comment was added for all reviewers.').waitFor()
     expect(await field.inputValue()).toBe('First. And another thing')
     await ann.unroute('**/comments')
     expect((await stateOf(one)).comments.map(({ comment }) => comment)).toEqual(['First.'])

@@ -69,7 +69,7 @@ describe('signing in', () => {
     await page.getByText('Just arrived').waitFor()
     await page.getByRole('button', { name: 'Dan Day' }).click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-    await page.getByText('Ask whoever runs this gateway').waitFor()
+    await page.getByText('Ask the operator of this gateway').waitFor()
     await visit(page, world, `sign-in/${await world.link('zoe', 'globex')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('button', { name: 'Zoe Zed' }).waitFor()
@@ -105,11 +105,11 @@ describe('signing in', () => {
     await page.locator('#profile').waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Ann Ash' }).click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-    await page.getByText('Ask whoever runs this gateway').waitFor()
+    await page.getByText('Ask the operator of this gateway').waitFor()
     expect((await page.context().cookies()).map(({ value }) => value).join('')).toBe('')
     await visit(page, world, 'agents')
     await page.reload()
-    await page.getByText('Ask whoever runs this gateway').waitFor()
+    await page.getByText('Ask the operator of this gateway').waitFor()
   })
 
   it("shows the new reviewer's name on all tabs when another reviewer signs in", async () => {
@@ -129,7 +129,7 @@ describe('signing in', () => {
     ]
     await one.getByRole('button', { name: 'Eve Elm' }).click()
     await one.getByRole('button', { name: 'Sign out everywhere' }).click()
-    await one.getByText('Ask whoever runs this gateway').waitFor()
+    await one.getByText('Ask the operator of this gateway').waitFor()
     // by the stream within seconds, or by the next thing one asks for
     await other.evaluate(() => {
       location.hash = '#/history'

@@ -238,7 +238,7 @@ describe('deciding', () => {
     const waiting = (await ben.list({ status: 'pending_review', mine: 'true' })).body
     const next = waiting.threads[0]?.thread_id ?? ''
     expect(waiting.threads.map(({ thread_id }) => thread_id)).toContain(other.thread)
-    const link = desk.getByRole('link', { name: 'Next that waits for you' })
+    const link = desk.getByRole('link', { name: 'Next call that waits for you' })
     expect(await link.getAttribute('href')).toBe(`#/thread/${next}`)
     await link.click()
     await desk.waitForURL(`**/#/thread/${next}`)
@@ -371,7 +371,7 @@ describe('meanwhile', () => {
     const text = page.getByRole('textbox', { name: 'Comment' })
     expect(await text.inputValue()).toBe('Half a sentence')
     await button(page, 'Only comment').click()
-    await page.getByText('Your comment is there for everybody.').waitFor()
+    await page.getByText('Your comment was added for all reviewers.').waitFor()
     expect(await text.inputValue()).toBe('')
   })
 

@@ -60,7 +60,7 @@ const read = (page: Page): Promise<unknown> =>
 describe('the page of destinations', () => {
   it('says that there is no destination, and how to create one', async () => {
     await ann.getByRole('link', { name: 'Webhooks' }).click()
-    await ann.getByText('Nothing is told of decisions yet.').waitFor()
+    await ann.getByText('No destination receives events yet.').waitFor()
     await ann.getByText('countersign webhooks create acme').waitFor()
     expect(await axe(ann)).toEqual([])
   })
@@ -122,17 +122,17 @@ describe('one destination', () => {
     const { id, receiver } = await destination()
     await visit(ann, console_.world, `webhooks/${id}`)
     await button(ann, 'Ping').click()
-    await ann.getByRole('status').getByText('A ping is on its way.').waitFor()
+    await ann.getByRole('status').getByText('The ping was sent.').waitFor()
     await rows(ann).filter({ hasText: 'webhook.ping' }).getByText('delivered').waitFor()
     await button(ann, 'Pause').click()
-    await ann.getByText('Somebody has paused it.').waitFor()
+    await ann.getByText('An administrator has paused it.').waitFor()
     await held(bot)
     await ann.getByText('1 waiting').waitFor()
     expect(receiver.got).toHaveLength(1)
     await button(ann, 'Resume').click()
     await ann.getByText('0 waiting').waitFor()
     await until(() => receiver.got.length === 2)
-    await ann.getByText('Somebody has paused it.').waitFor({ state: 'detached' })
+    await ann.getByText('An administrator has paused it.').waitFor({ state: 'detached' })
   })
 
   it('shows a destination that ended itself, and why an action was refused', async () => {
@@ -140,10 +140,10 @@ describe('one destination', () => {
     receiver.answers(410)
     await visit(ann, console_.world, `webhooks/${id}`)
     await button(ann, 'Ping').click()
-    await ann.getByText('It answered 410, which means goodbye.').waitFor()
+    await ann.getByText('It answered 410 (gone).').waitFor()
     await ann.route('**/ping', (route) => route.abort('connectionreset'))
     await button(ann, 'Ping').click()
-    await ann.getByRole('alert').getByText('The connection ended before an answer came').waitFor()
+    await ann.getByRole('alert').getByText('The connection ended before an answer arrived').waitFor()
     await ann.unroute('**/ping')
   })
 

@@ -185,8 +185,8 @@ describe('the strict JSON scan', () => {
   it.each([
     ['', 'expected a value', 0],
     ['\ufeff{}', 'the body begins with a byte order mark', 0],
-    ['{} x', 'something follows the document', 3],
-    ['01', 'something follows the document', 1],
+    ['{} x', 'there is text after the document', 3],
+    ['01', 'there is text after the document', 1],
     ['[1 2]', 'expected `,` or the end of the list', 3],
     ['[1,]', 'expected a value', 3],
     ['[tru]', 'expected a value', 1],

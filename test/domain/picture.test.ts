@@ -114,7 +114,7 @@ describe('an image that an agent attaches', () => {
     const control = Buffer.from('0000000200000000', 'hex')
     expect(check(url('png', png(8, 7, chunk('tEXt', control))))).toMatchObject({ shown: true })
     expect(check(url('png', png(8, 7, chunk('acTL', control))))).toMatchObject({
-      reason: 'the bytes are not one whole, still PNG image',
+      reason: 'the bytes are not one complete, still PNG image',
     })
     const whole = webp('VP8X', 8, 7).subarray(12)
     for (const name of ['ANIM', 'ANMF'])
@@ -386,8 +386,8 @@ describe('an image that an agent attaches', () => {
       [
         'not a data: URL of a PNG, JPEG or WebP image',
         'not valid base64',
-        'the bytes are not one whole, still PNG image',
-        '0 x 9 pixels: a side may have 1 to 4096',
+        'the bytes are not one complete, still PNG image',
+        '0 x 9 pixels: each side must have 1 to 4096',
       ].map((reason) => ({ shown: false, reason })),
     )
   })

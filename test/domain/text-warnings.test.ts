@@ -46,7 +46,7 @@ describe('warningsOf', () => {
         place: 'preview',
         kinds: ['direction', 'mixed_script'],
         message:
-          'Characters change the direction of the text: it may read in another order than it is. A word mixes letters of different alphabets that look alike.',
+          'Characters change the direction of the text: it may read in a different order than it is stored. A word mixes letters of different alphabets that look alike.',
         words: ['t[U+0435]st'],
       },
     ])

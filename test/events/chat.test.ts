@@ -46,7 +46,7 @@ describe('a line for a chat', () => {
 
   it('names the tenant in a test message', () => {
     expect(chatText({ type: 'webhook.ping', tenant_id: 'acme' })).toBe(
-      'A test: this chat is told what tenant `acme` asks for.',
+      'A test: this chat receives the calls of tenant `acme`.',
     )
   })
 

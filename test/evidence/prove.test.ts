@@ -45,7 +45,7 @@ describe('a proof of one record', () => {
     )
     const short = linesOf(texts.slice(0, 19)).join('\n')
     await expect(prove(1, { file: short })).rejects.toThrow(
-      new NotProved('20 records were signed, and 19 are there'),
+      new NotProved('20 records were signed, but the export has only 19'),
     )
     const other = linesOf(texts.with(10, texts[0] ?? '')).join('\n')
     await expect(prove(1, { file: other })).rejects.toThrow(
@@ -56,7 +56,9 @@ describe('a proof of one record', () => {
   it('is refused for a file that is not an export', async () => {
     const source = inPieces(Buffer.alloc(65 * 1024 * 1024, 'a'), 1024 * 1024)
     const wanted = { number: 1, note: noteOf(texts, 20), verifierKeys: [VERIFIER_KEY] }
-    await expect(proveRecord(source, wanted)).rejects.toThrow(new NotProved('this is no export of evidence'))
+    await expect(proveRecord(source, wanted)).rejects.toThrow(
+      new NotProved('this is not an export of evidence'),
+    )
   })
 
   it('proves nothing when any part of it was changed', async () => {
@@ -73,7 +75,7 @@ describe('a proof of one record', () => {
     ]
     for (const one of forged)
       expect(() => openProof(writeLogProof(one), [VERIFIER_KEY])).toThrow(
-        'the record is not in what was signed',
+        'the record is not in the signed log',
       )
     const stranger = noteOf(texts, 20, signingKeyOf(Buffer.alloc(32, 2)))
     for (const note of [stranger, proof.note.replace('time 2', 'time 3')])
@@ -88,7 +90,7 @@ describe('a proof of one record', () => {
     for (const record of ['x', '{"b":1,"a":2}', '[]', 'null']) {
       const proof = writeLogProof({ record, index: 0, path: [], note: noteOf([record], 1) })
       expect(() => openProof(proof, [VERIFIER_KEY])).toThrow(
-        new NotProved('what was signed in its place is no record'),
+        new NotProved('the log holds something other than a record in that place'),
       )
     }
   })

@@ -385,8 +385,8 @@ const AGAIN = (index: number): JsonObject[] => REDEEMED.toSpliced(index, 0, REDE
 describe('an impossible history', () => {
   it.each<[string, JsonObject[], string]>([
     ['a thread that nobody opened', WITHOUT(0), 'its thread was never opened'],
-    ['an approval without its vote', WITHOUT(1), 'the vote that it follows from does not stand before it'],
-    ['a proof without an approval', WITHOUT(2), 'its thread was pending_review by then'],
+    ['an approval without its vote', WITHOUT(1), 'the vote that caused it is not the previous record'],
+    ['a proof without an approval', WITHOUT(2), 'its thread was pending_review at that time'],
     ['a redemption without its proof', WITHOUT(3), 'its token was never minted'],
     ['a thread opened twice', AGAIN(0), 'its thread was opened before'],
     ['a vote cast twice', AGAIN(1), 'the same reviewer has voted on this revision'],
@@ -397,7 +397,11 @@ describe('an impossible history', () => {
       [decided('allow', ['a'], { details: { verdict: 'reject' } })],
       'its verdict is "reject"',
     ],
-    ['a call by a person', [decided('allow', ['a'], { by: ANN })], 'no reviewer does that'],
+    [
+      'a call by a person',
+      [decided('allow', ['a'], { by: ANN })],
+      'an actor of kind reviewer cannot do that',
+    ],
     [
       'a thread that begins in the middle',
       [pending(ASKED, { revision: 2 })],
@@ -416,33 +420,33 @@ describe('an impossible history', () => {
     [
       'a tenant that loads policy',
       [record('policy.loaded', { ...plain, by: 'gateway:policies' })],
-      'no record of `acme` tells that',
+      'no record of `acme` has this type',
     ],
     [
       'a vote on what an earlier revision showed',
       [pending(TWO), voted(ANN), revised(TWO), voted(BEN, 'approve', { revision: 2 })],
-      'it saw an earlier revision',
+      'the voter saw an earlier revision',
     ],
     [
       'a rejection by one who did not vote',
       [pending(), voted(ANN, 'reject'), rejectedBy(ANN, { voters: ['ann', 'ben'] })],
-      'its voters are not those who voted on this revision',
+      'its voters are not the reviewers who voted on this revision',
     ],
     [
       'a rejection of something else',
       [pending(), voted(ANN, 'reject'), rejectedBy(ANN, { digest: 'e' })],
-      'it is not what the voters saw',
+      'its digest is not the digest that the voters saw',
     ],
     [
       'changes asked for by one who did not vote',
       [pending(), voted(ANN, 'request_changes'), changes(ANN, { voters: ['ben'] })],
-      'its voters are not those who voted on this revision',
+      'its voters are not the reviewers who voted on this revision',
     ],
     ['a call without risk', [decided('allow', ['a'], { details: { risk: 'none' } })], 'its `risk` is "none"'],
     [
       'a call of less risk than policy said',
       [decided('allow', ['a'], { details: { policy_risk: 'high' } })],
-      'policy said more risk',
+      'policy assessed a higher risk',
     ],
     [
       'a revision of less risk',
@@ -452,7 +456,7 @@ describe('an impossible history', () => {
     [
       'an approval of another risk',
       [pending(ASKED, { details: HIGH }), voted(ANN), approved(ANN, ['ann'])],
-      'its thread was of high risk',
+      'its thread had high risk',
     ],
     [
       'a rejection by policy of another risk',
@@ -461,18 +465,18 @@ describe('an impossible history', () => {
         revised(ASKED, { details: { verdict: 'reject', by: ['q'], rules: ['q'], risk: 'high' } }),
         record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['q'] } }),
       ],
-      'its thread was of high risk',
+      'its thread had high risk',
     ],
     [
       'an end of another risk',
       [pending(ASKED, { details: HIGH }), expired('pending_review')],
-      'its thread was of high risk',
+      'its thread had high risk',
     ],
-    ['a reminder that is said twice', [pending(), reminded(), reminded()], 'it was said before'],
+    ['a reminder that is said twice', [pending(), reminded(), reminded()], 'it was announced before'],
     [
       'an escalation that is said twice',
       [pending(ESCALATING), escalated('leads'), escalated('leads')],
-      'it was said before',
+      'it was announced before',
     ],
     [
       'a group that a key vouches for',
@@ -513,17 +517,17 @@ describe('an impossible history', () => {
     [
       'a claim given back by somebody else',
       [pending(), desk('thread.claimed'), desk('thread.released', { by: BEN })],
-      'somebody else had claimed it, or nobody',
+      'another reviewer had claimed it, or none',
     ],
     [
       'a claim given back twice',
       [pending(), desk('thread.claimed'), desk('thread.released'), desk('thread.released')],
-      'somebody else had claimed it, or nobody',
+      'another reviewer had claimed it, or none',
     ],
     [
       'a claim taken over from nobody',
       [pending(), desk('thread.claimed', { details: { from: 'ben', via: 'key' } })],
-      'nobody of that name had claimed it',
+      'no reviewer of that name had claimed it',
     ],
     [
       'a key of a person unknown to us',
@@ -531,7 +535,11 @@ describe('an impossible history', () => {
       'only agents and reviewers hold keys',
     ],
     ['a session by a way that there is not', [opened('s', { via: 'key' })], 'nobody signs in by "key"'],
-    ['a session for ever', [opened('s', { via: 'oidc', expires_at: null })], 'its `expires_at` is no time'],
+    [
+      'a session for ever',
+      [opened('s', { via: 'oidc', expires_at: null })],
+      'its `expires_at` is not a time',
+    ],
     [
       'an act long after its session',
       [
@@ -540,7 +548,7 @@ describe('an impossible history', () => {
         pending(SIGNED_IN, { at: 7_199 }),
         voted(ANN, 'approve', { ...SSO, at: 7_200 }),
       ],
-      '`ann` held no key then, and the time of every session was over',
+      '`ann` held no key then, and every session had expired',
     ],
     [
       'a delivery of a thread that never was',
@@ -577,9 +585,9 @@ describe('an impossible history', () => {
       [WEBHOOK, pending(), delivered('d1', 'review.pending'), delivered('d1', 'review.pending')],
       'this delivery had already ended',
     ],
-    ['a review without what it asks for', [pending(null)], 'its requirement is no object'],
-    ['a review that asks nobody', [pending({ ...ASKED, seats: [] })], 'nobody would have to approve'],
-    ['a seat for nobody', [pending({ ...ASKED, seats: [{ approvals: 0 }] })], 'a seat takes nobody'],
+    ['a review without what it asks for', [pending(null)], 'its requirement is not an object'],
+    ['a review that asks nobody', [pending({ ...ASKED, seats: [] })], 'no reviewer would have to approve'],
+    ['a seat for nobody', [pending({ ...ASKED, seats: [{ approvals: 0 }] })], 'a seat accepts no reviewer'],
     ['a review for ever', [pending({ ...ASKED, expires_ms: 0 })], 'its thread would never expire'],
     [
       'another task',
@@ -596,59 +604,63 @@ describe('an impossible history', () => {
       [pending(), desk('thread.commented', { revision: 2 })],
       'its thread has no revision 2',
     ],
-    ['a vote on what was revised', [pending(), revised(), voted(ANN)], 'its thread is at revision 2 by then'],
-    ['a vote by an agent', [pending(), voted('agent:bot')], 'no agent does that'],
+    [
+      'a vote on what was revised',
+      [pending(), revised(), voted(ANN)],
+      'its thread was at revision 2 at that time',
+    ],
+    ['a vote by an agent', [pending(), voted('agent:bot')], 'an actor of kind agent cannot do that'],
     ['a vote for something else', [pending(), voted(ANN, 'abstain')], 'nobody can vote "abstain"'],
     [
       'a vote when the time was up',
       [pending(), voted(ANN, 'approve', { at: SECONDS.late })],
-      'the time of its thread was up',
+      'its thread had expired',
     ],
     [
       'a vote by a key where a person has to sign in',
       [pending(SIGNED_IN), voted(ANN)],
-      'a key does not vote where a person has to sign in',
+      'a key cannot vote when a sign-in is required',
     ],
     [
       'votes on different things',
       [pending(TWO), voted(ANN), voted(BEN, 'approve', { details: { digest: 'e' } })],
-      'the votes on this revision saw different things',
+      'the voters on this revision saw different content',
     ],
-    ['a vote on what is decided', [...APPROVED, voted(BEN)], 'its thread was approved by then'],
+    ['a vote on what is decided', [...APPROVED, voted(BEN)], 'its thread was approved at that time'],
     [
       'an approval by too few',
       [pending(TWO), voted(ANN), approved(ANN, ['ann'])],
-      '1 approved, and 2 have to',
+      '1 approved, but 2 must approve',
     ],
     [
       'an approval by one who did not vote',
       [pending(), voted(ANN), approved(ANN, ['ann', 'ben'])],
-      'its voters are not those who voted on this revision',
+      'its voters are not the reviewers who voted on this revision',
     ],
     [
       'an approval by the next person',
       [pending(), voted(ANN), approved(BEN, ['ann'])],
-      'the vote that it follows from does not stand before it',
+      'the vote that caused it is not the previous record',
     ],
     [
       'an approval of something else',
       [pending(), voted(ANN), approved(ANN, ['ann'], { details: { digest: 'e' } })],
-      'it is not what the voters saw',
+      'its digest is not the digest that the voters saw',
     ],
     [
       'an approval that the votes of an earlier revision carry',
       [pending(), voted(ANN), revised(), approved('gateway:quorum', ['ann'], { revision: 2 })],
-      'its voters are not those who voted on this revision',
+      'its voters are not the reviewers who voted on this revision',
     ],
     [
       'a rejection that does not follow',
       [pending(), voted(ANN, 'reject'), desk('thread.commented')],
-      `\`review.rejected\` of ${THREAD} is due here: it is written together with the record before`,
+      `\`review.rejected\` of ${THREAD} is due here: it is written together with the previous record`,
     ],
     [
       'a rejection without a vote',
       [pending(), rejectedBy(ANN)],
-      'the vote that it follows from does not stand before it',
+      'the vote that caused it is not the previous record',
     ],
     [
       'a rejection that does not follow at the end',
@@ -658,12 +670,12 @@ describe('an impossible history', () => {
     [
       'changes that nobody asked for',
       [pending(), voted(ANN), changes(ANN)],
-      'the vote that it follows from does not stand before it',
+      'the vote that caused it is not the previous record',
     ],
     [
       'a revision by another agent',
       [keyOf('agent', 'other'), pending(), revised(ASKED, { by: 'agent:other' })],
-      'its thread is of the agent `bot`',
+      'its thread belongs to agent `bot`',
     ],
     [
       'a revision that leaves one out',
@@ -673,42 +685,42 @@ describe('an impossible history', () => {
     [
       'a revision that asks for fewer',
       [pending(TWO), revised(ASKED)],
-      'it asks less of people than the revision before',
+      'it is less strict than the previous revision',
     ],
     [
       'a revision with more time',
       [pending(), revised({ ...ASKED, expires_ms: 61_000 })],
-      'it asks less of people than the revision before',
+      'it is less strict than the previous revision',
     ],
     [
       'a revision without a sign-in',
       [pending(SIGNED_IN), revised(ASKED)],
-      'it asks less of people than the revision before',
+      'it is less strict than the previous revision',
     ],
     [
       'a revision on the other path',
       [pending(), revised(ASKED, { details: { action_hash: 'a' } })],
       'its thread takes revisions with an action hash or without one, not both',
     ],
-    ['a revision of what is decided', [...APPROVED, revised()], 'its thread was approved by then'],
-    ['expiry before its time', [pending(), expired('pending_review', 50)], 'its time was not up'],
+    ['a revision of what is decided', [...APPROVED, revised()], 'its thread was approved at that time'],
+    ['expiry before its time', [pending(), expired('pending_review', 50)], 'it had not expired'],
     [
       'expiry of what was collected',
       [...APPROVED, minted(), expired('approved')],
-      'its approval had been collected: only its token expires',
+      'its approval had been collected, so only its token can expire',
     ],
     [
       'an end of what was something else',
       [pending(), expired('approved')],
-      'its thread was pending_review by then',
+      'its thread was pending_review at that time',
     ],
     [
       'an end of what had ended',
       [pending(), voted(ANN, 'reject'), rejectedBy(ANN), expired('rejected')],
-      'its thread was over',
+      'its thread had ended',
     ],
-    ['an end of what was used', [...REDEEMED, freeze(1), frozen('approved')], 'its thread was over'],
-    ['a withdrawal of what was used', [...REDEEMED, withdrawn('approved')], 'its thread was over'],
+    ['an end of what was used', [...REDEEMED, freeze(1), frozen('approved')], 'its thread had ended'],
+    ['a withdrawal of what was used', [...REDEEMED, withdrawn('approved')], 'its thread had ended'],
     [
       'a withdrawal of what was collected without a proof',
       [...APPROVED, collected(), withdrawn('approved')],
@@ -717,7 +729,7 @@ describe('an impossible history', () => {
     [
       'a withdrawal by another agent',
       [keyOf('agent', 'other'), pending(), withdrawn('pending_review', { by: 'agent:other' })],
-      'its thread is of the agent `bot`',
+      'its thread belongs to agent `bot`',
     ],
     [
       'a withdrawal after the time',
@@ -728,39 +740,43 @@ describe('an impossible history', () => {
           details: { was: 'pending_review', waited_ms: 61_000, reason: 'stopped' },
         }),
       ],
-      'the time of its thread was up',
+      'its thread had expired',
     ],
     [
       'a withdrawal without a reason',
       [pending(), withdrawn('pending_review', { details: { was: 'pending_review', waited_ms: 0 } })],
-      'its `reason` is no text',
+      'its `reason` is not a text',
     ],
     [
       'a vote on what was withdrawn',
       [pending(), withdrawn('pending_review'), voted(ANN)],
-      'its thread was rejected by then',
+      'its thread was rejected at that time',
     ],
     [
       'a redemption of what was withdrawn',
       [...APPROVED, minted(), withdrawn('approved'), redeemed()],
-      'its thread was rejected by then',
+      'its thread was rejected at that time',
     ],
-    ['a reminder of what is decided', [...APPROVED, reminded()], 'its thread was approved by then'],
-    ['a claim of what is decided', [...APPROVED, desk('thread.claimed')], 'its thread was approved by then'],
+    ['a reminder of what is decided', [...APPROVED, reminded()], 'its thread was approved at that time'],
+    [
+      'a claim of what is decided',
+      [...APPROVED, desk('thread.claimed')],
+      'its thread was approved at that time',
+    ],
     [
       'a proof for another agent',
       [keyOf('agent', 'other'), ...APPROVED, minted({ by: 'agent:other' })],
-      'its thread is of the agent `bot`',
+      'its thread belongs to agent `bot`',
     ],
     [
       'a proof when the time was up',
       [...APPROVED, minted({ at: SECONDS.late, details: { expires_at: at(99) } })],
-      'the time of its thread was up',
+      'its thread had expired',
     ],
     [
       'a proof that had expired',
       [...APPROVED, minted({ details: { expires_at: at(1) } })],
-      'its token had expired at its birth',
+      'its token had already expired when it was minted',
     ],
     [
       'a redemption too late',
@@ -775,17 +791,17 @@ describe('an impossible history', () => {
     [
       'a redemption under another key',
       [...APPROVED, minted(), keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }), redeemed()],
-      'the key that its token was minted for was replaced',
+      'the key for which its token was minted had been replaced',
     ],
     [
       'a redemption under the new key of what was minted under the old one',
       [...APPROVED, named('key of bot', minted()), OVERLAP, named('new', redeemed())],
-      'the key that its token was minted for was replaced',
+      'the key for which its token was minted had been replaced',
     ],
     [
       'an act under a key that the agent never held',
       [...APPROVED, named('other', minted())],
-      '`bot` did not hold the key that it names',
+      '`bot` did not hold the key that the record names',
     ],
     [
       'an act under an old key long after its overlap',
@@ -793,11 +809,11 @@ describe('an impossible history', () => {
       'the overlap of the key of `bot` was over',
     ],
     ['an old key that ends too early', [OVERLAP, keyOver('bot', 1)], 'the overlap of this key was not over'],
-    ['an old key that ends and was none', [keyOver('bot', 9)], 'this was no old key of this holder'],
+    ['an old key that ends and was none', [keyOver('bot', 9)], 'this was not an old key of this holder'],
     [
       'an overlap without an old key',
       [keyOf('agent', 'newcomer', { old_key_until: at(9) })],
-      'there is no old key that could go on',
+      'there is no old key that could continue to work',
     ],
     [
       'a refusal as used of what was not',
@@ -813,18 +829,22 @@ describe('an impossible history', () => {
     [
       'a refusal as used of nobody knows what',
       [refused('used', { thread_id: undefined, revision: undefined })],
-      'no token of the agent is said to be refused',
+      'the record names no token of the agent',
     ],
     ['a revocation of what was used', [...REDEEMED, revoked()], 'its approval had been used'],
-    ['a revocation of what waits', [pending(), revoked()], 'its thread was pending_review by then'],
+    ['a revocation of what waits', [pending(), revoked()], 'its thread was pending_review at that time'],
     ['a release of what was used', [...REDEEMED, released(SECONDS.expired)], 'its approval had been used'],
     ['a release too early', [...APPROVED, minted(), released(5)], 'its token had not expired'],
     [
       'a release of what had ended',
       [...APPROVED, minted(), freeze(1), frozen('approved'), released(40)],
-      'its thread was rejected by then',
+      'its thread was rejected at that time',
     ],
-    ['a release twice', [...APPROVED, minted(), released(40), released(40)], 'it had been taken back'],
+    [
+      'a release twice',
+      [...APPROVED, minted(), released(40), released(40)],
+      'its charges had been taken back already',
+    ],
     [
       'a call that a freeze stops',
       [freeze(1, { agent: 'bot' }), decided('allow')],
@@ -834,7 +854,7 @@ describe('an impossible history', () => {
     [
       'a rejection that hides the freeze',
       [freeze(1), decided('reject')],
-      'a freeze was in force, and it does not say so',
+      'a freeze was in force, but the record does not say so',
     ],
     ['a rejection by no freeze', [FROZEN], 'nothing was frozen'],
     [
@@ -857,13 +877,13 @@ describe('an impossible history', () => {
       [pending(), freeze(1, { tool: 'other' }), frozen('pending_review')],
       'no freeze has hit its thread',
     ],
-    ['a freeze that is missing', [freeze(2)], 'it is freeze 2, and 1 is due'],
+    ['a freeze that is missing', [freeze(2)], 'it is freeze 2, but 1 is due'],
     [
       'more frozen names than a tenant can have',
       Array.from({ length: 10_001 }, (_, i) => freeze(i + 1, { tool: `t${i}` })),
       'no tenant has so many frozen names',
     ],
-    ['a lifting of nothing', [freeze(1, {}, 'ended')], 'this was not frozen'],
+    ['a lifting of nothing', [freeze(1, {}, 'ended')], 'this scope was not frozen'],
     ['a refusal for another reason', [...APPROVED, minted(), refused('odd')], 'nothing is refused as "odd"'],
     [
       'a revision without a verdict',
@@ -874,19 +894,19 @@ describe('an impossible history', () => {
     [
       'a vote without a key',
       [pending(), keyGone('reviewer', 'ann'), voted(ANN)],
-      '`ann` held no key then, and was not signed in',
+      '`ann` held no key then and was not signed in',
     ],
     [
       'a vote without a session',
       [pending(), voted(ANN, 'approve', SSO)],
-      '`ann` held no key then, and was not signed in',
+      '`ann` held no key then and was not signed in',
     ],
-    ['a key that was never issued', [keyGone('agent', 'nobody')], 'nobody held this key'],
-    ['a key that is another', [keyGone('agent', 'bot', 'other')], 'nobody held this key'],
+    ['a key that was never issued', [keyGone('agent', 'nobody')], 'no holder had this key'],
+    ['a key that is another', [keyGone('agent', 'bot', 'other')], 'no holder had this key'],
     [
       'a key that replaces none',
       [keyOf('agent', 'new', { rotated: true })],
-      'whether it replaces a key is told wrong',
+      'the record states wrongly whether it replaces a key',
     ],
     ['a session by no link', [opened('s')], 'its link was not issued to this reviewer, or was used'],
     [
@@ -902,34 +922,34 @@ describe('an impossible history', () => {
     [
       'a session opened twice',
       [opened('s', { via: 'oidc' }), opened('s', { via: 'oidc' })],
-      'this session was there before',
+      'this session appeared before',
     ],
-    [
-      'a link after its time',
-      [link('l'), { ...opened('s'), at: at(SECONDS.late) }],
-      'the time of its link was over',
-    ],
+    ['a link after its time', [link('l'), { ...opened('s'), at: at(SECONDS.late) }], 'its link had expired'],
     [
       'a key that an agent issued',
       [{ ...keyOf('agent', 'x'), actor: { kind: 'agent', id: 'bot' } }],
-      'no agent does that',
+      'an actor of kind agent cannot do that',
     ],
     [
       'a freeze that an agent lifted',
       [freeze(1), { ...freeze(2, {}, 'ended'), actor: { kind: 'agent', id: 'bot' } }],
-      'no agent does that',
+      'an actor of kind agent cannot do that',
     ],
     [
       'an end by a person',
       [pending(), { ...expired('pending_review'), actor: { kind: 'reviewer', id: 'ann' } }],
-      'no reviewer does that',
+      'an actor of kind reviewer cannot do that',
     ],
     [
       'a vote that is a word of JavaScript',
       [pending(), voted(ANN, 'constructor')],
       'nobody can vote "constructor"',
     ],
-    ['a session of an agent', [opened('s', { via: 'oidc' }, 'agent:bot')], 'no agent does that'],
+    [
+      'a session of an agent',
+      [opened('s', { via: 'oidc' }, 'agent:bot')],
+      'an actor of kind agent cannot do that',
+    ],
     ['the end of no session', [ended('s')], 'no such session was open'],
     [
       'a webhook created twice',
@@ -940,12 +960,12 @@ describe('an impossible history', () => {
     [
       'another tenant',
       [{ ...decided('allow'), tenant: 'globex' }],
-      'it is of tenant `globex`, and the first is of `acme`',
+      'it belongs to tenant `globex`, but the first record belongs to `acme`',
     ],
     [
       'a time long before another',
       [decided('allow', ['a'], { at: 400 }), decided('allow')],
-      `a record before it is of ${at(400)}`,
+      `an earlier record has the time ${at(400)}`,
     ],
     [
       'a call that no policy allowed',
@@ -955,39 +975,39 @@ describe('an impossible history', () => {
     [
       'a call without a tool, which no freeze of a tool would stop',
       [freeze(1, { tool: 'pay' }), decided('allow', ['a'], { tool: undefined })],
-      'its `tool` is no text',
+      'its `tool` is not a text',
     ],
-    ['a call of no task', [decided('allow', ['a'], { task_id: undefined })], 'its `task_id` is no text'],
+    ['a call of no task', [decided('allow', ['a'], { task_id: undefined })], 'its `task_id` is not a text'],
     [
       'a call that no bundle is named for',
       [decided('allow', ['a'], { details: { policy: undefined as never } })],
-      'its `policy` is no text',
+      'its `policy` is not a text',
     ],
     [
       'a revision that no bundle is named for',
       [pending(), revised(ASKED, { details: { policy: undefined as never } })],
-      'its `policy` is no text',
+      'its `policy` is not a text',
     ],
     ['a reminder too early', [pending(), reminded(20)], 'it was not due'],
     [
       'an escalation too early',
       [pending(ESCALATING), escalated('leads', 5)],
-      'nothing goes to `leads` by then',
+      'no seat escalates to `leads` at that time',
     ],
     [
       'an escalation to a group that was never named',
       [pending(ESCALATING), escalated('interns')],
-      'nothing goes to `interns` by then',
+      'no seat escalates to `interns` at that time',
     ],
     [
       'a vote out of another group',
       [signedInOf(['interns']), pending(), votedOf(['interns'])],
-      '`ann` was in no group that is asked',
+      '`ann` was in no group that may vote',
     ],
     [
       'a vote out of a group that is asked later',
       [signedInOf(['leads']), pending(ESCALATING), votedOf(['leads'])],
-      '`ann` was in no group that is asked',
+      '`ann` was in no group that may vote',
     ],
     [
       'an approval by two of one group where two are asked',
@@ -999,22 +1019,22 @@ describe('an impossible history', () => {
         votedOf(['desk'], {}, BEN),
         approved(BEN, ['ann', 'ben']),
       ],
-      'those who approved are not in the groups that are asked',
+      'the reviewers who approved are not in the groups that may vote',
     ],
     [
       'a revision that asks another group',
       [pending(), revised({ ...ASKED, seats: [{ approvals: 1, escalate: [], group: 'interns' }] })],
-      'it asks less of people than the revision before',
+      'it is less strict than the previous revision',
     ],
     [
       'a revision that escalates sooner',
       [pending(TWO), revised(ESCALATING)],
-      'it asks less of people than the revision before',
+      'it is less strict than the previous revision',
     ],
     [
       'a seat for more than there are',
       [pending({ ...ASKED, seats: [{ approvals: 1_001, escalate: [], group: 'desk' }] })],
-      'it asks for more people than there are',
+      'it requires more reviewers than exist',
     ],
     [
       'one proof for two threads',
@@ -1023,12 +1043,12 @@ describe('an impossible history', () => {
         ...APPROVED.map((one) => ({ ...one, thread_id: 'other' })),
         minted({ thread_id: 'other' }),
       ],
-      'this token was there before',
+      'this token appeared before',
     ],
     [
       'a key of two holders',
       [keyOf('agent', 'other', { key_hash: 'key of bot' })],
-      'this key was there before',
+      'this key appeared before',
     ],
     [
       'a key that comes back',
@@ -1036,13 +1056,13 @@ describe('an impossible history', () => {
         keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }),
         keyOf('agent', 'bot', { rotated: true, key_hash: 'key of bot' }),
       ],
-      'this key was there before',
+      'this key appeared before',
     ],
-    ['a link issued again', [link('l'), opened('s'), link('l')], 'this link was there before'],
+    ['a link issued again', [link('l'), opened('s'), link('l')], 'this link appeared before'],
     [
       'a session that comes back',
       [opened('s', { via: 'oidc' }), ended('s'), opened('s', { via: 'oidc' })],
-      'this session was there before',
+      'this session appeared before',
     ],
     [
       'a webhook that works when it was deleted',
@@ -1057,14 +1077,14 @@ describe('an impossible history', () => {
     [
       'a freeze of an agent and a tool',
       [freeze(1, { agent: 'bot', tool: 'pay' })],
-      'a freeze is of an agent or of a tool',
+      'a freeze names an agent or a tool, but not both',
     ],
-    ['another version', [{ ...decided('allow'), v: 2 }], 'it is of version 2, and only 1 is known'],
+    ['another version', [{ ...decided('allow'), v: 2 }], 'it has version 2, but only 1 is known'],
     ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'nothing is known of the type "x"'],
-    ['a time that is none', [{ ...decided('allow'), at: 'now' }], 'its `at` is no time'],
-    ['nobody', [{ ...decided('allow'), actor: { kind: 'x', id: 'x' } }], 'nobody is its actor'],
-    ['half a revision', [{ ...pending(), revision: 1.5 }], 'its revision is no number'],
-    ['a name that is none', [{ ...decided('allow'), tenant: 1 }], 'its `tenant` is no text'],
+    ['a time that is none', [{ ...decided('allow'), at: 'now' }], 'its `at` is not a time'],
+    ['nobody', [{ ...decided('allow'), actor: { kind: 'x', id: 'x' } }], 'it has no actor'],
+    ['half a revision', [{ ...pending(), revision: 1.5 }], 'its revision is not a number'],
+    ['a name that is none', [{ ...decided('allow'), tenant: 1 }], 'its `tenant` is not a text'],
     [
       'an allow by a rule that did not fire',
       [decided('allow', ['a'], { details: { rules: ['b'] } })],
@@ -1119,42 +1139,42 @@ describe('an impossible history', () => {
     [
       'a call of a risk that nobody said',
       [decided('allow', ['a'], { details: { risk: 'high', claimed_risk: 'medium' } })],
-      'nobody said that risk',
+      'neither policy nor the agent stated that risk',
     ],
     [
       'a revision of less risk than policy said',
       [pending(), revised(ASKED, { details: { policy_risk: 'high' } })],
-      'policy said more risk',
+      'policy assessed a higher risk',
     ],
     [
       'a call for nobody knows what',
       [decided('allow', ['a'], { details: { payload_digest: undefined as never } })],
-      'its `payload_digest` is no text',
+      'its `payload_digest` is not a text',
     ],
     [
       'a call for two things',
       [decided('allow', ['a'], { details: { payload_commitment: 'c' } })],
-      'its payload stands there twice',
+      'the record holds its payload twice',
     ],
     [
       'a commitment that nobody can open',
       [decided('allow', ['a'], { details: { ...COMMITTED, payload_commitment: 'c', nonce: '' } })],
-      'its `nonce` is no text',
+      'its `nonce` is not a text',
     ],
     [
       'an approval after another time',
       [pending(), voted(ANN), approved(ANN, ['ann'], { details: { waited_ms: 60_000 } })],
-      'it waited 0 ms by then',
+      'it had waited 0 ms',
     ],
     [
       'an end after another time',
       [pending(), { ...expired('pending_review'), at: at(63) }],
-      'it waited 62000 ms by then',
+      'it had waited 62000 ms',
     ],
     [
       'an approval at another time than its vote',
       [pending(), voted(ANN, 'approve', { at: 2 }), approved(ANN, ['ann'])],
-      'the vote that it follows from does not stand before it',
+      'the vote that caused it is not the previous record',
     ],
     [
       'a rejection by a person that the gateway is said to be',
@@ -1164,7 +1184,7 @@ describe('an impossible history', () => {
         voted('reviewer:policy', 'reject'),
         rejectedBy('gateway:policy', { voters: ['policy'] }),
       ],
-      'the vote that it follows from does not stand before it',
+      'the vote that caused it is not the previous record',
     ],
     [
       'a rejection by policy for another reason',
@@ -1173,22 +1193,22 @@ describe('an impossible history', () => {
         REJECTED_REVISION,
         record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['r'] } }),
       ],
-      'the revision that policy rejected does not stand before it',
+      'the revision that policy rejected is not the previous record',
     ],
     [
       'a person in the place of the gateway',
       [pending(), { ...expired('pending_review'), actor: { kind: 'gateway', id: 'ann' } }],
-      'no part of the gateway named `ann` does that',
+      'the gateway has no part `ann` that does that',
     ],
     [
       'a person in the place of the admin key',
       [{ ...freeze(1), actor: { kind: 'admin', id: 'ann' } }],
-      'the admin key has no other name',
+      'the admin key has only one name',
     ],
     [
       'a reminder of those who are not asked',
       [pending(), record('review.reminded', { by: TIMER, details: { due_at: at(1), groups: ['leads'] } })],
-      'its groups are not those that are asked',
+      'its groups are not the groups that may vote',
     ],
     [
       'a look at a revision that never was',
@@ -1198,7 +1218,7 @@ describe('an impossible history', () => {
     [
       'the end of a session that was opened by another way',
       [opened('o', { via: 'oidc' }), ended('o', { via: 'link' })],
-      'it was opened by another way',
+      'the session was opened in another way',
     ],
     [
       'the end of a session for no reason',
@@ -1213,17 +1233,17 @@ describe('an impossible history', () => {
     [
       'a person signed out by another one',
       [opened('o', { via: 'oidc' }), ended('o', { reason: 'signed_out' }, BEN)],
-      '`ben` signs nobody else out',
+      '`ben` may not sign out another reviewer',
     ],
     [
       'a member that no such record has',
       [decided('allow', ['a'], { details: { waited_ms: 0 } })],
-      'no such record has `waited_ms`',
+      'such a record cannot have `waited_ms`',
     ],
     [
       'a member of another form',
       [pending(), desk('thread.commented', { details: { comment: 1, via: 'key' } })],
-      'its `comment` is no text',
+      'its `comment` is not a text',
     ],
     [
       'a member with none of its values',
@@ -1235,7 +1255,7 @@ describe('an impossible history', () => {
       [record('constructor' as 'agent.event')],
       'nothing is known of the type "constructor"',
     ],
-    ['reasons that are none', [decided('reject', [], { details: { by: null } })], 'its `by` is no list'],
+    ['reasons that are none', [decided('reject', [], { details: { by: null } })], 'its `by` is not a list'],
   ])('%s', (_, records, fault) => {
     expect(first(records)).toBe(fault)
   })
@@ -1280,10 +1300,10 @@ describe('an impossible history', () => {
     })
     const cut = [...KEYS, pending(ASKED, { thread_id: 'other' }), other, ...REDEEMED]
     expect(faultsIn(cut)).toEqual([
-      '`review.rejected` of other is due here: it is written together with the record before',
+      '`review.rejected` of other is due here: it is written together with the previous record',
     ])
     const future = [...KEYS, decided('allow', ['a'], { at: 4_000 }), ...REDEEMED]
-    expect(faultsIn(future)).toEqual([`a record before it is of ${at(4_000)}`])
+    expect(faultsIn(future)).toEqual([`an earlier record has the time ${at(4_000)}`])
   })
 
   it('reports no fault for later mentions of a broken thread', () => {

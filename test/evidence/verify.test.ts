@@ -113,11 +113,11 @@ describe('evidence that was tampered with', () => {
     lines[7] = 'x'
     const faults = textsIn(await verify(lines))
     expect(faults.slice(0, 5)).toEqual([
-      'record 6 stands where 5 is due',
+      'record 6 is in the place of record 5',
       'record 6 does not match its recorded hash',
       'record 7 is not RFC 8785 JSON',
       'line 8 is not a line of `countersign evidence export`',
-      'the first 40 records are not those that were signed at 2026-11-20T12:00:00.000Z',
+      'the first 40 records are not the records that were signed at 2026-11-20T12:00:00.000Z',
     ])
   })
 })
@@ -152,7 +152,7 @@ describe('a file that is not the exact export', () => {
 
   it('reports an endless line before it fills memory', async () => {
     const [fault] = textsIn(await verifyEvidence(endless(), kept))
-    expect(fault).toBe('line 1 is longer than any record: nothing from there on was read')
+    expect(fault).toBe('line 1 is longer than any record: the rest of the file was not read')
   })
 
   async function* endless(): AsyncGenerator<Buffer> {
@@ -178,10 +178,10 @@ describe('faults', () => {
 
   it('faults are reported once when they have one cause', async () => {
     const faults = textsIn(await verify(linesOf(records).toSpliced(94, 1), { receipts: [] }))
-    expect(faults).toEqual(['record 96 stands where 95 is due'])
+    expect(faults).toEqual(['record 96 is in the place of record 95'])
     const twice = linesOf(records)
     const again = await verify(twice.toSpliced(94, 0, twice[93] ?? ''), { receipts: [] })
-    expect(textsIn(again)).toEqual(['record 94 stands where 95 is due'])
+    expect(textsIn(again)).toEqual(['record 94 is in the place of record 95'])
   })
 
   it('faults beyond the first hundred are only counted', async () => {
@@ -195,7 +195,7 @@ describe('faults', () => {
       Array.from({ length: 150 }, () => 'x'),
       proofs,
     )
-    expect(faults.at(-1)).toEqual({ property: 'inclusion', text: 'record 140 is not the one of its receipt' })
+    expect(faults.at(-1)).toEqual({ property: 'inclusion', text: 'record 140 does not match its receipt' })
   })
 })
 
@@ -204,8 +204,8 @@ describe('evidence of another tenant', () => {
     const other = (text: string): string => text.replace('acme', 'globex')
     const faults = textsIn(await verify(linesOf([...records.slice(0, 98), ...records.slice(98).map(other)])))
     expect(faults).toEqual([
-      'record 99 is not of tenant `acme`, whose key this is',
-      'record 100 is not of tenant `acme`, whose key this is',
+      'record 99 does not belong to tenant `acme`, which owns the key',
+      'record 100 does not belong to tenant `acme`, which owns the key',
     ])
   })
 })
@@ -214,7 +214,7 @@ describe('proofs', () => {
   it('names the other log of a checkpoint', async () => {
     const note = noteOf(records, 40).replaceAll('0a/acme', '0a/globex')
     expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
-      'checkpoint 1 is of `countersign/0a/globex`, and the key of `countersign/0a/acme`',
+      'checkpoint 1 belongs to `countersign/0a/globex`, but the key belongs to `countersign/0a/acme`',
     ])
   })
 
@@ -227,7 +227,7 @@ describe('proofs', () => {
 
   it('proofs are reported when the key is invalid, even with receipts only', async () => {
     const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKeys: ['garbage'] }))
-    expect(faults).toEqual(['the key is no verifier key of evidence'])
+    expect(faults).toEqual(['the key is not a verifier key of evidence'])
   })
 
   it('proofs agree when they are signed by the keys before and after a rotation', async () => {
@@ -247,10 +247,10 @@ describe('proofs', () => {
   it('proofs are reported when the keys belong to two logs, or one is invalid', async () => {
     const other = verifierKey('countersign/0b/acme', signingKeyOf(Buffer.alloc(32, 2)).public)
     expect(textsIn(await verify(linesOf(records), { verifierKeys: [VERIFIER_KEY, other] }))).toEqual([
-      'the keys are of more than one log',
+      'the keys belong to more than one log',
     ])
     expect(textsIn(await verify(linesOf(records), { verifierKeys: [VERIFIER_KEY, 'x'] }))).toEqual([
-      'the key is no verifier key of evidence',
+      'the key is not a verifier key of evidence',
     ])
   })
 
@@ -264,7 +264,7 @@ describe('proofs', () => {
     expect((await verdict(99)).faults).toEqual([
       {
         property: 'consistency',
-        text: `2 records were signed at ${at(99)}, and one of them is of ${at(400)}`,
+        text: `2 records were signed at ${at(99)}, but one of them has the time ${at(400)}`,
       },
     ])
     expect(
@@ -281,10 +281,10 @@ describe('proofs', () => {
     expect(faults.map(({ property, text }) => `${property}: ${text}`)).toEqual([
       'signature: checkpoint 3 is not signed by this key',
       'signature: checkpoint 4 is not signed by this key',
-      'inclusion: `7` is no receipt',
+      'inclusion: `7` is not a receipt',
       'consistency: two different histories of 40 records were signed',
-      'inclusion: the first 40 records are not those that were signed at 2026-11-20T12:00:00.000Z',
-      'inclusion: record 101, of which there is a receipt, is not there',
+      'inclusion: the first 40 records are not the records that were signed at 2026-11-20T12:00:00.000Z',
+      'inclusion: record 101, for which a receipt exists, is missing',
     ])
   })
 })
@@ -307,7 +307,7 @@ describe('the history in the records', () => {
     expect(faults).toEqual([
       {
         property: 'completeness',
-        text: 'record 5 cannot have happened: the vote that it follows from does not stand before it',
+        text: 'record 5 cannot have happened: the vote that caused it is not the previous record',
       },
     ])
   })
@@ -315,7 +315,7 @@ describe('the history in the records', () => {
   it('is not replayed after a gap, which would cause false contradictions', async () => {
     expect(textsIn(await told([...story, ...textsOf([refused('expired')])]))).toHaveLength(1)
     const { faults } = await verify(linesOf(story).toSpliced(0, 1), { notes: [], receipts: [] })
-    expect(faults.map(({ text }) => text)).toEqual(['record 2 stands where 1 is due'])
+    expect(faults.map(({ text }) => text)).toEqual(['record 2 is in the place of record 1'])
   })
 
   it('is incomplete when the export cuts a commit in two', async () => {
@@ -356,7 +356,7 @@ describe('freshness', () => {
     expect((await verify(linesOf(records), { ...signed, freshSince: Date.parse(at(1)) })).faults).toEqual([])
     const { faults } = await verify(linesOf(records), { ...signed, freshSince: Date.parse(at(2)) })
     expect(faults).toEqual([
-      { property: 'freshness', text: `no checkpoint that fits was signed since ${at(2)}` },
+      { property: 'freshness', text: `no matching checkpoint was signed since ${at(2)}` },
     ])
   })
 
@@ -367,7 +367,7 @@ describe('freshness', () => {
     expect(faults).toEqual([
       {
         property: 'freshness',
-        text: `the newest checkpoint that fits is of ${at(3)}, which has not come yet: nobody says how new it is`,
+        text: `the newest matching checkpoint has the time ${at(3)}, which is in the future: the age of the evidence is unknown`,
       },
     ])
   })

@@ -164,7 +164,7 @@ describe('a disk that is nearly full', () => {
     short = 'the disk is nearly full'
     const refused = await bot.submit(newTask(), { tool_name: 't' })
     expect([refused.status, refused.problem.code]).toEqual([503, 'store_unavailable'])
-    expect(refused.problem.detail).toContain('takes no new calls')
+    expect(refused.problem.detail).toContain('refuses new calls')
     expect((await bot.submit(task, HOLD, headers)).body.thread_id).toBe(thread_id)
     expect((await bot.revise(task, thread_id, { tool_name: 'hold', request_payload: {} })).status).toBe(503)
     const note = { event_type: 'note', event_summary: 'x' }

@@ -128,7 +128,7 @@ describe('GET /api/admin/checkpoints', () => {
         generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
       const made = [await newest()]
       const warned = (): number =>
-        own.logged.filter((line) => line.includes('signed by another key') && line.includes('"acme"')).length
+        own.logged.filter((line) => line.includes('a different key signed') && line.includes('"acme"')).length
       for (const [i, signingKey] of [pem(), pem()].entries()) {
         expect(warned()).toBe(i)
         await own.restart({ signingKey: SETTINGS.signingKey.parse(signingKey) })

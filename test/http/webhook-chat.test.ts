@@ -110,7 +110,7 @@ describe('a destination that is a chat', () => {
     const [rejected, ping] = receiver.got.slice(before).map(({ raw }) => raw)
     expect(rejected).toContain('`??channel???rm?` was rejected by policy')
     expect(rejected).not.toContain('console')
-    expect(ping).toBe('{"text":"A test: this chat is told what tenant `acme` asks for."}')
+    expect(ping).toBe('{"text":"A test: this chat receives the calls of tenant `acme`."}')
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 

@@ -167,7 +167,7 @@ describe('a receiver of webhooks gets', () => {
         ['review.pending', 'pending_review', 'More than pocket money.'],
         ['review.rejected', 'rejected', 'no'],
         ['review.pending', 'pending_review', 'Quick, please.'],
-        ['review.expired', 'rejected', 'expired: nobody decided in time'],
+        ['review.expired', 'rejected', 'expired: no reviewer decided in time'],
       ]),
     )
   })

@@ -27,10 +27,10 @@ describe('a tool call in a message', () => {
   it.each([
     ['a member that nobody could review', { name: 'pay', inputResponses: {} }, 'inputResponses'],
     ['a name of another case', { name: 'pay', Name: 'wipe' }, 'Name'],
-    ['no name', { arguments: {} }, 'names its tool'],
-    ['a name that is no text', { name: ['pay'] }, 'names its tool'],
-    ['arguments in a list', { name: 'pay', arguments: [] }, 'are an object'],
-    ['arguments that are nothing', { name: 'pay', arguments: null }, 'are an object'],
+    ['no name', { arguments: {} }, 'must name its tool'],
+    ['a name that is no text', { name: ['pay'] }, 'must name its tool'],
+    ['arguments in a list', { name: 'pay', arguments: [] }, 'must be an object'],
+    ['arguments that are nothing', { name: 'pay', arguments: null }, 'must be an object'],
   ])('is refused with %s', (_, params, why) => {
     expect(called(params)).toMatchObject({
       kind: 'refuse',

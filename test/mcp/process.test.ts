@@ -133,7 +133,7 @@ describe('the command', () => {
       const { code, err } = await run(args)
       expect([code, err]).toEqual([
         2,
-        expect.stringMatching(/^countersign: say which server to start, after --\n/),
+        expect.stringMatching(/^countersign: name the server to start, after --\n/),
       ])
     },
   )
@@ -144,7 +144,7 @@ describe('the command', () => {
   })
 
   it.each([
-    ['no command', [], 'say which server'],
+    ['no command', [], 'name the server'],
     ['a wait that is none', ['--max-wait', 'long', '--', 'true'], '--max-wait'],
     ['a server that is not there', ['--', './no-such-server'], 'cannot be run'],
   ])('prints the error: %s', async (_, args, why) => {

@@ -334,7 +334,7 @@ describe('a tool that differs from its contract', () => {
       const shown = (await list(proxy)).find(({ name }) => name === 'plain')
       expect(shown?.description).toContain("Refused: the server's tool `plain` differs")
       expect(shown?.description).not.toContain('Other.')
-      expect(await call(proxy, 'plain')).toContain('differs from the one that its contract was made for')
+      expect(await call(proxy, 'plain')).toContain('differs from the tool for which its contract was made')
       expect(await call(proxy, 'plain')).toMatch(/^refused: /)
       expect(await call(proxy, 'search_')).toBe('RAN')
       expect(ran()).toEqual(['search_'])

@@ -76,8 +76,8 @@ describe('the URL of a destination', () => {
     ['https://pub%2etest/', 'its host must not be percent-encoded'],
     ['https://pub.test/x#y', 'it must not have a fragment'],
     ['https://pub.test/x#', 'it must not have a fragment'],
-    ['https://pub.test/%00', 'it holds a NUL'],
-    ['https://pub.test/?a=%00', 'it holds a NUL'],
+    ['https://pub.test/%00', 'it contains a NUL'],
+    ['https://pub.test/?a=%00', 'it contains a NUL'],
     [`https://${long(254)}/`, 'its host is not a name'],
   ])('is refused with a reason that says how to fix it: %s', (url, reason) =>
     expect(checkUrl(url, [])).toEqual({ ok: false, reason }),

@@ -21,41 +21,41 @@ countersign hook claude-code|codex|gemini [the same options] --settings
   Needs COUNTERSIGN_AGENT_KEY.
 
   --prefix TEXT     text in front of every tool name
-  --max-wait 50s    without a decision in this time, the model reads that it should call again; that call continues
+  --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
   --grant           prints "allow", which skips the agent's own permission rules (claude-code only)
   --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/hooks)
   --settings        prints the part to add to the settings of the agent`
 
-/** Time for the whole input, ms: a harness sends it at once. */
+/** Time for the whole input, ms. A harness sends it at once. */
 const INPUT_MS = 10_000
 const LONGEST_INPUT_BYTES = 1024 * 1024
 /** Time for all requests to the gateway, beyond the wait for reviewers, ms. */
 const ANSWER_MS = 10_000
-/** Time for parts that ignore the request to end, ms. */
+/** Time for code that ignores the abort signal to end, ms. */
 const LAST_MS = 2_000
-/** Time between our last answer and the end of the harness's patience, ms. */
+/** Time between the hook's last answer and the harness's own time limit, ms. */
 const MARGIN_MS = 8_000
 const PARENT_CHECK_MS = 1_000
-/** The longest wait: a call that waits longer than a day is outdated. */
+/** The longest wait, ms. A call that waits longer than a day is outdated. */
 const LONGEST_WAIT_MS = 24 * 3_600_000
 const REASON_CHARS = 4_000
 
 /**
- * `countersign hook`: decides whether a coding agent may use a tool (docs/hooks.md). It ends the process: 0 means yes,
- * and 2 everything else.
+ * `countersign hook`: decides whether a coding agent may use a tool (docs/hooks.md). It ends the process: with 0 to
+ * permit the call, and with 2 in every other case.
  */
 export async function hook(args: readonly string[]): Promise<void> {
   if (args.includes('--settings')) return printSettings(args)
   if (process.stdin.isTTY)
     throw usage('standard input is a terminal; a harness must send the call', HOOK_USAGE)
   const stop = watched()
-  // the reader of the reason may be gone
+  // the reader of the reason may have closed the stream
   process.stderr.on('error', () => undefined)
   process.once('uncaughtException', (error) => void deny(error))
   stop.signal.addEventListener('abort', () => setTimeout(() => void deny(stop.signal.reason), LAST_MS))
   try {
     const reading = setTimeout(() => stop.abort(new Error('the harness did not end its input')), INPUT_MS)
-    // before any refusal: a harness that cannot write to its hook may run the tool
+    // the input is read before any refusal, because a harness that cannot write to its hook may run the tool
     const input = await inputOf(process.stdin, LONGEST_INPUT_BYTES, stop.signal)
     clearTimeout(reading)
     await decide(optionsOf(args), input, stop)
@@ -73,7 +73,7 @@ interface Options {
   readonly kept: KeptCalls
 }
 
-/** @throws CliFailure, and what parseArgs throws */
+/** @throws CliFailure, and the errors of parseArgs */
 function optionsOf(args: readonly string[]): Options {
   const options = {
     url: { type: 'string' },
@@ -90,14 +90,15 @@ function optionsOf(args: readonly string[]): Options {
   const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
   if (maxWaitMs > LONGEST_WAIT_MS)
     throw usage(`--max-wait must be a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
-  if (grant && harness.grant === undefined) throw usage(`--grant: ${harness.name} takes no such answer`)
+  if (grant && harness.grant === undefined)
+    throw usage(`--grant: ${harness.name} does not accept such an answer`)
   return { harness, url, prefix, maxWaitMs, grant, kept: keptCallsIn(state, 'hooks') }
 }
 
 function harnessOf(name: string | undefined): Harness {
   const names = Object.keys(HARNESSES) as HarnessName[]
   const found = names.find((one) => one === name)
-  if (found === undefined) throw usage(`say which agent calls: ${names.join(' or ')}`, HOOK_USAGE)
+  if (found === undefined) throw usage(`name the agent that calls: ${names.join(' or ')}`, HOOK_USAGE)
   return HARNESSES[found]
 }
 
@@ -121,12 +122,12 @@ async function decide(options: Options, input: Uint8Array, stop: AbortController
   process.exit(EXIT.ok)
 }
 
-/** Aborts when this run is over for the caller: by a signal, or because the caller ended. */
+/** Aborts on a signal, or when the calling process has ended. */
 function watched(): AbortController {
   const stop = new AbortController()
   for (const signal of STOP_SIGNALS)
     process.on(signal, () => stop.abort(new Error(`a signal ended the hook (${signal})`)))
-  // a killed shell sends no signal; a later approval would be for a call that is still to be made
+  // a killed shell sends no signal, and a later approval would be for a call that still has to be made
   const parent = process.ppid
   setInterval(() => {
     if (process.ppid !== parent) stop.abort(new DOMException('the calling process has ended', 'TimeoutError'))
@@ -141,7 +142,7 @@ async function deny(error: unknown): Promise<void> {
   process.exit(EXIT.usage)
 }
 
-/** The reason for the model, and for people who look for an error. */
+/** The reason for the model, and for people who investigate an error. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotExecuted) return refusalText(error)
   const text = `Not executed: ${error instanceof Error ? error.message : String(error)}`

@@ -11,7 +11,7 @@ import { visible } from '../terminal/visible-text.ts'
  * @throws CliFailure
  */
 export function keptCallsIn(state: string | undefined, name: 'hooks' | 'mcp'): Unfinished {
-  // the agent could write below the working directory, and decide there which calls are equal
+  // the agent could write below the working directory, and could decide there which calls are equal
   if (state !== undefined && !isAbsolute(state))
     throw usage(`--state must be an absolute path, not \`${state}\``)
   return openUnfinished({

@@ -23,7 +23,7 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   --server NAME     the server, as in \`countersign import mcp\`: its contracts judge the calls
   --prefix TEXT     the prefix of tool names, as in \`countersign import mcp\`
   --task ID         groups the calls (default: a new id for each start). With it, waiting calls survive a restart
-  --max-wait 50s    without a decision in this time, the model reads that it should call again; that call continues
+  --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
   --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)`
 
 const PROGRESS_MS = 10_000
@@ -44,7 +44,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   } as const
   const end = args.indexOf('--')
   const command = end < 0 ? [] : args.slice(end + 1)
-  if (command.length === 0) throw usage('say which server to start, after --', MCP_USAGE)
+  if (command.length === 0) throw usage('name the server to start, after --', MCP_USAGE)
   const { values } = parseArgs({ args: args.slice(0, end), options })
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
@@ -134,9 +134,9 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
     proxy.clientEnded()
     server.stop()
   }
-  // others may hold its input open after it ended
+  // other processes may hold the server's input open after it has ended
   process.stdout.once('error', leave)
-  // an invalid line ends the client's side, as its end does
+  // an invalid line ends the client's side, as the end of its input does
   void listen().then(leave, (cause: unknown) => {
     if (cause instanceof LongLine) note(`reading from the client stopped: ${cause.message}`)
     leave()

@@ -25,10 +25,11 @@ interface DirectoryText {
 }
 
 /**
- * The directories that would let the agent use the tool, the best first. The caller takes the first that checks.
+ * The directories that would let the agent use the tool, in order of preference. The caller takes the first directory
+ * without errors.
  *
- * They differ in the owners of a new agent: the owners of the tenant's first agent, then each reviewer. The last one is
- * a reviewer who may also vote on the calls.
+ * The directories differ in the owners of a new agent: the owners of the tenant's first agent, then each reviewer. The
+ * last one is a reviewer who may also vote on the calls.
  *
  * @param agent NAME, for the first tenant, or TENANT/NAME
  * @throws CliFailure when there is no such tenant, or no place to add an agent
@@ -45,7 +46,7 @@ export function permissionTexts(
     : [Object.keys(tenants)[0], named]
   const known = tenants[tenant]
   if (!known)
-    throw usage(`directory.yaml lists no tenant \`${tenant}\``, 'name one of it: --agent TENANT/NAME')
+    throw usage(`directory.yaml lists no tenant \`${tenant}\``, 'name one of its agents: --agent TENANT/NAME')
   const made = ownersFor(known, agent).flatMap(({ owners, ownersMayVote }): PermissionText[] => {
     const text = withPermission(file.text, { tenant, agent, tool, owners, ownersMayVote })
     const who = { tenant, agent, ownersMayVote }
@@ -60,7 +61,7 @@ export function permissionTexts(
 
 type Owners = Pick<Permission, 'owners' | 'ownersMayVote'>
 
-/** The owners of the agent; those of an existing agent stay. */
+/** The owners of the agent. An existing agent keeps its owners. */
 function ownersFor({ agents, reviewers }: TenantText, agent: string): readonly Owners[] {
   if (agents?.[agent]) return [{ owners: [], ownersMayVote: false }]
   const first = Object.values(agents ?? {})[0]?.owners

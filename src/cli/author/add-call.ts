@@ -40,7 +40,7 @@ const isRunning = ({ url }: DemoCredentials): Promise<boolean> =>
     () => false,
   )
 
-/** Address and key, once the gateway knows agent and tool; undefined when that takes too long. */
+/** Address and key, once the gateway knows agent and tool; undefined when the gateway takes too long. */
 async function readyFor(agent: string, tool: string): Promise<{ url: string; key: string } | undefined> {
   for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
     const { url = '', agent_keys = {} } = readDemoCredentials() ?? {}

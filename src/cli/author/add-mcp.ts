@@ -6,7 +6,7 @@ import { CliFailure } from '../terminal/failure.ts'
 
 /** Longest wait for one answer of the server, ms: npx may have to install it first. */
 const PATIENCE_MS = 120_000
-/** Most pages of a list, against a server that never ends it. */
+/** The most pages of a list, because a server may never end it. */
 const MOST_PAGES = 100
 const PROTOCOL = '2025-06-18'
 
@@ -17,8 +17,8 @@ interface Answer {
 }
 
 /**
- * Returns all tools that an MCP server lists. It starts the server, asks it, and ends it; the server gets none of our
- * credentials.
+ * Returns all tools that an MCP server lists. It starts the server, asks it for the list, and ends it. The server
+ * receives none of the user's credentials.
  *
  * @throws CliFailure when it does not start, refuses, or does not answer in time
  */
@@ -49,7 +49,9 @@ export async function listMcpTools(command: readonly string[]): Promise<readonly
     ]).finally(() => patience.abort())
     if (answer instanceof CliFailure) throw answer
     if (answer.result === undefined)
-      throw failure(`the MCP server refused ${method}: ${answer.error?.message ?? 'it gave no reason'}`)
+      throw failure(
+        `the MCP server refused ${method}: ${answer.error?.message ?? 'the server gave no reason'}`,
+      )
     return answer.result
   }
   try {

@@ -76,8 +76,12 @@ function absent(wanted: string, files: readonly ImportedFile[], notes: readonly 
   if (left !== undefined) return new CliFailure(`\`${wanted}\` ${left.message}`, { exit: EXIT.usage })
   const names = files.map(({ tool }) => tool)
   const near = didYouMean(wanted, names)
-  const some = names.length === 0 ? 'there are no tools' : `there are: ${names.slice(0, 20).join(', ')}`
-  return usage(`there is no operation or tool \`${wanted}\``, `${near ?? some}; name it with --operation`)
+  const some =
+    names.length === 0 ? 'the source contains no tools' : `there are: ${names.slice(0, 20).join(', ')}`
+  return usage(
+    `the source has no operation or tool \`${wanted}\``,
+    `${near ?? some}; name it with --operation`,
+  )
 }
 
 function onlyOne({ files, notes }: ImportResult, name: string): Omit<ToolDescription, 'sample'> {

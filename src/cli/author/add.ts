@@ -61,7 +61,7 @@ export async function add(args: readonly string[]): Promise<void> {
 async function textsOf(dir: string): Promise<readonly BundleText[]> {
   const read = await readBundle(dir, { ignoreLock: true })
   if (read.ok) return read.texts
-  throw new CliFailure(`\`${dir}\` is not a policy bundle that can be read`, {
+  throw new CliFailure(`\`${dir}\` is not a readable policy bundle`, {
     exit: EXIT.usage,
     hint: `${printDiagnostics(read.diagnostics)}\n\`countersign dev\` or \`countersign init\` writes a starter bundle`,
   })
@@ -132,13 +132,13 @@ async function firstThatLoads<T extends { readonly texts: readonly BundleText[] 
     if (prepared.ok) return candidate
     wrong ??= printDiagnostics(prepared.diagnostics.filter(({ severity }) => severity === 'error'))
   }
-  throw new CliFailure('nothing was written: with the new tool the bundle would not load', {
+  throw new CliFailure('nothing was written: the bundle would not load with the new tool', {
     exit: EXIT.doesNotCheck,
     hint: wrong,
   })
 }
 
-/** One rule without a condition. It has no test when no payload is known that fits the contract. */
+/** One rule without a condition. The rule has no test when no payload is known that fits the contract. */
 function ruleText(tool: string, sample: object | undefined): string {
   const id = `${tool.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-held`
   const lines = [

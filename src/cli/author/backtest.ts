@@ -47,7 +47,7 @@ export async function backtest(args: readonly string[]): Promise<void> {
   if (bundles === undefined) return
   const report = await replayed(values.evidence, bundles[0].snapshot, bundles[1].snapshot)
   if (report.calls === 0)
-    console.error(onOneLine(`\`${values.evidence}\` holds no decision of policy: nothing was replayed`))
+    console.error(onOneLine(`\`${values.evidence}\` contains no policy decision: nothing was replayed`))
   process.stdout.write(PRINT[format](report))
   const failing = report.flips.some(({ direction }) => failOn === 'changes' || direction === failOn)
   if (failOn !== undefined && failing) process.exitCode = EXIT.changed

@@ -70,7 +70,7 @@ export function wantsColor(output: Output): boolean {
   return output.isTTY === true && output.hasColors?.() === true
 }
 
-/** The directory relative to the working directory, with forward slashes; empty for the working directory itself. */
+/** The directory relative to the working directory, with forward slashes. Empty for the working directory itself. */
 function fromHere(directory: string): string {
   return relative('', resolve(directory)).replaceAll('\\', '/')
 }
@@ -78,7 +78,7 @@ function fromHere(directory: string): string {
 function verdictOn(bundle: PreparedBundle): string {
   if (!bundle.ok) {
     const errors = bundle.diagnostics.filter((one) => one.severity === 'error').length
-    return `${count(errors, 'error')}: this bundle would not be loaded`
+    return `${count(errors, 'error')}: this bundle would not load`
   }
   const { tools, rules, revision, diagnostics } = bundle.snapshot
   const found = [

@@ -9,7 +9,7 @@ import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
 type Sound = Extract<PreparedBundle, { ok: true }>
 
 /**
- * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. When one would not load,
+ * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. When a bundle would not load,
  * reports it by `say`, sets the exit code, and returns undefined.
  */
 export async function loadTwo(
@@ -26,12 +26,12 @@ export async function loadTwo(
   return old && current && [old, current]
 }
 
-/** The output for findings that are not part of the answer: where people read, but not among JSON. */
+/** The output for findings that are not part of the answer. Findings are printed for people, but not among JSON. */
 export const sayBeside = (format: string): ((text: string) => void) =>
   format === 'json' ? (text) => console.error(text) : (text) => console.log(text)
 
 function refuse(name: string, found: readonly Diagnostic[], say: (text: string) => void): undefined {
-  say(`\`${name}\` would not be loaded:\n${printDiagnostics(found)}`)
+  say(`\`${name}\` would not load:\n${printDiagnostics(found)}`)
   process.exitCode = EXIT.doesNotCheck
   return undefined
 }
@@ -76,6 +76,6 @@ function describe(
   if (problem === 'no-revision') return usage(`\`${name}\` is neither a directory nor a git revision`)
   if (problem === 'no-directory') return usage(`revision \`${revision}\` has no directory \`${dir}\``)
   if (problem === 'has-links')
-    return new CliFailure(`\`${name}\` holds links, which are followed in a directory only`)
+    return new CliFailure(`\`${name}\` holds links, which are followed only in a directory`)
   return new CliFailure(`git could not read \`${name}\``)
 }

@@ -8,7 +8,9 @@ import { showHidden } from '../../policy/language/text.ts'
 import { usage } from '../terminal/failure.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 
-/** The document that the gateway applies to `POST /api/admin/policies/explain`, so that one request works for both. */
+/**
+ * The schema that the gateway applies to `POST /api/admin/policies/explain`, so that the same request works in both.
+ */
 const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
 
 /**
@@ -31,7 +33,9 @@ async function contentOf(file: string): Promise<Uint8Array> {
   }
 }
 
-/** Parses as the gateway does: a body that it would refuse must not be explained as if it were decided. */
+/**
+ * Parses as the gateway does, because a body that the gateway would refuse must not be explained as if it were decided.
+ */
 function parse(file: string, content: Uint8Array): unknown {
   try {
     return parseRequest(content, { longTextsIn: 'payload' })
@@ -56,7 +60,7 @@ function problemsOf(request: unknown): readonly string[] {
   return fits(request) ? [] : (fits.errors ?? []).map(describe)
 }
 
-/** Describes an error. A missing or additional member is named itself. */
+/** Describes an error. A missing or additional member is reported by its own name. */
 function describe({ keyword, instancePath, params, message }: ErrorObject): string {
   const { additionalProperty, missingProperty, allowedValues } = params as {
     additionalProperty?: string

@@ -54,12 +54,10 @@ export async function explain(args: readonly string[]): Promise<void> {
   console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
 }
 
-/**
- * Explains a call. As in the gateway, a named agent must be allowed by the directory before any rule reads the payload.
- */
+/** Explains a call. As in the gateway, the directory must allow a named agent before any rule reads the payload. */
 async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): Promise<Explanation> {
   const call = callOfRequest(request, Date.now())
-  if (call === undefined) throw usage('`time` must be a date and time as RFC 3339 has it')
+  if (call === undefined) throw usage('`time` must be a date and time in RFC 3339 format')
   const agent = snapshot.agentOf(call.tenant, call.agent)
   if (request.agent !== undefined && !snapshot.mayUse(agent, call.tool))
     return explainOutcome(snapshot.revision, await snapshot.decide(call), {})

@@ -53,8 +53,8 @@ function refuse(findings: string): void {
 }
 
 /**
- * Replaces a file in one step: readers of the directory see the old file or the new one. Names that begin with a dot
- * are no part of a bundle. The new file has the readers of the old one.
+ * Replaces a file in one step: readers of the directory see the old file or the new one. Names that begin with a dot do
+ * not belong to a bundle. The new file has the same readers as the old file.
  */
 export async function replaceFile(dir: string, { path, text }: BundleText): Promise<void> {
   try {
@@ -72,7 +72,7 @@ export async function replaceFile(dir: string, { path, text }: BundleText): Prom
   }
 }
 
-/** Writes `fresh` with the mode of `old`, and its owner where the system permits, when `old` exists. */
+/** Writes `fresh` with the mode of `old` when `old` exists, and with its owner where the system permits. */
 async function writeLike(old: string, fresh: string, text: string): Promise<void> {
   const like = await stat(old).catch(() => undefined)
   if (like === undefined) return writeFile(fresh, text)

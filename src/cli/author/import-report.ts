@@ -20,7 +20,7 @@ interface Kind {
   readonly first: ImportNote
 }
 
-/** Notes are of one kind when they differ only in their quotations. */
+/** Two notes are of one kind when they differ only in their quotations. */
 function kindsOf(notes: readonly ImportNote[]): Kind[] {
   const kinds = new Map<string, Kind>()
   for (const note of notes) {

@@ -66,7 +66,7 @@ export async function importContracts(args: readonly string[]): Promise<void> {
 function refuseServer(kind: string, { server, update, force }: Flags): void {
   if (kind !== 'mcp' && (server !== undefined || update))
     throw usage('--server and --update are for `countersign import mcp`', IMPORT_USAGE)
-  if (update && force) throw usage('say --update or --force, not both', IMPORT_USAGE)
+  if (update && force) throw usage('give --update or --force, not both', IMPORT_USAGE)
   if (server !== undefined && !SERVER_NAME.test(server))
     throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
 }
@@ -116,7 +116,7 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
     const names = taken.map(({ path }) => path).join(', ')
     throw new CliFailure(`nothing was written: ${names} exists`, {
       exit: EXIT.usage,
-      hint: 'say --update to see and accept what has changed, or --force to overwrite',
+      hint: 'give --update to see and accept the changes, or --force to overwrite',
     })
   }
   await refuseTwins(dir, files)
@@ -125,8 +125,8 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
 }
 
 /**
- * Refuses duplicate contracts: a tool has one contract, and a file one tool. Existing files belong to their authors,
- * and stay.
+ * Refuses duplicate contracts: a tool has one contract, and a file one tool. Existing files belong to their authors and
+ * stay unchanged.
  */
 async function refuseTwins(dir: string, files: readonly ImportedFile[]): Promise<void> {
   const read = await readBundle(dir, { ignoreLock: true })

@@ -13,7 +13,7 @@ export interface Brought {
 
 const WIDTH = Math.max(...PROPERTIES.map((one) => one.length))
 
-/** The text on a property that does not fail: it holds, or no input was given to check it. */
+/** The text for a property that does not fail: it holds, or no input was given to check it. */
 interface Said {
   readonly holds: boolean
   readonly lines: readonly string[]
@@ -105,12 +105,12 @@ function ageOf(ms: number): string {
   return `${counted(Math.floor(ms / unit), name)} ago`
 }
 
-/** The conclusions that an auditor must not draw (docs/evidence.md). */
+/** Conclusions that an auditor must not draw (docs/evidence.md). */
 function limitsOf({ unsigned, signed }: Verdict): string[] {
   const tail =
     signed === undefined
       ? 'records without a receipt'
-      : `the last ${counted(unsigned, 'record')}, but for receipts`
+      : `the last ${counted(unsigned, 'record')}, except those with receipts`
   return [
     ...(unsigned === 0 ? [] : [`${tail}: no checkpoint covers them`]),
     'that a record is true, or that nothing happened outside the gateway',

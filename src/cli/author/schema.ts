@@ -24,7 +24,7 @@ export async function schema(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   refuseMore(positionals, 1, SCHEMA_USAGE)
   const { out } = values
-  if (out === undefined) throw usage('say where: --out FOLDER', SCHEMA_USAGE)
+  if (out === undefined) throw usage('name the folder: --out FOLDER', SCHEMA_USAGE)
   const result = await schemasOf(positionals[0] ?? DEFAULT_POLICIES)
   if (!result.ok) {
     console.error(printDiagnostics(result.diagnostics))

@@ -20,7 +20,7 @@ export async function starterBundle(): Promise<readonly BundleText[]> {
   })
 }
 
-/** An empty bundle to begin with: no agent, no tool, one reviewer for all calls. */
+/** An empty starting bundle: no agent, no tool, and one reviewer for all calls. */
 export const EMPTY_BUNDLE: readonly BundleText[] = [
   {
     path: 'routing.yaml',

@@ -58,8 +58,8 @@ export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<v
 
 function textOf(report: SuiteReport): string {
   const found = report.ok ? '' : printFolded(report.diagnostics).trimEnd()
-  // no test ran, so there is nothing to count
-  if (report.tests.length === 0 && !report.ok) return `not run: this bundle would not be loaded\n\n${found}`
+  // no test ran, so the rules have no counts
+  if (report.tests.length === 0 && !report.ok) return `not run: this bundle would not load\n\n${found}`
   const suite = printSuite(report).trimEnd()
   return found === '' ? suite : `${suite}\n\n${found}`
 }

@@ -6,13 +6,13 @@ import { STOP_SIGNALS } from '../terminal/signals.ts'
 
 /** The output for the current state of a bundle. */
 export interface View {
-  /** A text is not repeated in a row, because an unreadable directory is read again and again. */
+  /** The same text is not printed twice in a row, because an unreadable directory is read again and again. */
   readonly text: string
   readonly show: () => Promise<void> | void
 }
 
 export interface Watching extends BundleWatch {
-  /** Rejects with the error that kept a view from being shown. Nothing else reports it. */
+  /** Rejects with the error that kept a view from being shown. No other promise reports this error. */
   readonly fault: Promise<never>
 }
 
@@ -35,7 +35,7 @@ export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => V
   return { ...watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined }), fault }
 }
 
-/** A promise that only others reject, without an unhandled rejection before the first listener. */
+/** A promise and its reject function, without an unhandled rejection before the first listener. */
 function rejectable(): { readonly promise: Promise<never>; readonly reject: (cause: unknown) => void } {
   let reject: (cause: unknown) => void = () => undefined
   const promise = new Promise<never>((_, refuse) => (reject = refuse))

@@ -55,7 +55,7 @@ export function createApi(url: string, key: string): Api {
         authorization: `Bearer ${checkedKey(key)}`,
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
-      // a redirected POST becomes a GET, whose answer is for another request
+      // a redirected POST becomes a GET, whose answer belongs to another request
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
@@ -72,7 +72,7 @@ export function createApi(url: string, key: string): Api {
   ) as unknown as Api
 }
 
-/** The checked body. Other programs answer 200 in JSON to every request, without having acted. */
+/** The checked body. Other programs answer 200 in JSON to every request without acting on it. */
 async function bodyOf(response: Response, component: string | null, url: string): Promise<unknown> {
   if (component === null) {
     // a bare 200 does not prove that a key was revoked
@@ -105,8 +105,8 @@ function requiredOf(component: string): readonly string[] {
 }
 
 /**
- * The base address with its path, which a proxy may need, as in the SDK and the Python client. Refuses credentials:
- * they would appear in every message, and fetch takes none.
+ * The base address with its path, which a proxy may need, as in the SDK and the Python client. Refuses credentials in
+ * the address: they would appear in every message, and fetch accepts none.
  */
 function baseOf(url: string): string {
   const {
@@ -118,16 +118,16 @@ function baseOf(url: string): string {
   } = URL.canParse(url) ? new URL(url) : {}
   if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
     throw usage(
-      'the address of the gateway is no http or https address, or holds credentials or a query',
+      'the address of the gateway is not an http or https address, or holds credentials or a query',
       'such as http://127.0.0.1:8787, in --url or COUNTERSIGN_URL',
     )
   return url.trim().replace(/\/+$/, '')
 }
 
-/** The checked key. It refuses text that fits in no header, because fetch's error would show it. */
+/** The checked key. Refuses text that no header can hold, because fetch's error would show it. */
 function checkedKey(key: string): string {
   if (!/^[\t -~]+$/.test(key.trim()))
-    throw usage('the key contains invalid characters', 'look at the variable that it comes from')
+    throw usage('the key contains invalid characters', 'check the variable that holds it')
   return key.trim()
 }
 
@@ -142,8 +142,8 @@ const UNREACHED =
 const DISTRUSTED = /CERT|SIGNATURE/
 
 /**
- * The failure for a missing answer. An unreachable gateway is repaired there, and an untrusted one here. In other cases
- * the outcome is unknown.
+ * The failure for a missing answer. The hint for an unreachable gateway names a repair there, and the hint for an
+ * untrusted one a repair here. In other cases the outcome is unknown.
  */
 function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown): CliFailure {
   const { code = '', message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
@@ -156,7 +156,7 @@ function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown):
 
 function hintFor(method: string, code: string): string {
   if (DISTRUSTED.test(code))
-    return 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
+    return 'this machine does not accept its certificate: set NODE_EXTRA_CA_CERTS to a file with the authority that signed it'
   if (method !== 'GET' && !UNREACHED.test(code))
     return 'the request may have succeeded: check before you repeat it'
   return 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL'
@@ -169,7 +169,7 @@ function textOf(response: Response, url: string): Promise<string> {
 }
 
 const brokenOff = (url: string, cause: unknown, hint?: string): CliFailure =>
-  new CliFailure(`the answer of the gateway at ${url} broke off`, { cause, hint })
+  new CliFailure(`the answer of the gateway at ${url} ended early`, { cause, hint })
 
 /** Undefined for anything but a JSON object. */
 function objectIn(text: string): object | undefined {
@@ -184,9 +184,12 @@ function objectIn(text: string): object | undefined {
 const foreign = ({ status, headers }: Response, url: string): CliFailure => {
   const location = headers.get('location')
   const said = location === null ? `status ${status}` : `status ${status}, to ${visible(location)}`
-  return new CliFailure(`what answers at ${url} is not a gateway, or is a proxy before one: ${said}`, {
-    hint: 'name the gateway with --url or COUNTERSIGN_URL',
-  })
+  return new CliFailure(
+    `the program that answers at ${url} is not a gateway, or is a proxy in front of one: ${said}`,
+    {
+      hint: 'name the gateway with --url or COUNTERSIGN_URL',
+    },
+  )
 }
 
 /** The failure from a problem (RFC 9457). Members of a wrong type are ignored. */
@@ -223,7 +226,7 @@ async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8A
   try {
     if (body !== null) for await (const chunk of body) yield chunk
   } catch (cause) {
-    // an interrupted output must not pass for a whole one
+    // an interrupted output must not look complete
     throw brokenOff(url, cause, 'the printed output is incomplete: discard it, and try again')
   }
 }

@@ -7,10 +7,10 @@ import { CliFailure, usage } from '../terminal/failure.ts'
 export interface DemoCredentials {
   readonly url: string
   readonly tenant: string
-  /** Absent, as its key is, while the directory lists no agent. */
+  /** Absent while the directory lists no agent. The key is then absent too. */
   readonly agent?: string
   readonly agent_key?: string
-  /** Absent, as its key is, while the directory lists no reviewer. */
+  /** Absent while the directory lists no reviewer. The key is then absent too. */
   readonly reviewer?: string
   readonly reviewer_key?: string
   /** Keys of all agents of the tenant, by name. */
@@ -72,7 +72,7 @@ export function reachAsAdmin(url: string | undefined): Reach {
   if (key === undefined) {
     throw usage(
       'no admin key',
-      'set COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE; a gateway with a new store prints one once. When that is lost, start the gateway with one of your own',
+      'set COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE; a gateway with a new store prints one once. If that key is lost, start the gateway with a key of your own',
     )
   }
   return { url: url ?? clientEnvironment().url ?? DEFAULT_URL, key }

@@ -51,7 +51,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
   console.log(values.json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)
   if (!frozen.known)
     console.error(
-      `the bundle in force does not know ${nameOf(frozen)}: check the spelling. It is frozen all the same.`,
+      `the bundle in force does not know ${nameOf(frozen)}: check the spelling. It is frozen nevertheless.`,
     )
 }
 

@@ -60,17 +60,17 @@ function overlapOf(
   if (command !== 'rotate') throw usage('`--overlap` goes with `rotate`', KEYS_USAGE)
   const overlap_ms = parseDuration(text)
   if (overlap_ms === undefined || overlap_ms > MOST_MS)
-    throw usage(`\`${text}\` is no overlap: write digits and s, m, h or d, at most 7d`, KEYS_USAGE)
+    throw usage(`\`${text}\` is not an overlap: write digits and s, m, h or d, at most 7d`, KEYS_USAGE)
   return { overlap_ms }
 }
 
 function namedIn(positionals: readonly string[]) {
-  // one of two keys to revoke would stay valid
+  // with two keys to revoke, one would stay valid
   refuseMore(positionals, 3, KEYS_USAGE)
   const [command, kind, holder = ''] = positionals
   const [tenant, id, rest] = holder.split('/')
   if (!['issue', 'rotate', 'revoke'].includes(command ?? '') || !['agent', 'reviewer'].includes(kind ?? ''))
-    throw usage('name a command (issue, rotate or revoke) and whose key it is', KEYS_USAGE)
+    throw usage('name a command (issue, rotate or revoke) and the holder of the key', KEYS_USAGE)
   if (!tenant || !id || rest !== undefined) throw usage(`\`${holder}\` is not TENANT/NAME`, KEYS_USAGE)
   return { command, kind, tenant, id }
 }

@@ -92,7 +92,7 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
     throw usage('name a command and a webhook', WEBHOOKS_USAGE)
-  // one of two webhooks to delete would stay
+  // with two webhooks to delete, one would stay
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)
@@ -104,10 +104,10 @@ const of = ({ named: [id = ''] }: Asked) => ({ params: { id } })
 
 async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
   const { event: events, payload, format } = values
-  // the gateway refuses unknown words with a reason
+  // the gateway refuses unknown words and gives a reason
   const body = { tenant, url, ...defined({ events, payload, format }) } as CreateWebhook
   const json = await api.createWebhook({ body })
-  // chats check no signature
+  // chats do not check signatures
   const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
   return { json, text: `${json.id}${secret}` }
 }
@@ -161,8 +161,8 @@ async function deliveries(asked: Asked): Promise<Answer> {
 
 const PAGE = 100
 /**
- * Most pages: people read no more in a terminal, and programs use `next_cursor`. With a filter by state, a page may be
- * empty.
+ * The most pages to print: people read no more in a terminal, and programs use `next_cursor`. With a filter by state, a
+ * page may be empty.
  */
 const MOST_PAGES = 10
 

@@ -26,7 +26,7 @@ export interface DemoGateway {
 const STARTER_POLICIES = fileURLToPath(new URL('policies', PACKAGE_ROOT))
 
 /**
- * The gateway that `countersign dev` runs in this folder. For `--auto` alone, a private one on free ports with its
+ * The gateway that `countersign dev` runs in this folder. With `--auto` only, a private gateway on free ports with its
  * state in a temporary directory.
  *
  * @throws CliFailure when neither is available
@@ -93,7 +93,7 @@ async function privateGateway(): Promise<DemoGateway> {
   }
 }
 
-/** A directory that is removed however the demo ends. */
+/** A directory that is removed whichever way the demo ends. */
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-demo-'))
   const remove = (): void => rmSync(directory, { recursive: true, force: true })

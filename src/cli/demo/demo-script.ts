@@ -94,8 +94,8 @@ async function approvedByPeople(story: Story): Promise<void> {
 }
 
 /**
- * Runs a transfer and checks the ledger: an approved call moved exactly its amount, and every other call nothing. A
- * refusal counts as expected, unless the demo itself was the reviewer.
+ * Runs a transfer and checks the ledger: an approved call moved exactly its amount, and every other call moved nothing.
+ * A refusal counts as expected unless the demo itself acted as the reviewer.
  */
 async function moved(story: Story, guarded: () => Promise<string>, cents: () => number): Promise<void> {
   const before = await travelCents(story)

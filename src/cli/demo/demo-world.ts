@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The world of the demo agent: a folder in place of /workspace, and a ledger in a file, both open to inspection. */
+/**
+ * The world of the demo agent: a folder that serves as /workspace, and a ledger in a file. The user can inspect both.
+ */
 export interface DemoWorld {
   readonly directory: string
   readonly writeFile: (payload: { path: string; content: string }) => Promise<string>

@@ -71,7 +71,8 @@ interface Begun {
 }
 
 /**
- * Starts the gateway and makes the screen. On a failure it still shows the admin key, which no later start can show.
+ * Starts the gateway and makes the screen. After a failure it still shows the admin key, because no later start can
+ * show it.
  */
 async function begin(loaded: LoadedConfig): Promise<Begun> {
   const { config } = loaded
@@ -135,7 +136,7 @@ async function shownOf(
 
 /**
  * Prints another link at each Enter: a link works once, and a developer has several browsers. The returned function
- * ends that.
+ * ends the listener.
  */
 function linksOnEnter(app: App, { people }: DevKeys): () => void {
   if (!process.stdin.isTTY) return () => undefined

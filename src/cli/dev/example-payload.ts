@@ -14,7 +14,7 @@ const PREFERRED = 'ledger.transfer'
 
 /**
  * Returns a call for a first try, from the tests in the rule files of `dir`. It prefers a held call, because the
- * console shows it.
+ * console shows held calls.
  *
  * @param mayUse whether the agent may use a tool
  */

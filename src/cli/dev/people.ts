@@ -16,7 +16,7 @@ const STARTER = { tenant: 'acme', agent: 'demo-agent', reviewer: 'alice' } as co
 /** The default name of an agent in `countersign add tool`. */
 const OWN_AGENT = 'my-agent'
 
-/** The choice of an earlier start. */
+/** The names that an earlier start chose. */
 export type Earlier = Partial<Record<'tenant' | 'reviewer', string>>
 
 /**

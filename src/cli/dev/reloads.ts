@@ -6,8 +6,8 @@ import { onOneLine } from '../terminal/visible-text.ts'
 const NAMED = 4
 
 /**
- * Describes each load of policies in one line: the changes, or the reason that the old policy stays. Without a change
- * it prints nothing.
+ * Describes each load of policies in one line: the changes, or the reason that the old policy stays in force.
+ * Prints no line without a change.
  */
 export function createReloadLines(): (
   report: LoadReport,
@@ -43,7 +43,7 @@ function failureOf({ diagnostics }: LoadReport): string {
   const why = first
     ? `${first.file}:${first.line}:${first.column} ${first.message}${more}`
     : 'they cannot be read'
-  return `policies not reloaded: ${why}; those from before stay in force`
+  return `policies not reloaded: ${why}; the earlier policies stay in force`
 }
 
 /** Each file that was added, removed or changed, in path order. */

@@ -6,7 +6,7 @@ import type { SdkPlaces } from './calls.ts'
 
 const SDK = '@countersign/sdk'
 
-/** The SDKs for a program that starts in `cwd`: the installed ones, or the copies in this package. */
+/** The SDKs for a program that starts in `cwd`: the installed packages, or the copies in this package. */
 export function sdkPlaces(cwd: string): SdkPlaces {
   const own = new URL('dist/bin/sdk.js', PACKAGE_ROOT)
   const python = relative(cwd, fileURLToPath(new URL('clients/python', PACKAGE_ROOT)))

@@ -48,7 +48,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     return [lookAtNode(process.versions), error('config', cause.message, 'a gateway would not start')]
   }
   const { config, files } = loaded
-  // before opening the store, which updates the time of its file
+  // read before the store opens, because opening updates the time of its file
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
   return [
@@ -66,7 +66,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
   ]
 }
 
-/** Files that were certainly written before now. */
+/** Files whose newest change is certainly in the past. */
 function filesOf(config: Config): string[] {
   const data = config.store.kind === 'embedded' ? [join(config.store.path, 'store.mdb')] : []
   return [fileURLToPath(import.meta.url), config.policies, ...data]
@@ -75,10 +75,10 @@ function filesOf(config: Config): string[] {
 /** Compares the bundle on disk with the one in force. */
 async function lookAtPolicies(directory: string, inForce: string | undefined): Promise<Finding> {
   const bundle = await prepareDirectory(directory)
-  const check = `\`countersign check ${directory}\` says where`
+  const check = `\`countersign check ${directory}\` names the places`
   if (!bundle.ok) {
     const errors = bundle.diagnostics.filter(({ severity }) => severity === 'error').length
-    return error('policies', `${directory} would not be loaded: ${counted(errors, 'error')}`, check)
+    return error('policies', `${directory} would not load: ${counted(errors, 'error')}`, check)
   }
   const { snapshot } = bundle
   const said = `${directory}: ${snapshot.tools.size} tools, ${snapshot.ruleCount} rules, revision ${snapshot.revision.slice(0, 12)}`
@@ -86,7 +86,7 @@ async function lookAtPolicies(directory: string, inForce: string | undefined): P
     return warning(
       'policies',
       `${said}, but ${inForce.slice(0, 12)} is in force`,
-      'wait for the next load, or look where the gateway was started',
+      'wait for the next load, or check which directory the gateway uses',
     )
   if (snapshot.diagnostics.length > 0)
     return warning('policies', `${said}: ${counted(snapshot.diagnostics.length, 'warning')}`, check)

@@ -3,7 +3,7 @@ import { exported, keptText } from './evidence-files.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 
-/** `countersign evidence prove`: prints a proof for one record, which needs no other record. */
+/** `countersign evidence prove`: prints a proof for one record. The proof needs no other record. */
 export async function proveOne(
   file: string,
   {

@@ -35,7 +35,8 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
 }
 
 /**
- * The accepted times, as far ahead of this clock as behind it: clocks differ, and a wrong one is trusted only that far.
+ * The accepted times: as far ahead of this clock as behind it, because clocks differ and a wrong clock is trusted only
+ * that far.
  */
 function freshWithin(ms: number, now: number): Required<Pick<Proofs, 'freshSince' | 'freshUntil'>> {
   return { freshSince: Math.max(0, now - ms), freshUntil: now + ms }

@@ -43,7 +43,7 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const
 
-/** The options of each command. Commands without a tenant refuse the option themselves. */
+/** The options that each command accepts. Commands without a tenant refuse `--tenant` themselves. */
 const TAKEN: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   ['export', ['tenant', 'after']],
   ['checkpoint', ['tenant']],
@@ -90,11 +90,10 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
       tell(`${counted(after - from)} records`)
     }
   }
-  // records on the same terminal are progress enough
+  // printed records already show the progress
   const isSeen = process.stdout.isTTY
   const records = await (isSeen ? copyAll(() => undefined) : withProgress('Exporting the evidence', copyAll))
-  if (records === 0)
-    console.error(`there is no evidence of \`${tenant}\` after record ${from}: nothing was exported`)
+  if (records === 0) console.error(`\`${tenant}\` has no evidence after record ${from}: nothing was exported`)
 }
 
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
@@ -142,7 +141,7 @@ const NUMBER = /^[1-9][0-9]{0,14}$/
 function keyFiles({ key, tenant }: Values): readonly string[] {
   if (tenant !== undefined)
     throw usage('the key names the tenant: --tenant is only for export, checkpoint and key', EVIDENCE_USAGE)
-  if (key.length === 0) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
+  if (key.length === 0) throw usage('name the file with the key, with --key', EVIDENCE_USAGE)
   return key
 }
 
@@ -161,7 +160,7 @@ async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
   return lines
 }
 
-/** Makes text safe for a terminal, which would obey control characters. A file gets the records byte for byte. */
+/** Makes text safe for a terminal, which would obey control characters. A file receives the records byte for byte. */
 async function* forTheEye(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder()
   for await (const chunk of stream) yield Buffer.from(escaped(decoder.decode(chunk, { stream: true })))

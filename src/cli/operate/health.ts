@@ -18,7 +18,7 @@ export async function health(args: readonly string[]): Promise<void> {
   const { config } = readSettings(flagsFrom(args), HEALTH_USAGE)
   if (config.port === 0)
     throw new CliFailure(
-      'the port is 0: the system chooses another one at each start, and no probe knows it',
+      'the port is 0: the system chooses a different port at each start, which no probe can know',
       {
         exit: EXIT.unexpected,
         hint: 'set COUNTERSIGN_PORT',
@@ -47,7 +47,7 @@ function flagsFrom(args: readonly string[]): readonly string[] {
   const [flag, pid = '', ...rest] = args
   if (flag !== '--of') return args
   if (/^\d+$/.test(pid)) return [...flagsOfServe(pid), ...rest]
-  throw new CliFailure(`--of: \`${pid}\` is no process id`, { exit: EXIT.usage, hint: HEALTH_USAGE })
+  throw new CliFailure(`--of: \`${pid}\` is not a process id`, { exit: EXIT.usage, hint: HEALTH_USAGE })
 }
 
 function flagsOfServe(pid: string): string[] {

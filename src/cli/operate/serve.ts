@@ -42,7 +42,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   )
   warnOfClock(log, app.deps.store.now() - Date.now())
   const readiness = await app.health.ready()
-  if (!readiness.ready) log.warn(readiness, 'not ready: every evaluation is rejected until this is mended')
+  if (!readiness.ready) log.warn(readiness, 'not ready: every evaluation is rejected until this is fixed')
   await asked
   log.info('shutting down')
   await app.close()
@@ -78,7 +78,10 @@ export interface Started {
   readonly log: Logger
 }
 
-/** Warns of settings and variables without effect. The start continues, because a later version may know them. */
+/**
+ * Warns about settings and variables without effect. The start continues, because a later version may know the
+ * settings.
+ */
 export function warnOfSettings(
   log: Pick<Logger, 'warn'>,
   { unknown, links, withoutEffect }: Pick<LoadedConfig, 'unknown' | 'links' | 'withoutEffect'>,
@@ -91,21 +94,21 @@ export function warnOfSettings(
       { variables: proxies },
       'a proxy for outgoing connections has no effect: webhooks and sign-in connect directly',
     )
-  for (const variable of unknown) log.warn({ variable }, 'the variable is no setting and is ignored')
+  for (const variable of unknown) log.warn({ variable }, 'the variable is not a setting and is ignored')
   for (const { name, counts } of withoutEffect)
-    log.warn({ setting: name }, `the setting has no effect: it counts only ${counts}`)
+    log.warn({ setting: name }, `the setting has no effect: it applies only ${counts}`)
 }
 
 /** The difference from which the alert fires (deploy/prometheus/alerts.yaml), ms. */
 const CLOCKS_APART_MS = 5_000
 
-/** Warns of clocks apart: deadlines follow one, and signatures of webhooks the other. */
+/** Warns when the clocks differ: deadlines follow the store's clock, and signatures of webhooks this machine's. */
 export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
   if (Math.abs(aheadMs) <= CLOCKS_APART_MS) return
   const difference = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
   log.warn(
     { apart_seconds: Math.abs(aheadMs) / 1_000 },
-    `${difference} that of this machine: one of the two is wrong, or was`,
+    `${difference} that of this machine: one of the two clocks is wrong, or was`,
   )
 }
 
@@ -115,10 +118,10 @@ export function showAdminKey(key: string): void {
 }
 
 function sayUnwritten({ message }: Error): void {
-  console.error(`countersign: the log cannot be written, and is kept until it can: ${message}`)
+  console.error(`countersign: the log cannot be written now; its lines are kept until it can: ${message}`)
 }
 
-/** Starts the gateway. Another core reads and checks the policies while the gateway's modules load on this one. */
+/** Starts the gateway. Another core reads and checks the policies while this one loads the gateway's modules. */
 export async function startOrExplain(
   config: Config,
   logLevel: string,
@@ -149,15 +152,15 @@ export async function startOrExplain(
 }
 
 /**
- * Resolves when a signal asks to stop. It listens at once, because the system sends no unhandled signals to the first
- * process of a container. A start or request that hangs does not keep the process.
+ * Resolves when a signal asks to stop. It listens at once, because the system sends the first process of a container
+ * only the signals that it handles. A hanging start or request does not keep the process alive.
  */
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {
       // a second signal ends it at once
       for (const signal of STOP_SIGNALS) process.off(signal, stop)
-      // without `process.exit`, which waits for pending system calls
+      // `process.exit` is not used, because it waits for pending system calls
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()
       resolve()
     }

@@ -12,22 +12,22 @@ interface Advice {
 /** Advice on a data directory that cannot be written, by the system's message. */
 export function directoryAdvice(said: string): string {
   if (/is no directory$|ENOTDIR/.test(said)) return 'move the file at that path away'
-  if (said.includes('ENOENT')) return 'make it by hand; when it is a link, make or mount what it leads to'
+  if (said.includes('ENOENT')) return 'create it by hand; if it is a link, create or mount its target'
   return said.includes('EROFS')
-    ? 'its file system is read-only: mount it so that it can be written'
+    ? 'its file system is read-only: mount it as writable'
     : 'give it to the user that runs the gateway'
 }
 
 /** Advice on a store file of another user, such as root who restored a copy by hand; undefined for other problems. */
 export function fileAdvice({ code, path = '' }: NodeJS.ErrnoException): string | undefined {
   if (code !== 'EACCES' || !/\/store\.(?:json|mdb|mdb-lock)$/.test(path)) return undefined
-  return `give all that is in ${dirname(path)} to the user that runs the gateway`
+  return `give all files in ${dirname(path)} to the user that runs the gateway`
 }
 
 const ADVICE: readonly Advice[] = [
   {
     fits: ({ code }) => code === 'EADDRINUSE',
-    hint: () => 'end what listens there, or choose another with --port or --metrics-port',
+    hint: () => 'end the process that listens there, or choose another with --port or --metrics-port',
   },
   {
     fits: ({ code, syscall }) =>
@@ -41,7 +41,7 @@ const ADVICE: readonly Advice[] = [
   {
     fits: ({ message }) => message.includes('in use by another process'),
     hint: (config) =>
-      `end the gateway that has ${config.store.shown}, or give this one another place with --store`,
+      `end the gateway that uses ${config.store.shown}, or give this one another place with --store`,
   },
   {
     fits: ({ message }) => message.startsWith('the data directory'),
@@ -49,7 +49,7 @@ const ADVICE: readonly Advice[] = [
   },
 ]
 
-/** The reason that a gateway did not start, with advice where there is any. */
+/** The reason that a gateway did not start, with advice if available. */
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
   const redis = config.store.kind === 'embedded' ? undefined : redisAdvice(cause.message)

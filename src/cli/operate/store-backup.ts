@@ -54,7 +54,8 @@ async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Pr
 }
 
 /**
- * `countersign store restore FILE`. It reads a file to its end before it changes the store; standard input it cannot.
+ * `countersign store restore FILE`. It reads a file to its end before it changes the store. It cannot do so with
+ * standard input.
  */
 export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
   if (file !== STANDARD) requireFile(file)

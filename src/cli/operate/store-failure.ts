@@ -25,12 +25,12 @@ const ADVICE: readonly Advice[] = [
   {
     fits: (error) => error instanceof UnsoundStore,
     exit: EXIT.doesNotCheck,
-    hint: 'no backup was written; `countersign store check` reports everything that is wrong',
+    hint: 'no backup was written; `countersign store check` reports every problem',
   },
   {
     fits: (error) => error instanceof LostInRestore,
     exit: EXIT.doesNotCheck,
-    hint: 'nothing was restored; look at the disk or the server, and for another program that writes to it',
+    hint: 'nothing was restored; check the disk or the server, and look for another program that writes to it',
   },
   {
     fits: (error) => error instanceof StoreMoved,
@@ -50,7 +50,7 @@ const ADVICE: readonly Advice[] = [
   {
     fits: (error) => error.message.startsWith('NOPERM'),
     exit: EXIT.unexpected,
-    hint: 'the user of a gateway may not read or fill a Redis as a whole: docs/store.md says what that takes beside',
+    hint: 'the user of a gateway may not read or fill a Redis as a whole: docs/store.md lists the further permissions',
   },
   {
     fits: (error) => error instanceof WrongPlace && error.message.includes('clock'),

@@ -45,7 +45,7 @@ export function cannotWrite(path: string, cause: unknown): CliFailure {
   return new CliFailure(`cannot write \`${path}\`: ${(cause as Error).message}`, { cause })
 }
 
-/** Node's message on an unknown option, without its advice on file names that look like options. */
+/** Node's message about an unknown option, without the advice about file names that look like options. */
 export function plainly(message: string): string {
   return message.replace(/(^Unknown option '.*?')\. To specify a positional argument.*$/s, '$1')
 }
@@ -82,7 +82,7 @@ export function refuseOptions(tokens: readonly Token[], taken: readonly string[]
  * @throws CliFailure for anything else, including an empty text
  */
 export function wholeNumber(value: string, flag: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw usage(`${flag} is a whole number, not \`${value}\``)
+  if (!/^\d{1,15}$/.test(value)) throw usage(`${flag} must be a whole number, not \`${value}\``)
   return Number(value)
 }
 

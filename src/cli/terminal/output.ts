@@ -4,12 +4,12 @@ import { CliFailure } from './failure.ts'
 /**
  * Writes bytes to standard output as fast as the reader takes them.
  *
- * @throws CliFailure when output fails: the disk is full, or the reader closed it, as `head` does. Also the errors of
- *   `source`
+ * @throws CliFailure when output fails: the disk is full, or the reader closed it, as `head` does. The errors of
+ * `source` are thrown as well
  */
 export async function writeOut(source: AsyncIterable<Uint8Array>): Promise<void> {
   let fault: unknown
-  // an error of the source itself, such as on a file of its own, is no error of the output
+  // an error of the source, for example of a file that it reads, is not an error of the output
   const watched = async function* (): AsyncGenerator<Uint8Array> {
     try {
       yield* source

@@ -15,10 +15,10 @@ const WORTH_TIMING_MS = 1_000
 const CLEAR = '\r\x1b[2K'
 
 /**
- * Runs `run` behind a line on standard error with the task, its progress and its time. The line disappears when `run`
+ * Runs `run` and shows the task, its progress and its time in a line on standard error. The line disappears when `run`
  * ends. Without a terminal nothing is written.
  *
- * @param what such as `Verifying the export`
+ * @param what name of the task, such as `Verifying the export`
  */
 export async function withProgress<T>(
   what: string,
@@ -63,8 +63,8 @@ function createLine(what: string, out: ProgressOutput, now: () => number): Line 
   return { draw, tell }
 }
 
-/** A terminal that does not know its width says 0. */
+/** A terminal that does not know its width reports 0. */
 const columnsOf = ({ columns = 0 }: ProgressOutput): number => (columns > 1 ? columns : 80)
 
-/** A count as people read it: `12,345`. */
+/** A count with separators: `12,345`. */
 export const counted = (count: number): string => count.toLocaleString('en-US')

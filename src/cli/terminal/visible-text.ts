@@ -2,7 +2,7 @@ import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /*
  * Makes foreign text safe for a terminal: text of agents, reviewers, administrators and files. Its characters cannot
- * move the cursor, and its lines cannot imitate ours.
+ * move the cursor, and its lines cannot imitate the program's own lines.
  */
 
 /** Replaces hidden characters with their code points, as the console does. Line ends and tabs stay. */
@@ -15,19 +15,19 @@ export function visible(text: string): string {
     .join('')
 }
 
-/** The same on one line, for lists and reports with one statement on each line. */
+/** The same text on one line, for lists and reports with one statement on each line. */
 export function onOneLine(text: string): string {
   return visible(text).replaceAll('\n', '<U+000A>')
 }
 
-/** The same with later lines indented: only headings begin at the margin. */
+/** The same text with later lines indented, so that only headings begin at the margin. */
 export function setIn(text: string): string {
   return visible(text).replaceAll('\n', '\n    ')
 }
 
 /**
- * JSON for programs that people can read safely: hidden and control characters are escaped, which JSON reads as the
- * same text.
+ * JSON for programs that people can also read safely. Hidden and control characters are escaped, which does not change
+ * the text.
  */
 export function jsonOf(value: unknown): string {
   return escaped(JSON.stringify(value, null, 2))

@@ -41,7 +41,7 @@ export function AgentsPage() {
       {shown && <FreezeDialog {...shown} close={close} />}
       {unknown.value && (
         <p class="note bad" role="alert">
-          Frozen, but policy knows no <code>{unknown.value}</code>: check the spelling.
+          Frozen, but the policy has no <code>{unknown.value}</code>: check the spelling.
         </p>
       )}
       {frozen
@@ -97,7 +97,7 @@ function Agent({ agent, freeze, ask }: AgentProps) {
         <dt>Approvals</dt>
         <dd>
           {agent.signed_approvals
-            ? `proved by a token that lives ${duration(agent.token_ttl_ms)}`
+            ? `proved by a token that is valid for ${duration(agent.token_ttl_ms)}`
             : 'without a token'}
         </dd>
         <dt>Key</dt>

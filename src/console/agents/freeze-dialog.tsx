@@ -16,21 +16,21 @@ export interface Asked {
 
 interface FreezeDialogProps extends Asked {
   /**
-   * @param done something changed, or may have changed
-   * @param unknown a name that no policy knows
+   * @param done called when something changed, or may have changed
+   * @param unknown a name that the policy does not have
    */
   readonly close: (done: boolean, unknown?: string) => void
 }
 
 const MEANS = {
   freeze:
-    'New calls are rejected from now on. Calls that wait for people, and approvals that were not used, are over for good, also when this is lifted.',
-  unfreeze: 'Policy decides on new calls again. What was under way when it was frozen stays over.',
+    'New calls are rejected from now on. Held calls and unused approvals end for good, even when the freeze is lifted later.',
+  unfreeze: 'Policy decides on new calls again. Calls that the freeze ended stay ended.',
 } as const
 
 export const nameOf = ({ agent, tool }: Scope): string => agent ?? tool ?? 'everything'
 
-/** Asks for the reason before it freezes or unfreezes. An empty tool means that the person has yet to name it. */
+/** Asks for the reason before it freezes or unfreezes. An empty tool means that the person still has to name one. */
 export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const reason = useSignal('')
   const tool = useSignal(scope.tool ?? '')

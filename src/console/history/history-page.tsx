@@ -8,10 +8,10 @@ import { SearchForm } from './search-form.tsx'
 
 const list = createThreads()
 
-/** All threads, newest first, searched by words and by facts. */
+/** All threads, newest first, searched by words and by fields. */
 export function HistoryPage({ filters }: { readonly filters: Filters }) {
   const load = (): void => void list.load(addressOf(filters))
-  // before the first paint, as in the queue
+  // loads before the first paint, as the queue does
   useLayoutEffect(load, [queryOf(filters)])
   return (
     <>

@@ -11,7 +11,7 @@ export const helpShown = signal(false)
 let ofPage: Handlers = {}
 let pending = false
 
-/** Registers the keys of the page. Call it before the first paint, because a key may follow at once. */
+/** Registers the keys of the page. Call it before the first paint, because a key may be pressed at once. */
 export function handleKeys(handlers: Handlers): () => void {
   ofPage = handlers
   return () => {
@@ -46,7 +46,7 @@ function act(action: Action): void {
   else if (action === 'back' && route.value.page !== 'queue') go(above(route.value, list))
 }
 
-/** Focuses the search field of the page, or opens the history, which has one. */
+/** Focuses the search field of the page, or opens the history, which has a search field. */
 function search(): void {
   const field = document.querySelector<HTMLElement>('input[type=search]')
   if (field) field.focus()

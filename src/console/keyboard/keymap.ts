@@ -1,6 +1,6 @@
 import type { Page } from '../route.ts'
 
-/** The effect of a key. Keys with held modifiers, and keys typed into a field, have none. */
+/** The effect of a key. Keys with held modifiers, and keys typed into a field, have no effect. */
 export type Action =
   | 'next'
   | 'previous'
@@ -22,7 +22,7 @@ export interface Stroke {
 
 export interface Struck {
   readonly action?: Action
-  /** `g` was pressed: the next key names the page to open. */
+  /** True after `g` was pressed. The next key then names the page to open. */
   readonly pending: boolean
 }
 

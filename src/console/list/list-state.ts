@@ -10,7 +10,7 @@ export interface Loaded<T> {
   readonly unreadable: readonly string[]
 }
 
-/** The loaded part of a list, and the address that it came from. */
+/** The loaded part of a list, and the address from which it was loaded. */
 export interface ListState<T> extends Loaded<T> {
   readonly address: Address | undefined
   readonly loading: boolean
@@ -51,7 +51,7 @@ export function createList<
     state.value = { address, items: all, cursor, unreadable, loading: false }
   }
 
-  /** The next items without those that arrived by another way. */
+  /** The next items, without the items that arrived in another way. */
   function withoutTwins(before: readonly T[], next: readonly T[]): T[] {
     const known = new Set(before.map(id))
     return [...before, ...next.filter((one) => !known.has(id(one)))]
@@ -61,7 +61,7 @@ export function createList<
     state,
     /**
      * Loads from the start. The old items stay until the answer arrives. For the same address, it loads as many items
-     * again.
+     * as before.
      */
     load: (address: Address): Promise<void> => {
       const same = address === state.value.address

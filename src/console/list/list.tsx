@@ -10,7 +10,7 @@ interface ListProps<T> {
   readonly label: string
   readonly row: (item: T) => ComponentChildren
   readonly retry: () => void
-  /** Absent for a list that loads as a whole. */
+  /** Absent for a list that loads in one piece. */
   readonly more?: () => Promise<void>
   readonly empty: ComponentChildren
 }
@@ -24,7 +24,9 @@ export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>)
     <section aria-label={label} aria-busy={loading}>
       {problem && <ProblemNote problem={problem} retry={retry} />}
       {unreadable.length > 0 && (
-        <p class="note bad">The store cannot read {unreadable.join(', ')}. Tell who runs the gateway.</p>
+        <p class="note bad">
+          The store cannot read {unreadable.join(', ')}. Report this to the operator of the gateway.
+        </p>
       )}
       {items.length > 0 && (
         <ol class="rows" onFocusIn={notePlace}>
@@ -64,7 +66,7 @@ function move(by: number): void {
 
 /**
  * The index of the reading position. When the focused row disappears, the focus does not move to its successor, because
- * Enter would open that. The next j or k continues from there.
+ * Enter would open the successor. The next j or k continues from there.
  */
 let place = 0
 
@@ -79,7 +81,7 @@ export async function keepingPlace(act: () => Promise<void>): Promise<void> {
   if (at !== -1 && document.activeElement === document.body) (rows()[at] ?? rows().at(-1))?.focus()
 }
 
-/** The last opened thread. On return to a list, the focus goes to it, or to the old reading position. */
+/** The last opened thread. On return to a list, the focus moves to that thread, or to the old reading position. */
 let left: string | undefined
 
 export function leaveFrom(thread: string): void {

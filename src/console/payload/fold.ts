@@ -1,13 +1,13 @@
 /** A long text as its beginning and a count of the rest: folded, never cut. */
 export interface Folded {
   readonly shown: string
-  /** Such as `412 more lines`; absent when all is shown. */
+  /** Such as `412 more lines`; absent when the whole text is shown. */
   readonly rest?: string
 }
 
 const LINES = 14
 const CHARACTERS = 1_200
-/** The excess, as a factor, up to which a text is still shown whole. */
+/** The factor by which a text may exceed the limit and still be shown whole. */
 const SLACK = 1.25
 
 export function fold(text: string): Folded {

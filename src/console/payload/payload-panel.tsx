@@ -57,7 +57,7 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
           <button aria-disabled={shown} onClick={() => void (shown || reveal(thread, revision.number))}>
             {shown ? 'Revealed' : 'Reveal'} {hidden} hidden {hidden === 1 ? 'value' : 'values'}
           </button>
-          <span class="quiet">It is recorded that you looked.</span>
+          <span class="quiet">The gateway records that you looked.</span>
         </p>
       )}
       {revision.payload_digest !== undefined && (

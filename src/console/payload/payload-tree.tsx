@@ -4,7 +4,7 @@ import { more } from './fold.ts'
 import { LongText } from './long-text.tsx'
 import type { TreeNode } from './tree.ts'
 
-/** A payload as nested lists. Names and values are the agent's, and are drawn as text only. */
+/** A payload as nested lists. Names and values come from the agent, and are drawn only as text. */
 export function PayloadTree({ node }: { readonly node: TreeNode }) {
   if (node.items === undefined) return <Value node={node} />
   if (node.items.length === 0)

@@ -9,7 +9,7 @@ export interface TreeNode {
   /** A text unchanged; numbers and words as in JSON. */
   readonly text?: string
   readonly items?: readonly TreeNode[]
-  /** The value is a tag in place of a sensitive one. */
+  /** True when the value is a tag in place of a sensitive value. */
   readonly masked?: true
 }
 
@@ -39,8 +39,8 @@ export const escaped = (name: string | number): string =>
   String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 
 /**
- * The text by RFC 8785, which digests are made of. Members are sorted already, and the engine prints values as the
- * standard says.
+ * The text in RFC 8785 form, from which digests are computed. Members are sorted already, and the JavaScript engine
+ * prints values as the standard says.
  */
 export function canonicalText({ kind, text, items = [] }: TreeNode): string {
   if (kind === 'text') return JSON.stringify(text)

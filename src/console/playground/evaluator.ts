@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/default -- Vite answers for the address
 import address from '../../playground/worker.ts?worker&url'
 
-/** Trusted Types of the browser, as far as they are used here. */
+/** The part of the browser's Trusted Types that the console uses. */
 interface TrustedTypes {
   createPolicy(
     name: string,
@@ -13,8 +13,8 @@ const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes }
 let trusted: string | undefined
 
 /**
- * Starts the evaluator: a worker under a policy of its own, which the gateway sends with its file. The page's policy
- * allows this one Trusted Types policy, once, and all that it makes is this address.
+ * Starts the evaluator: a worker under its own content security policy, which the gateway sends with its file. The
+ * page's content security policy allows only this Trusted Types policy, once. The policy creates only this address.
  */
 export function startEvaluator(): Worker {
   trusted ??=

@@ -6,7 +6,7 @@ interface Linked {
   readonly link: string | undefined
 }
 
-/** Loads the script of the playground when the page opens: no reviewer of calls needs it. */
+/** Loads the script of the playground when its page opens, because reviewers of calls do not need it. */
 export function LoadPlayground({ link }: Linked) {
   const loaded = useSignal<{ readonly Page: FunctionComponent<Linked> } | undefined>(undefined)
   const failed = useSignal(false)
@@ -24,7 +24,7 @@ export function LoadPlayground({ link }: Linked) {
   if (!failed.value) return <p class="empty">Loading…</p>
   return (
     <div class="note bad" role="alert">
-      <strong>The playground did not load.</strong> The gateway is out of reach, or has a newer console.{' '}
+      <strong>The playground did not load.</strong> The gateway is unreachable, or has a newer console.{' '}
       <button onClick={() => location.reload()}>Load the page again</button>
     </div>
   )

@@ -10,7 +10,7 @@ import { BundleEditor, CallEditor } from './editors.tsx'
 import { startEvaluator } from './evaluator.ts'
 import { announced, Decision, Findings } from './evaluated.tsx'
 
-/** Outlives the page, so that a look at the queue loses no work. */
+/** Outlives the page, so that a visit to the queue loses no work. */
 const state = signal(EMPTY)
 
 /** A bundle and a call side by side. A worker evaluates them while a person types, and nothing leaves the browser. */

@@ -9,7 +9,7 @@ export function Diagnostics({ load }: { readonly load: PoliciesView['last_load']
     <Panel title="Last load" note={load.at && <Ago at={load.at} />}>
       {!load.ok && (
         <p>
-          <b>It failed: what was in force before still is.</b>
+          <b>It failed: the earlier policy is still in force.</b>
         </p>
       )}
       {load.diagnostics.length === 0 && <p class="quiet">Nothing to say.</p>}

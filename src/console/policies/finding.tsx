@@ -5,11 +5,11 @@ type Diagnostic = PoliciesView['last_load']['diagnostics'][number]
 
 interface FindingProps {
   readonly finding: Diagnostic
-  /** What stands for the place, where it can be opened. */
+  /** The content to show in place of the location, when the file can be opened here. */
   readonly place?: ComponentChildren
 }
 
-/** One finding about the policy files: what is wrong, what to do about it, and where. */
+/** One finding about the policy files: the problem, its remedy and its place. */
 export function Finding({ finding, place }: FindingProps) {
   const { code, severity, file, line, column, message, hint } = finding
   return (

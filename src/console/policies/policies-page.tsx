@@ -69,7 +69,7 @@ function Shadow({ counts }: { readonly counts: PoliciesView['shadow'] }) {
   const rules = Object.entries(counts)
   return (
     <Panel title="Shadow rules">
-      {rules.length === 0 && <p class="quiet">None has anything to say since start.</p>}
+      {rules.length === 0 && <p class="quiet">No shadow rule has fired since the start.</p>}
       <dl class="facts">
         {rules.map(([id, count]) => [
           <dt key={id} class="mono">

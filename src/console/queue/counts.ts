@@ -15,7 +15,7 @@ let due: ReturnType<typeof setTimeout> | undefined
 let asked = 0
 let taken = 0
 
-/** Loads the counts, and drops an answer that a later request has overtaken. */
+/** Loads the counts, and drops an answer that arrives after the answer to a later request. */
 export async function loadCounts(): Promise<void> {
   const mine = ++asked
   const answer = await get<ThreadCounts>('review/counts')

@@ -3,13 +3,13 @@ import type { Loaded } from '../list/list-state.ts'
 import type { Filters } from './filters.ts'
 
 export interface Merged extends Loaded<ThreadSummary> {
-  /** The thread waits, and was not in the list before. */
+  /** True when the thread waits and was not in the list before. */
   readonly arrived: boolean
 }
 
 /**
- * Puts a changed thread in its place in a queue of waiting threads, oldest first. It adds none beyond the loaded part:
- * those arrive with their page.
+ * Puts a changed thread in its place in a queue of waiting threads, oldest first. It adds no thread beyond the loaded
+ * part, because such threads arrive with their page.
  */
 export function merge(
   loaded: Loaded<ThreadSummary>,

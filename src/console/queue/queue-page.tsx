@@ -30,11 +30,11 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
     if (!list.state.value.loading) meanwhile.splice(0).forEach((change) => apply(change, asked))
   }
   const load = (): void => {
-    // another reviewer may have decided it while this page did not listen
+    // another reviewer may have decided the thread while this page did not listen
     latest.value = undefined
     void list.load(addressOf(asked)).then(catchUp)
   }
-  // before the first paint: rows of another address never appear
+  // runs before the first paint, so that rows of another address never appear
   useLayoutEffect(() => {
     load()
     return listen({

@@ -9,7 +9,7 @@ import { Ago, Countdown } from '../time/countdown.tsx'
 interface RowProps {
   readonly thread: ThreadSummary
   readonly fresh?: boolean
-  /** The button that unfolds the equal calls behind it. */
+  /** The button that unfolds the equal calls of the row. */
   readonly more?: ComponentChildren
 }
 
@@ -48,7 +48,7 @@ interface GistProps {
   readonly of: { readonly subject?: string; readonly message?: string }
 }
 
-/** The agent's words in quotation marks, which set them apart from the words of policy. */
+/** The agent's words in quotation marks, which distinguish them from the words of policy. */
 export function Gist({ of: { subject, message = '' } }: GistProps) {
   const said = <AgentText text={subject ?? message} />
   return subject ? <q>{said}</q> : said

@@ -4,7 +4,7 @@ import { type Change, type Path, splitText } from './changes.ts'
 
 const WORDS = { added: 'added', removed: 'removed', changed: 'changed', moved: 'renamed' } as const
 
-/** All changes, each with its place and both values. It says when it omits something. */
+/** All changes, each with its place and both values. It reports omissions. */
 export function ChangeList({
   changes,
   none,
@@ -31,7 +31,7 @@ export function ChangeList({
   )
 }
 
-/** The place of a change. Each name is a separate element, so that no name can pass for two. */
+/** The place of a change. Each name is a separate element, so that one name cannot look like two. */
 function Place({ path }: { readonly path: Path }) {
   return (
     <span class="name">
@@ -65,7 +65,7 @@ function Values({ change }: { readonly change: Change }) {
   )
 }
 
-/** Characters of an unchanged beginning or end to show; longer ones are counted. */
+/** Characters to show of an unchanged beginning or end. Further characters are counted. */
 const AROUND = 60
 
 function Texts({ before, after }: { readonly before: string; readonly after: string }) {

@@ -8,8 +8,7 @@ export type Path = readonly (string | number)[]
 
 /**
  * Returns every difference: applied to `before`, they give `after`. Only own members count, so an added `toString` or
- * `__proto__` is seen; libraries that use `in` overlook it. Below the depth of any payload, it compares values as a
- * whole.
+ * `__proto__` is found; libraries that use `in` miss it. Below the depth of any payload, it compares values as a whole.
  */
 export function changesBetween(before: unknown, after: unknown): Change[] {
   return withMoves([...differences(before, after, [])])
@@ -49,10 +48,10 @@ const kindOf = (value: object): unknown => {
   return kind === '[object Object]' || kind === '[object Array]' ? kind : value
 }
 
-/** Length from which equal values count as moved: shorter ones may be equal by chance. */
+/** Shortest length at which equal values count as moved. Shorter values may be equal by chance. */
 const MOVED_CHARS = 12
 
-/** Joins a removed member and an equal added one under another name into one move. */
+/** Joins a removed member and an equal member that was added under another name into one move. */
 function withMoves(changes: readonly Change[]): Change[] {
   const gone = changes.filter((one) => one.kind === 'removed' && isMember(one))
   const moved = new Set<Change>()
@@ -70,7 +69,7 @@ function withMoves(changes: readonly Change[]): Change[] {
 const isMember = ({ path }: Change): boolean =>
   path.length > 0 && path.every((part) => typeof part === 'string')
 
-/** JSON text; empty for values without one. */
+/** JSON text; empty for values without a JSON form. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''

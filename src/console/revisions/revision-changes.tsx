@@ -16,7 +16,7 @@ export function RevisionChanges({ view, thread }: ChangesProps) {
   const to = thread.current.value
   if (from === undefined || to === undefined) return null
   const { [from.number]: seenFrom = from, [to.number]: seenTo = to } = thread.revealed.value
-  // compare revealed values only with revealed ones: equal values have equal tags, but a value differs from its tag
+  // compares revealed values only with revealed values: equal values have equal tags, but a value differs from its tag
   const bare = seenFrom !== from && seenTo !== to
   const payload = changesBetween((bare ? seenFrom : from).payload, (bare ? seenTo : to).payload)
   const claims = changesBetween(claimsOf(from), claimsOf(to))

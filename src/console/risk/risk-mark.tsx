@@ -1,6 +1,6 @@
 import type { RiskLevel } from '../../contract/agent.ts'
 
-/** A risk by word and shape; its colour is only the third sign. */
+/** A risk, shown by a word and a shape. Its colour is only a third sign. */
 export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
   return (
     <span class={`risk ${risk}`}>

@@ -21,7 +21,10 @@ export async function startSession(): Promise<void> {
   if (answer.ok) enter(answer.body)
 }
 
-/** Asks the gateway with the secret of this tab, or else of another. Undefined when no tab has one. */
+/**
+ * Asks the gateway with the secret of this tab, or otherwise with the secret of another tab. Undefined when no tab has
+ * a secret.
+ */
 async function whoAmI(): Promise<Outcome<Me> | undefined> {
   if (pageSecret() !== undefined) {
     const answer = await get<Me>('review/me')
@@ -30,7 +33,7 @@ async function whoAmI(): Promise<Outcome<Me> | undefined> {
   return (await askTabs()) ? get<Me>('review/me') : undefined
 }
 
-/** @param verifier for a link of single sign-on */
+/** @param verifier the secret of this tab, for a link of single sign-on */
 export async function signIn(link: string, verifier?: string): Promise<Refusal | undefined> {
   const body = { link, ...(verifier !== undefined && { verifier }) }
   const answer = await call<SignedIn>('POST', 'review/session', { body })
@@ -38,7 +41,7 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
     keepSecret(answer.body.page_secret)
     enter(answer.body.me)
   }
-  // the page shows the reason, whatever other tabs answer
+  // the page shows the reason of the failure, whatever other tabs answer
   me.value ??= null
   return answer.problem
 }
@@ -46,7 +49,7 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
   const answer = await call('DELETE', everywhere ? 'review/session?everywhere=true' : 'review/session')
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
-  // a deliberate sign-out leaves no draft in this tab
+  // a deliberate sign-out deletes the drafts of this tab
   sessionStorage.clear()
   leave()
   ended.value = false
@@ -56,7 +59,7 @@ export async function signOut(everywhere: boolean): Promise<Refusal | undefined>
 /** The reviewer whose lists and texts this page holds in memory. */
 let holder: string | undefined
 
-/** Follows a sign-in on another tab: one cookie serves all tabs, so all must show the same reviewer. */
+/** Follows a sign-in on another tab: all tabs share one cookie, so all must show the same reviewer. */
 function followTab(person: string): void {
   if (holder !== undefined && person !== holder) location.reload()
   else void startSession()
@@ -64,9 +67,9 @@ function followTab(person: string): void {
 
 function enter(who: Me): void {
   const person = `${who.tenant}/${who.reviewer}`
-  // tell the tabs first, because later steps may fail: the cookie already belongs to this reviewer
+  // notifies the other tabs first, because later steps may fail and the cookie already belongs to this reviewer
   tellTabs(person)
-  // another reviewer begins with a fresh page
+  // another reviewer starts with a fresh page
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
   beginSession()

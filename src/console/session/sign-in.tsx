@@ -14,12 +14,12 @@ const INSECURE: Refusal = {
   code: 'insecure',
   title: 'This page did not come over https',
   detail:
-    'Browsers sign in only over https, or on the machine itself. Open the address that begins with https.',
+    "Browsers allow a sign-in only over https, or on the gateway's own machine. Open the address that begins with https.",
 }
 
 /**
- * The sign-in page. A link is used by a press of a button, because previews of mails and chats open links and would use
- * it up. Its token is then in memory only.
+ * The sign-in page. The reviewer presses a button to use a link, because previews of mails and chats open links and
+ * would use it up. The token is then only in memory.
  */
 export function SignInPage() {
   const options = useSignal<SignInOptions | undefined>(undefined)
@@ -42,7 +42,7 @@ export function SignInPage() {
     busy.value = false
     if (!problem.value || !me.value) leave()
   }
-  // this tab is back from the provider, and signs in without a press
+  // this tab has returned from the provider, and signs in without a press
   useEffect(() => {
     if (token && verifier) void use(token)
   }, [])
@@ -71,7 +71,7 @@ export function SignInPage() {
       {sso && <button onClick={() => void leaveFor(sso.url)}>Sign in with {sso.label}</button>}
       {!token && (
         <p class="quiet">
-          {sso ? 'Or ask' : 'Ask'} whoever runs this gateway for a one-time link:{' '}
+          {sso ? 'Or ask' : 'Ask'} the operator of this gateway for a one-time link:{' '}
           <code>countersign login-link TENANT/YOU</code>
         </p>
       )}

@@ -1,4 +1,7 @@
-/** The storage key for this tab's sign-in at the provider, whose answer is for this tab alone (docs/signing-in.md). */
+/**
+ * The storage key of this tab's sign-in at the provider. The provider's answer is for this tab alone
+ * (docs/signing-in.md).
+ */
 const KEY = 'verifier'
 const BYTES = 32
 
@@ -12,7 +15,7 @@ export async function beginSingleSignOn(url: string): Promise<boolean> {
   return true
 }
 
-/** Takes the verifier of the sign-in that this tab began; it works once. */
+/** Removes and returns the verifier of the sign-in that this tab began. */
 export function takeVerifier(): string | undefined {
   try {
     const verifier = sessionStorage.getItem(KEY) ?? undefined

@@ -1,8 +1,8 @@
 import { keepSecret, pageSecret } from '../wire/secret.ts'
 
 /**
- * The channel between the tabs of this origin, which share a cookie and the page's secret. Browsers let no other origin
- * listen.
+ * The channel between the tabs of this origin, which share a cookie and the page's secret. Browsers do not let other
+ * origins listen.
  */
 let channel: BroadcastChannel | undefined
 
@@ -13,7 +13,7 @@ interface Told {
 }
 type Message = 'who' | Told
 
-/** Time to wait for other tabs, ms. An active tab answers at once, a sleeping one does not. */
+/** Time to wait for other tabs, ms. An active tab answers at once, but a sleeping tab does not. */
 const PATIENCE_MS = 300
 
 interface TabEvents {
@@ -45,7 +45,7 @@ export function tellTabs(person: string): void {
   if (secret !== undefined) channel?.postMessage({ person, secret } satisfies Told)
 }
 
-/** Asks the other tabs for the secret. True when this tab has it now. */
+/** Asks the other tabs for the secret. True when this tab now has the secret. */
 export async function askTabs(): Promise<boolean> {
   await new Promise<void>((resolve) => {
     answered = resolve

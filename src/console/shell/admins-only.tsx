@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { isAdmin } from '../session/session.ts'
 
 interface AdminsOnlyProps {
-  /** The place where other reviewers find what they need. */
+  /** The alternative for other reviewers. */
   readonly instead: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** A page for the admin role. To others it says so, and offers an alternative. */
+/** A page for the admin role. Other reviewers see that they lack the role, and an alternative. */
 export function AdminsOnly({ instead, children }: AdminsOnlyProps) {
   if (isAdmin()) return <>{children}</>
   return (

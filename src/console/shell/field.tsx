@@ -13,8 +13,8 @@ type Kind =
   | { readonly type: 'text' }
 
 /**
- * An input that keeps its unsent text when the page is drawn again. With `value` itself, Preact would restore the old
- * text.
+ * An input that keeps its unsent text when the page is drawn again. With the `value` property, Preact would restore the
+ * old text.
  */
 export function Field({ value = '', set, ...attributes }: Attributes & Kind) {
   const element = useRef<HTMLInputElement>(null)

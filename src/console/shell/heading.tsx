@@ -2,15 +2,15 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { isTyping } from '../keyboard/keyboard.ts'
 
-/** The first page after loading leaves the focus to the browser. */
+/** False for the first page after loading, where the browser places the focus. */
 let visited = false
 
-/** Focuses an element, unless the person is typing: the keys that follow would be shortcuts. */
+/** Focuses an element, unless the person is typing, because the next keys would then act as shortcuts. */
 export function takeFocus(element: HTMLElement | null | undefined): void {
   if (!isTyping()) element?.focus()
 }
 
-/** Continues reading at the top, when the pressed button has disappeared or its result is there. */
+/** Moves the focus to the top, when the pressed button has disappeared or its result appears there. */
 export function startReading(): void {
   if (isTyping()) return
   // the browser does not scroll to an element that already has the focus
@@ -18,7 +18,7 @@ export function startReading(): void {
   document.querySelector('h1')?.focus()
 }
 
-/** The heading of a page. It takes the focus when the page opens, so that reading starts there. */
+/** The heading of a page. The heading takes the focus when the page opens, so that reading starts there. */
 export function Heading({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => {

@@ -5,7 +5,7 @@ import { ProblemNote } from '../wire/problem.tsx'
 
 const missed = signal<readonly Refusal[]>([])
 
-/** Reports a refused act on whatever page is open now, because its own page or dialog was left. */
+/** Reports a refused act on the page that is now open, because the reviewer left the page or dialog of the act. */
 export function tellMissed(what: string, problem: Refusal): void {
   // a signed-out reviewer sees the sign-in page instead
   if (problem.status !== 401)

@@ -7,7 +7,10 @@ interface MoreProps {
   readonly children: ComponentChildren
 }
 
-/** Fields that stay folded until one is needed. It only opens by itself, because closing would lose the focus. */
+/**
+ * Fields that stay folded until one of them is needed. The fold opens by itself but never closes by itself, because
+ * closing would lose the focus.
+ */
 export function More({ open, children }: MoreProps) {
   const needed = useRef(open)
   needed.current ||= open

@@ -10,7 +10,9 @@ export async function askToNotify(): Promise<void> {
   notifying.value = (await Notification.requestPermission()) === 'granted'
 }
 
-/** Shows a notification with the tool and the risk only: passers-by may read it, so it has no text of the agent. */
+/**
+ * Shows a notification with the tool and the risk only: passers-by may read it, so it contains no text of the agent.
+ */
 export function notify({ risk, tool_name, thread_id, equal }: ThreadSummary): void {
   if (!notifying.value || !document.hidden) return
   const body = `${risk}: ${tool_name}`

@@ -7,7 +7,9 @@ import { helpShown } from '../keyboard/keyboard.ts'
 import { askToNotify, canNotify, notifying } from './notify.ts'
 import { setTheme, theme, THEMES } from './theme.ts'
 
-/** A popover of the browser, which Escape and a press elsewhere close: the reviewer, the theme, and the sign-out. */
+/**
+ * The menu with the reviewer, the theme and the sign-out. It is a popover, which Escape or a press elsewhere closes.
+ */
 export function ProfileMenu({ me }: { readonly me: Me }) {
   const problem = useSignal<Refusal | undefined>(undefined)
   const leave = async (everywhere: boolean): Promise<void> => {

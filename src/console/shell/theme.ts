@@ -10,7 +10,7 @@ export function startTheme(): void {
   setTheme(THEMES.find((one) => one === stored()) ?? 'system')
 }
 
-/** Sets the theme; `system` follows the machine. Style sheets read the attribute. */
+/** Sets the theme; `system` follows the operating system. Style sheets read the attribute. */
 export function setTheme(next: Theme): void {
   theme.value = next
   document.documentElement.dataset['theme'] = next

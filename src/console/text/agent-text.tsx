@@ -2,7 +2,7 @@ import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /**
  * Text of an agent: text nodes only, with isolated direction. Hidden characters are boxes with their code point. The
- * text cannot move, hide or imitate its surroundings.
+ * text cannot move, hide or imitate the page around it.
  */
 export function AgentText({ text }: { readonly text: string }) {
   return (

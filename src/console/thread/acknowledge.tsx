@@ -3,7 +3,7 @@ import type { ThreadState } from './thread-state.ts'
 
 export const ACKNOWLEDGE = 'acknowledge'
 
-/** The places of this call that could deceive a reader. A reviewer must acknowledge them before approving. */
+/** The places of this call that could deceive a reader. A reviewer must acknowledge these places before approving. */
 export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
   const warnings = thread.warnings.value
   if (warnings.length === 0) return null
@@ -33,7 +33,7 @@ export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
             checked={!thread.mustAcknowledge.value}
             onChange={(event) => thread.acknowledge(event.currentTarget.checked)}
           />
-          I have seen this, and it may be approved all the same.
+          I have seen this, and it may be approved nevertheless.
         </label>
       )}
     </section>

@@ -14,8 +14,8 @@ interface BarProps {
 const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
 
 /**
- * The actions of the reviewer, always in reach, or the reason that they are missing. No update removes a field in which
- * the reviewer types.
+ * The actions of the reviewer, always reachable, or the reason that they are missing. No update removes a field in
+ * which the reviewer types.
  */
 export function ActionBar({ thread, deciding, view }: BarProps) {
   const may = view.can_vote.allowed
@@ -69,12 +69,12 @@ function Votes({ thread, deciding }: BarProps) {
 }
 
 function WhyNot({ view }: { readonly view: ThreadView }) {
-  if (view.status !== 'pending_review') return <p class="quiet">Nothing is to be decided here now.</p>
+  if (view.status !== 'pending_review') return <p class="quiet">There is nothing to decide here now.</p>
   const others = view.who_can_vote.map(({ name }) => name).join(', ')
   return (
     <p>
       <b>You cannot vote on this:</b> {view.can_vote.reason ?? 'you are not among its reviewers'}.{' '}
-      {others ? `${others} can.` : 'Nobody can: it will be rejected when its time is up.'}
+      {others ? `${others} can.` : 'No reviewer can: it will be rejected when its time is up.'}
     </p>
   )
 }

@@ -11,8 +11,8 @@ interface ConfirmProps {
 }
 
 /**
- * The second act for decisions that cannot be undone. Only its heading has the focus, so Enter, Space and the key that
- * opened it do nothing.
+ * The second act that confirms a decision that cannot be undone. Only its heading has the focus, so Enter, Space and
+ * the key that opened it do nothing.
  */
 export function Confirm({ deciding, view }: ConfirmProps) {
   const decision = deciding.asking.value
@@ -39,7 +39,7 @@ export function Confirm({ deciding, view }: ConfirmProps) {
         <dt>Revision</dt>
         <dd>{view.revision}</dd>
       </dl>
-      <p>{approve ? approving(view) : 'One reject ends the thread. The agent is told your comment.'}</p>
+      <p>{approve ? approving(view) : 'One reject ends the thread. The agent receives your comment.'}</p>
       <div class="acts">
         <button onClick={deciding.cancel}>Cancel</button>
         <button class={approve ? 'main' : 'reject'} onClick={deciding.confirm}>
@@ -52,12 +52,12 @@ export function Confirm({ deciding, view }: ConfirmProps) {
 
 function approving({ approvals: { given, required } }: ThreadView): string {
   const left = required - given - 1
-  if (left <= 0) return 'Yours is the last approval that is needed: the agent may then run it.'
+  if (left <= 0) return 'Yours is the last approval that is needed: the agent may then run the call.'
   return `${left} more ${left === 1 ? 'approval is' : 'approvals are'} needed after yours.`
 }
 
 function Keys({ letter, act }: { readonly letter: string; readonly act: () => void }) {
-  // before the first paint: a quick second key must not be lost
+  // registered before the first paint, so that a quick second key is not lost
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.key !== letter || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return

@@ -9,12 +9,12 @@ import type { ThreadState } from './thread-state.ts'
 export const COMMENT = 'comment'
 export type Deciding = ReturnType<typeof createDeciding>
 
-/** Leads from a key or button to a vote. It first asks for missing parts; a grave act needs a second one. */
+/** Leads from a key or button to a vote. It first asks for missing parts. A grave act needs a second act. */
 export function createDeciding(thread: ThreadState) {
   const asking = signal<VoteDecision | undefined>(undefined)
   const wanted = signal('')
 
-  /** Announces what the reviewer must look at first, and returns true; false when there is nothing. */
+  /** Announces the part that the reviewer must look at first, and returns true. Returns false without such a part. */
   function mustLook(decision: VoteDecision): boolean {
     if (thread.next.value) announce('Look at the new revision first')
     else if (decision === 'approve' && thread.mustAcknowledge.value)
@@ -38,7 +38,7 @@ export function createDeciding(thread: ThreadState) {
   return {
     /** The vote that waits for the second act. */
     asking,
-    /** The required content of the comment, once the reviewer tried without. */
+    /** The required content of the comment, after the reviewer tried to vote without one. */
     wanted,
     start,
     cancel: (): void => {
@@ -47,7 +47,7 @@ export function createDeciding(thread: ThreadState) {
     confirm: (): void => {
       const decision = asking.value
       asking.value = undefined
-      // both may have arrived while the question was open
+      // a revision and warnings may have arrived while the question was open
       if (decision !== undefined && !mustLook(decision)) void vote(thread, decision)
     },
   }

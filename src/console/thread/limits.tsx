@@ -25,7 +25,7 @@ function Limit({ limit }: { readonly limit: LimitState }) {
     <li>
       <span class="mono">{id}</span> {mode === 'shadow' && <span class="tag">shadow</span>}{' '}
       {used === undefined ? (
-        <small>at most {within}; how much is used is sensitive</small>
+        <small>at most {within}; the used amount is sensitive</small>
       ) : (
         <Use limit={{ ...limit, used }} within={within} />
       )}

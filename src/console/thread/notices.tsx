@@ -17,7 +17,7 @@ import type { Notice, ThreadState } from './thread-state.ts'
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   const next = thread.next.value
   if (next === undefined) return null
-  // this note disappears, and the changes are at the top
+  // this note disappears, so the focus moves to the changes at the top
   const look = (): void => {
     thread.lookAtNext()
     startReading()
@@ -25,7 +25,7 @@ export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   return (
     <div class="note warn" role="alert">
       <strong>The agent has sent revision {next.revision}.</strong> You are looking at revision{' '}
-      {thread.view.value?.revision}, which nobody can approve any more.{' '}
+      {thread.view.value?.revision}, which can no longer be approved.{' '}
       <button onClick={look}>Look at revision {next.revision}</button>
     </div>
   )
@@ -40,7 +40,7 @@ const TOKENS = {
 
 const KINDS = { revised: 'note warn', unknown: 'note warn', refused: '', done: 'note good' } as const
 
-/** The result of the last act and the end of the thread; one notice where the reviewer's own vote ended it. */
+/** The result of the last act and the end of the thread; one notice when the reviewer's own vote ended the thread. */
 export function Outcome({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
   const notice = thread.notice.value
   const ended = view.status !== 'pending_review'
@@ -68,8 +68,8 @@ interface ToldProps {
 }
 
 /**
- * A notice that takes the focus, unless the reviewer types a comment: the pressed button may be gone, and the notice
- * out of sight.
+ * A notice that takes the focus, unless the reviewer types a comment: the pressed button may have disappeared, and the
+ * notice may be out of sight.
  */
 function Told({ notice, id, children }: ToldProps) {
   const element = useRef<HTMLDivElement>(null)
@@ -79,14 +79,14 @@ function Told({ notice, id, children }: ToldProps) {
     <div class={KINDS[kind]} tabIndex={-1} ref={element}>
       {kind === 'revised' && (
         <>
-          <strong>The agent revised the call meanwhile. Your vote was not counted.</strong> Look at the new
-          revision and decide again.
+          <strong>The agent revised the call before your vote. Your vote was not counted.</strong> Look at the
+          new revision and decide again.
         </>
       )}
       {kind === 'unknown' && (
         <>
-          <strong>The outcome is unknown.</strong> {notice.problem.title}. Below is what the gateway says now:
-          look whether your vote is there before you try again.
+          <strong>The outcome is unknown.</strong> {notice.problem.title}. The page below shows the current
+          state: check whether your vote is there before you try again.
         </>
       )}
       {kind === 'refused' && <ProblemNote problem={notice.problem} />}
@@ -108,14 +108,14 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 interface EndingProps {
   readonly view: ThreadView
-  /** Another notice already reported the end. */
+  /** True when another notice already reported the end. */
   readonly said?: boolean
 }
 
 function Ending({ view, said = false }: EndingProps) {
   const { status, message, token, updated_at, withdrawn_at } = view
   const ending = withdrawn_at === undefined ? (ENDINGS[status] ?? status) : 'Withdrawn by its agent.'
-  // users of screen readers have no other sign: the buttons are gone
+  // users of screen readers have no other sign that the buttons have disappeared
   useEffect(() => announce(`${view.tool_name}: ${ending}`), [ending])
   return (
     <>
@@ -142,7 +142,7 @@ function Next({ after }: { readonly after: string }) {
     <p class="line">
       {next && (
         <a href={`#/thread/${next.thread_id}`}>
-          Next that waits for you: <RiskMark risk={next.risk} /> <HeadingLine of={next.heading} />
+          Next call that waits for you: <RiskMark risk={next.risk} /> <HeadingLine of={next.heading} />
         </a>
       )}
       {body && !next && <span>Nothing else waits for you.</span>}
@@ -151,5 +151,5 @@ function Next({ after }: { readonly after: string }) {
   )
 }
 
-/** Two, because the current thread may still be among them. */
+/** Asks for two threads, because the current thread may still be one of them. */
 const WAITING = 'status=pending_review&mine=true&limit=2'

@@ -66,7 +66,7 @@ function WhatComes({ view }: { readonly view: ThreadView }) {
       ))}
       {view.deadline && (
         <li>
-          Rejected if nobody decides: <Countdown deadline={view.deadline} />
+          Rejected without a decision: <Countdown deadline={view.deadline} />
         </li>
       )}
     </ul>
@@ -78,18 +78,18 @@ function comes({ kind, at, group }: Upcoming): string {
   return kind === 'reminder' ? `Reminder ${when}` : `Escalation to ${group} ${when}`
 }
 
-/** The claim, which shows that a reviewer is at work. Others may still vote. */
+/** The claim, which shows that a reviewer is looking at the thread. Others may still vote. */
 function ClaimLine({ view, thread }: PeopleProps) {
   const { claim } = view
   const own = claim?.reviewer === me.value?.reviewer
-  // one button for all three cases, never disabled, so that it keeps the focus
+  // one button serves all three cases and is never disabled, so that it keeps the focus
   return (
     <p>
       {claim && `Claimed by ${own ? 'you' : (claim.name ?? claim.reviewer)} `}
       <button onClick={() => void (own ? release(thread) : claimIt(thread, claim !== undefined))}>
         {claim ? (own ? 'Release' : 'Take over') : 'Claim'}
       </button>
-      {!claim && <span class="quiet"> tells the others that you are looking</span>}
+      {!claim && <span class="quiet"> shows the others that you are looking</span>}
     </p>
   )
 }

@@ -24,7 +24,7 @@ export async function vote(thread: ThreadState, decision: VoteDecision): Promise
 export async function say(thread: ThreadState): Promise<void> {
   const comment = thread.comment.value.trim()
   if (comment === '') return
-  const done = 'Your comment is there for everybody.'
+  const done = 'Your comment was added for all reviewers.'
   await act(thread, () => call('POST', `${thread.path}/comments`, { body: { comment } }), done)
 }
 
@@ -46,7 +46,7 @@ export async function reveal({ path, revealed, notice }: ThreadState, revision: 
   } else notice.value = { kind: 'refused', problem: answer.problem }
 }
 
-/** Runs one act at a time. After anything but plain success, the page reads the thread again. */
+/** Runs one act at a time. After any result except plain success, the page reads the thread again. */
 async function act(
   thread: ThreadState,
   ask: () => Promise<Outcome<ThreadView>>,
@@ -60,7 +60,7 @@ async function act(
   if (answer.ok) {
     thread.take(answer.body)
     if (done !== undefined) {
-      // text typed while the request was on its way was not sent
+      // text typed during the request was not sent, so it stays
       if (thread.comment.value === sent) thread.comment.value = ''
       thread.notice.value = { kind: 'done', text: done }
     }
@@ -72,7 +72,7 @@ async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void
   if (problem.status === 401) return
   if (!thread.left) await thread.load()
   const { tool_name, revision } = thread.view.value ?? {}
-  // the page may have been left during that read
+  // the reviewer may have left the page during that read
   if (thread.left) return tellMissed(`${tool_name}, revision ${revision}`, problem)
   thread.notice.value =
     problem.status === 412

@@ -5,7 +5,7 @@ import { me } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 
-/** The result of an act that the page does not show otherwise. */
+/** The result of an act, when the page does not show it otherwise. */
 export type Notice =
   | { readonly kind: 'refused' | 'unknown'; readonly problem: Refusal }
   | { readonly kind: 'revised' }
@@ -24,7 +24,7 @@ export function createThread(id: string) {
   let asked = 0
   const diffFrom = signal<number | undefined>(undefined)
 
-  /** Takes a view, unless a newer one is shown: answers may overtake each other. */
+  /** Shows a view, unless a newer view is shown, because answers may arrive out of order. */
   function take(fetched: ThreadView): void {
     const shown = view.value
     if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
@@ -68,8 +68,9 @@ export function createThread(id: string) {
 }
 
 /**
- * The draft of a comment. It outlasts the page and the session, even when sign-in leads over another site.
- * `sessionStorage` is authoritative: a late answer to an act of an earlier visit compares with it.
+ * The draft of a comment. The draft outlasts the page and the session, even when sign-in leads to another site and
+ * back.
+ * `sessionStorage` is authoritative, because a late answer to an act of an earlier visit is compared with it.
  */
 function draftOf(id: string): { value: string } {
   const key = `${me.value?.reviewer} ${id}`
@@ -103,14 +104,16 @@ function readingOf(view: { readonly value: ThreadView | undefined }) {
     current,
     warnings,
     mustAcknowledge: computed(() => warnings.value.length > 0 && acknowledged.value !== mark.value),
-    /** Acknowledges these warnings of this revision. Other warnings or another revision need a new acknowledgement. */
+    /**
+     * Acknowledges these warnings of this revision. Other warnings, or another revision, need a new acknowledgement.
+     */
     acknowledge: (yes: boolean): void => {
       acknowledged.value = yes ? mark.value : ''
     },
   }
 }
 
-/** The number of the last evidence record. Every change is evidence, so it tells which view is newer. */
+/** The number of the last evidence record. Every change is evidence, so this number shows which view is newer. */
 const lastRecord = (view: ThreadView | undefined): number => view?.evidence.at(-1)?.number ?? 0
 
 export function revisionIn(view: ThreadView, number: number): ThreadRevision | undefined {

@@ -1,4 +1,4 @@
-/** Times in words. Milliseconds in, short text out. */
+/** Times in words. Turns milliseconds into short text. */
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -45,7 +45,7 @@ export function ago(then: number, now: number): string {
   return ms < DAY ? `${Math.floor(ms / HOUR)} h ago` : `${Math.floor(ms / DAY)} d ago`
 }
 
-/** As policy files write durations: `90s`, `15m`, `4h`, `2d`. */
+/** Formats a duration as policy files write it: `90s`, `15m`, `4h`, `2d`. */
 export function duration(ms: number): string {
   const units: readonly (readonly [number, string])[] = [
     [DAY, 'd'],

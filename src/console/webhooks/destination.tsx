@@ -71,7 +71,7 @@ export function Destination({ id, state }: DestinationProps) {
         empty={<p class="big">{state ? `None is ${state}.` : 'None is remembered.'}</p>}
       />
       <p class="quiet small">
-        Remembered for a day once they were made, for a week when they were given up.{' '}
+        Deliveries are kept for a day after they are made, and for a week after they are given up.{' '}
         <a href="#/webhooks">All destinations</a>
       </p>
     </>
@@ -80,9 +80,9 @@ export function Destination({ id, state }: DestinationProps) {
 
 const MEANS: Readonly<Record<WebhookView['state'], string>> = {
   active: '',
-  paused: 'Somebody has paused it. What happens meanwhile waits.',
-  failing: 'It has not answered well for so long that it was paused. What happens meanwhile waits.',
-  gone: 'It answered 410, which means goodbye. It is told nothing more, and nothing waits for it.',
+  paused: 'An administrator has paused it. New events wait.',
+  failing: 'It has failed for so long that the gateway paused it. New events wait.',
+  gone: 'It answered 410 (gone). It receives no more events, and no event waits for it.',
 }
 
 function Summary({ webhook }: { readonly webhook: WebhookView }) {
@@ -111,12 +111,12 @@ function Acts({ webhook, act }: { readonly webhook: WebhookView; readonly act: A
         onClick={() =>
           void (active
             ? act('pause', undefined, () => 'Paused: deliveries wait.')
-            : act('resume', undefined, () => 'Resumed: what waits is delivered.'))
+            : act('resume', undefined, () => 'Resumed: waiting events are delivered.'))
         }
       >
         {active ? 'Pause' : 'Resume'}
       </button>
-      <button onClick={() => void act('ping', undefined, () => 'A ping is on its way.')}>Ping</button>
+      <button onClick={() => void act('ping', undefined, () => 'The ping was sent.')}>Ping</button>
       <RedeliverSince
         redeliver={(since) =>
           void act<Redelivered>('redeliver', { since }, ({ count }) => `${count} will be delivered again.`)

@@ -24,12 +24,12 @@ export function Destinations() {
         label="Destinations"
         row={(webhook) => <DestinationRow key={webhook.id} webhook={webhook} />}
         retry={() => void load()}
-        empty={<p class="big">Nothing is told of decisions yet.</p>}
+        empty={<p class="big">No destination receives events yet.</p>}
       />
       <p class="note">
-        Destinations and their secrets are made and deleted by the command line or the API:{' '}
+        Create and delete destinations and their secrets with the command line or the API:{' '}
         <code>countersign webhooks create {tenant} https://YOURS</code>, <code>rotate ID</code>,{' '}
-        <code>delete ID</code>. A secret is shown once, and never here.
+        <code>delete ID</code>. A secret is shown once, and never on this page.
       </p>
     </>
   )

@@ -2,13 +2,14 @@ import { useEffect, useRef } from 'preact/hooks'
 import { listen } from '../wire/stream.ts'
 
 /**
- * Times after an act to look for the delivery, ms. They are few, because endless requests would keep a session alive.
+ * Times after an act to look for the delivery, ms. The list is short, because endless requests would keep a session
+ * alive.
  */
 const LOOKS_MS = [700, 2_500, 8_000]
 
 /**
- * Reads again after changes of threads, and after acts of the page, which call the returned function. Both may make
- * deliveries.
+ * Reads again after changes of threads, and after acts of the page, which call the returned function. Both changes and
+ * acts may create deliveries.
  */
 export function useFollowing(load: () => Promise<void>): () => void {
   const latest = useRef(load)

@@ -10,7 +10,7 @@ function localText(moment: number): string {
   return new Date(moment - offset).toISOString().slice(0, 16)
 }
 
-/** A form that retries all dead deliveries since a time. */
+/** A form that redelivers all deliveries that were given up since a time. */
 export function RedeliverSince({ redeliver }: { readonly redeliver: (since: string) => void }) {
   const since = useSignal(localText(now.value - DAY_MS))
   return (

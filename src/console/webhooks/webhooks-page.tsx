@@ -16,7 +16,7 @@ export function WebhooksPage({ webhook, state }: WebhooksProps) {
       <div class="title">
         <Heading>{webhook === undefined ? 'Webhooks' : 'Deliveries'}</Heading>
       </div>
-      <AdminsOnly instead="The people who have it look after the destinations of your tenant.">
+      <AdminsOnly instead="Administrators manage the destinations of your tenant.">
         {webhook === undefined ? <Destinations /> : <Destination id={webhook} state={state} />}
       </AdminsOnly>
     </>

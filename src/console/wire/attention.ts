@@ -1,12 +1,12 @@
-/** Events that only a present person causes. */
+/** Events that only a person at the page can cause. */
 const SIGNS = ['keydown', 'pointerdown', 'click', 'input', 'wheel']
-/** Time after such an event in which a request may follow from it, ms. */
+/** Time after such an event during which a request may be its result, ms. */
 const FOLLOWS_MS = 60_000
 
-/** Opening the page counts as well. */
+/** Opening the page also counts as such an event. */
 let last = Date.now()
 
-/** Begins to watch for signs of a present person. */
+/** Begins to watch for signs of a person at the page. */
 export function startAttention(page: EventTarget): void {
   const seen = (): void => {
     last = Date.now()
@@ -14,5 +14,8 @@ export function startAttention(page: EventTarget): void {
   for (const sign of SIGNS) page.addEventListener(sign, seen, true)
 }
 
-/** Whether a person may have caused the current request. Requests of the page itself must not keep a session alive. */
+/**
+ * Whether a person may have caused the current request. Requests that the page makes by itself must not keep a session
+ * alive.
+ */
 export const isAttended = (): boolean => Date.now() - last < FOLLOWS_MS

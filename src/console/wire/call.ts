@@ -5,7 +5,7 @@ import { isAttended } from './attention.ts'
 import type { Address } from './path.ts'
 import { secretHeader } from './secret.ts'
 
-/** A refusal in the gateway's own words. Two codes are the console's own, for answers that did not arrive. */
+/** A refusal in the gateway's own words. Two codes are the console's own, for missing answers. */
 export type Refusal = Pick<Problem, 'title' | 'detail' | 'errors'> & {
   readonly status: number
   readonly code: string
@@ -32,12 +32,12 @@ export function onSignedOut(act: () => void): void {
 /** The number of sessions that began on this page. */
 let sessions = 0
 
-/** Begins another session. A late report that an earlier one ended does not concern it. */
+/** Begins another session. A late report that an earlier session ended does not affect a newer session. */
 export function beginSession(): void {
   sessions += 1
 }
 
-/** Longest wait for an answer, ms. Without it, a lost answer would block further acts forever. */
+/** Longest wait for an answer, ms. Without this limit, a lost answer would block further acts forever. */
 const PATIENCE_MS = 60_000
 
 /** Calls the gateway. Never throws: errors are part of the outcome. */
@@ -64,17 +64,20 @@ export async function call<T>(method: string, path: string, request: Request = {
   }
   learnTime(response.headers.get('date'))
   const body = (await response.json().catch(() => undefined)) as T | Refusal | undefined
-  // an answer that broke off, or came from elsewhere, is no success
+  // an answer that ended early, or that another server sent, is not a success
   const whole = body !== undefined || response.status === NO_CONTENT
   if (response.ok && whole) return { ok: true, body: body as T }
-  // a used link ends no session
+  // a used link does not end a session
   if (response.status === 401 && path !== 'review/session' && session === sessions) signedOut()
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
 
 export const get = <T>(path: Address): Promise<Outcome<T>> => call<T>('GET', path)
 
-/** Reads a picture from the gateway; a `src` cannot, because it sends no header. Undefined when it did not arrive. */
+/**
+ * Reads a picture from the gateway. A `src` attribute cannot do so, because it sends no header. Undefined when the
+ * picture did not arrive.
+ */
 export async function getBlob(path: Address): Promise<Blob | undefined> {
   try {
     const content = contentOf({}, !isAttended())
@@ -111,14 +114,14 @@ const UNREACHABLE: Refusal = {
 const UNKNOWN: Refusal = {
   status: 0,
   code: 'outcome_unknown',
-  title: 'The connection ended before an answer came',
-  detail: 'It may have taken effect, or not.',
+  title: 'The connection ended before an answer arrived',
+  detail: 'The request may have taken effect, or not.',
 }
 const unreadable = (status: number): Refusal => ({
   status,
   code: status >= 500 || status < 300 ? 'outcome_unknown' : 'unreadable',
   title: 'The answer cannot be read',
-  detail: `It has the status ${status}; something between here and the gateway may have answered instead.`,
+  detail: `It has the status ${status}; a proxy between this page and the gateway may have answered instead.`,
 })
 
 /** Whether the act's outcome is unknown: read the state again before acting. */

@@ -1,4 +1,4 @@
-/** One server-sent event, as our gateway writes them. */
+/** One server-sent event in the form that the gateway writes. */
 export interface ServerEvent {
   readonly id: string
   readonly event: string
@@ -6,7 +6,7 @@ export interface ServerEvent {
 }
 
 /**
- * Reads the events of an answer. The page does it itself, because the browser's own reader sends no header
+ * Reads the events of an answer. The page reads them itself, because the browser's own reader sends no header
  * (docs/signing-in.md). Comments, which keep the connection open, are skipped.
  */
 export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {

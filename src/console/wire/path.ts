@@ -5,14 +5,17 @@ type PathsOf<Method> = {
   [Id in keyof Table]: Table[Id]['method'] extends Method ? Table[Id]['path'] : never
 }[keyof Table]
 
-/** A path of the contract with any text for each parameter, without the leading `/api/`. */
+/** A path of the contract with any text in place of each parameter, without the leading `/api/`. */
 type Filled<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
   ? `${Before}${string}${Filled<After>}`
   : Path
 
 type Below<Path extends string> = Path extends `/api/${infer Rest}` ? Rest : never
 
-/** The paths that the gateway serves for a method. Types only: the table would double the script. */
+/**
+ * The paths that the gateway serves for a method. They exist only as types, because the table would double the size of
+ * the script.
+ */
 export type PathFor<Method extends 'GET' | 'POST' | 'DELETE'> = Below<Filled<PathsOf<Method>>>
 
 /** A path with or without a query. */

@@ -1,8 +1,8 @@
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
 /**
- * The half of the session that only pages of this origin know (docs/signing-in.md). The other half is the cookie, which
- * browsers also send to servers on other ports of this host.
+ * The half of the session's secrets that only pages of this origin know (docs/signing-in.md). The other half is the
+ * cookie, which browsers also send to servers on other ports of this host.
  */
 const KEY = 'secret'
 

@@ -4,13 +4,13 @@ import { UNATTENDED } from '../../contract/unattended.ts'
 import { eventsIn, type ServerEvent } from './event-stream.ts'
 import { secretHeader } from './secret.ts'
 
-/** How current the page is: `live` by the stream, otherwise by reading at intervals. */
+/** How the page stays current: `live` by the stream, otherwise by reads at intervals. */
 export type Link = 'live' | 'connecting' | 'lost'
 export const link = signal<Link>('connecting')
 
 export interface Listener {
   changed?(change: ThreadChange): void
-  /** The page may have missed something: read again. */
+  /** The page may have missed a change and must read again. */
   stale(): void
 }
 
@@ -28,13 +28,13 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Whether this tab listens even while hidden. One tab does: it counts and notifies. */
+/** Whether this tab listens even while hidden. One tab does so, to count and to notify. */
 let keeps = false
 let lock: unknown
 
 /**
- * Whether this tab listens. A browser shares six connections among all tabs of an origin, and acts need one. So tabs
- * listen only while visible, except the tab with the lock.
+ * Whether this tab listens. A browser shares six connections among all tabs of an origin, and acts need a free one. So
+ * tabs listen only while visible, except the tab with the lock.
  */
 const listens = (): boolean => keeps || !document.hidden
 
@@ -44,7 +44,7 @@ function look(): void {
 
 let restart: (() => void) | undefined
 
-/** Opens the stream and keeps it open. While it is lost, all listeners read again at intervals. */
+/** Opens the stream and keeps it open. While the stream is lost, all listeners read again at intervals. */
 export function startStream(signedOut: () => void): void {
   stopStream()
   restart = window.ononline = () => startStream(signedOut)
@@ -70,9 +70,9 @@ function open(signedOut: () => void): void {
     clearTimeout(timer)
     timer = setTimeout(() => retry(signedOut), RETRY_MS)
   }
-  // a proxy on the way may keep it from ever opening
+  // a proxy on the way may keep the stream from ever opening
   timer = setTimeout(lost, RETRY_MS)
-  // the browser reports a lost network at once; connections may take minutes to notice
+  // the browser reports a lost network at once, but a connection may take minutes to notice
   window.onoffline = lost
   const over = (): void => {
     mine.abort()
@@ -81,7 +81,7 @@ function open(signedOut: () => void): void {
   follow(mine.signal, signedOut).then(over, over)
 }
 
-/** Follows the stream. Settles when it has ended. */
+/** Follows the stream. Settles when the stream has ended. */
 async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> {
   const response = await fetch('/api/review/stream', {
     headers: { ...secretHeader(), [UNATTENDED]: '1', ...(seen !== '' && { 'last-event-id': seen }) },
@@ -103,7 +103,7 @@ async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> 
 
 function hear({ event, data }: ServerEvent, signedOut: () => void): void {
   if (event === 'signed_out') return signedOut()
-  // the page may have read before earlier events happened
+  // the page may have read its data before earlier events happened
   if (event === 'hello' || event === 'reset') return everybodyReads()
   if (event !== 'thread') return
   const change = JSON.parse(data) as ThreadChange

@@ -6,7 +6,7 @@ export const ADMIN = {
     method: 'POST',
     path: '/api/admin/reviewers/{tenant}/{id}/login-link',
     access: 'adminKey',
-    summary: 'Make a link that signs the reviewer in once, within ten minutes',
+    summary: 'Create a link that signs the reviewer in once, within ten minutes',
     answers: { 201: 'LoginLink' },
     refusals: [404],
   },

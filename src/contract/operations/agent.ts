@@ -15,7 +15,7 @@ export const AGENT = {
       {
         name: 'Idempotent-Replayed',
         description:
-          '`true` if this answer was sent before under this key. An earlier caller may have used its allow.',
+          '`true` if this answer was sent before for this key. An earlier caller may have acted on its allow.',
       },
     ],
     answers: { 200: 'Decision' },
@@ -27,7 +27,7 @@ export const AGENT = {
     access: 'agent',
     admission: 'follow',
     span: 'collect',
-    summary: 'Read the decision on a thread; the first approved read carries the proof',
+    summary: 'Read the decision on a thread; the first approved read returns the proof',
     query: 'PollQuery',
     noHead: true,
     headers: ['wait'],

@@ -1,4 +1,4 @@
-/** The part of the admin API that stops agents at once (docs/operations.md). */
+/** The part of the admin API that freezes and unfreezes (docs/operations.md). */
 import type { Operations } from '../operation.ts'
 
 export const FREEZE = {

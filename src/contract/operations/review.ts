@@ -53,7 +53,7 @@ export const REVIEW = {
     method: 'POST',
     path: '/api/review/threads/{thread_id}/claim',
     access: 'reviewer',
-    summary: 'Show the other reviewers that you are looking at a thread; a claim ends by itself',
+    summary: 'Show the other reviewers that you are looking at a thread; a claim expires by itself',
     body: 'ClaimRequest',
     answers: { 200: 'ThreadView' },
     refusals: [404, 409],
@@ -80,7 +80,7 @@ export const REVIEW = {
     path: '/api/review/threads/{thread_id}/images/{revision}/{index}',
     access: 'reviewer',
     summary: 'Read a checked image of a revision; `index` counts from 0',
-    answers: { 200: { media: 'image/*', description: 'The bytes, as the agent sent them.' } },
+    answers: { 200: { media: 'image/*', description: 'The bytes that the agent sent.' } },
     refusals: [404],
   },
   countThreads: {

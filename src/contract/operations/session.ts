@@ -15,7 +15,7 @@ export const SESSION = {
     method: 'POST',
     path: '/api/review/session',
     access: 'page',
-    summary: 'Sign in by a one-time link, or by the link at the end of single sign-on',
+    summary: 'Sign in with a one-time link, or with the link at the end of single sign-on',
     body: 'SignIn',
     bodyBytes: LIMITS.SIGN_IN_BYTES,
     answers: { 200: 'SignedIn' },

@@ -69,7 +69,7 @@ export const ACCESS = {
     details: {
       ...KEY,
       old_key_until: optional(moment('the end of the old key')),
-      rotated: flag('whether it replaces another key'),
+      rotated: flag('whether the new key replaces another key'),
     },
     law: keyIssued,
   }),
@@ -98,9 +98,9 @@ export const ACCESS = {
     by: ['reviewer'],
     details: {
       expires_at: moment('the expiry of the session'),
-      groups: optional(texts('groups of the reviewer, by the identity provider')),
+      groups: optional(texts('groups of the reviewer, from the identity provider')),
       issuer: optional(text('the identity provider')),
-      link_hash: optional(text('SHA-256 of the link that opened it')),
+      link_hash: optional(text('SHA-256 of the link that opened the session')),
       session_hash,
       subject: optional(text("the identity provider's name of the reviewer")),
       via,

@@ -7,17 +7,19 @@ import { decisionAllowed, decisionRejected, reviewPending, reviewRevised } from 
 
 /** The basis of a decision. */
 const DECIDED = {
-  action_hash: optional(text('the action hash of the caller')),
+  action_hash: optional(text("the caller's action hash")),
   by: texts('ids of the rules that decided, or a code in their place'),
   claimed_risk: optional(oneOf(RISKS, 'the risk claimed by the agent')),
   fault: optional(text('the failure of the rules engine')),
   heading: optional(object('the heading, with tags in place of sensitive values; SHA-256 of its template')),
-  limits: optional(objects('the limits that the call uses, with amounts; `over` means that it had no room')),
+  limits: optional(
+    objects('the limits that the call uses, with amounts; `over` means that the limit had no room'),
+  ),
   nonce: optional(text('salt of the commitments')),
   payload_commitment: optional(text('commitment to the payload, if it has sensitive fields')),
   payload_digest: optional(text('SHA-256 of the payload')),
   policy: text('bundle revision; `none` for a call that no policy judged'),
-  policy_risk: oneOf(RISKS, 'the risk by policy'),
+  policy_risk: oneOf(RISKS, 'the risk that policy assessed'),
   reads: objects('the fields that the rules read, each with its value, digest or commitment'),
   requirement: optional(object('the quorum: seats, escalations, expiry')),
   revision_id: optional(text("the agent's id of the revision")),
@@ -90,7 +92,7 @@ function countRules(meter: Meter, details: Decision['details']): void {
   for (const rule of unknown) meter.count('ruleUnknown', { rule })
 }
 
-/** The code of a rejection without rules, or one code for all rules. */
+/** The code of a rejection without rules, or one common code for all rules. */
 function reasonOf(by: readonly string[]): (typeof REJECTION_REASONS)[number] {
   return REJECTION_REASONS.find((reason) => reason !== 'rule' && by.includes(reason)) ?? 'rule'
 }

@@ -41,17 +41,17 @@ const VOTED = {
 /** Details of an end without votes. */
 const ENDED = {
   risk,
-  was: oneOf(['pending_review', 'changes_requested', 'approved'], 'the status until then'),
+  was: oneOf(['pending_review', 'changes_requested', 'approved'], 'the status before the end'),
   waited_ms: number('time since the thread was opened'),
 }
 
 const ANNOUNCED = {
   risk,
-  due_at: moment('the time when it was due'),
+  due_at: moment('the time when the announcement was due'),
   groups: texts('the groups of the seats'),
 }
 
-/** Counts an end. A revision that policy rejects waited for no reviewer. */
+/** Counts an end. A revision that policy rejects never waited for reviewers. */
 const countEnd =
   (verdict: LabelsOf<'reviewSeconds'>['verdict']) =>
   (meter: Meter, { details: { risk, waited_ms } }: { readonly details: Ended }): void => {
@@ -71,7 +71,7 @@ export const REVIEWS = {
       comment: optional(text('the comment of the reviewer')),
       decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
       digest: text('digest of the revision that the reviewer saw'),
-      groups: optional(texts('groups of the reviewer, by the identity provider')),
+      groups: optional(texts('groups of the reviewer, from the identity provider')),
       via,
     },
     law: voteCast,

@@ -30,7 +30,7 @@ export const WEBHOOKS = {
       format: oneOf(['event', 'chat', 'teams'], 'the form of its deliveries'),
       id,
       payload: oneOf(['thin', 'full'], 'whether deliveries carry the payload'),
-      url: text('its URL; for a chat, only its origin and its end'),
+      url: text('its URL; for a chat, only the origin and the end'),
     },
     law: webhookCreated,
   }),

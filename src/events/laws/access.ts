@@ -14,7 +14,10 @@ const WAYS: readonly string[] = ['link', 'oidc']
 export function keyIssued(ledger: Ledger, { at, details }: ReadEvent): void {
   const { holder, key_hash } = keyIn(details)
   const before = ledger.keys.get(holder)
-  requireThat(details['rotated'] === (before !== undefined), 'whether it replaces a key is told wrong')
+  requireThat(
+    details['rotated'] === (before !== undefined),
+    'the record states wrongly whether it replaces a key',
+  )
   requireFresh(ledger, key_hash, 'key')
   const until = details['old_key_until']
   if (until === undefined) {
@@ -22,21 +25,21 @@ export function keyIssued(ledger: Ledger, { at, details }: ReadEvent): void {
     return
   }
   const over = momentOf(until, 'old_key_until')
-  requireThat(before !== undefined && over > at, 'there is no old key that could go on')
+  requireThat(before !== undefined && over > at, 'there is no old key that could continue to work')
   ledger.keys.set(holder, { hash: key_hash, old: { hash: before.hash, until: over } })
 }
 
 export function keyRevoked(ledger: Ledger, { details }: ReadEvent): void {
   const { holder, key_hash } = keyIn(details)
-  requireThat(ledger.keys.get(holder)?.hash === key_hash, 'nobody held this key')
+  requireThat(ledger.keys.get(holder)?.hash === key_hash, 'no holder had this key')
   ledger.keys.delete(holder)
 }
 
-/** The old key of two ends by its time alone. */
+/** The older of two keys ends only by its time. */
 export function keyExpired(ledger: Ledger, { at, details }: ReadEvent): void {
   const { holder, key_hash } = keyIn(details)
   const { hash, old } = ledger.keys.get(holder) ?? {}
-  requireThat(hash !== undefined && old?.hash === key_hash, 'this was no old key of this holder')
+  requireThat(hash !== undefined && old?.hash === key_hash, 'this was not an old key of this holder')
   requireThat(at >= old.until, 'the overlap of this key was not over')
   ledger.keys.set(holder, { hash })
 }
@@ -46,7 +49,7 @@ function requireKeyName(ledger: Ledger, { actor: { kind, id, key }, at }: ReadEv
   if (key === undefined) return
   const { hash, old } = ledger.keys.get(`${kind}:${id}`) ?? {}
   if (hash?.startsWith(key)) return
-  requireThat(old?.hash.startsWith(key) === true, `\`${id}\` did not hold the key that it names`)
+  requireThat(old?.hash.startsWith(key) === true, `\`${id}\` did not hold the key that the record names`)
   requireThat(at < old.until + CLOCK_SKEW_MS, `the overlap of the key of \`${id}\` was over`)
 }
 
@@ -69,14 +72,14 @@ export function linkIssued(ledger: Ledger, { details }: ReadEvent): void {
 export function sessionOpened(ledger: Ledger, { actor, at, details }: ReadEvent): void {
   const hash = textOf(details['session_hash'], 'session_hash')
   const via = textOf(details['via'], 'via')
-  requireThat(WAYS.includes(via), `nobody signs in by ${JSON.stringify(via)}`)
+  requireThat(WAYS.includes(via), `no one signs in by ${JSON.stringify(via)}`)
   const expires_at = momentOf(details['expires_at'], 'expires_at')
   requireFresh(ledger, hash, 'session')
   if (via === 'link') {
     const link_hash = textOf(details['link_hash'], 'link_hash')
     const link = ledger.links.get(link_hash)
     requireThat(link?.reviewer === actor.id, 'its link was not issued to this reviewer, or was used')
-    requireThat(at < link.expires_at + CLOCK_SKEW_MS, 'the time of its link was over')
+    requireThat(at < link.expires_at + CLOCK_SKEW_MS, 'its link had expired')
     ledger.links.delete(link_hash)
   }
   const session = { reviewer: actor.id, via, groups: vouchedIn(details, via) }
@@ -90,15 +93,15 @@ export function sessionEnded(ledger: Ledger, record: ReadEvent): void {
   const session = ledger.sessions.get(hash)
   const { reviewer, via } = details
   requireThat(session !== undefined && session.reviewer === reviewer, 'no such session was open')
-  requireThat(session.via === via, 'it was opened by another way')
+  requireThat(session.via === via, 'the session was opened in another way')
   requireEnd(record)
   ledger.sessions.delete(hash)
   count(ledger, session, { change: -1, until: 0 })
 }
 
 /**
- * The actors that end a session, by the reason. Another sign-in in the same browser may be another person's, even of
- * another tenant.
+ * The actors that end a session, by the reason. Another sign-in in the same browser may belong to another person, even
+ * of another tenant.
  */
 const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
   idle: ['gateway:timer'],
@@ -115,7 +118,7 @@ function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: Read
   requireThat(known, `no session ends as ${JSON.stringify(reason)}`)
   const who = kind === 'gateway' ? `gateway:${id}` : kind
   requireThat(ENDS[reason as SessionEnd].includes(who), `\`${id}\` ends no session as \`${reason}\``)
-  requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` signs nobody else out`)
+  requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` may not sign out another reviewer`)
 }
 
 function count(
@@ -131,11 +134,11 @@ function count(
     const same = (before.groups.get(groups) ?? 0) + change
     if (same === 0) before.groups.delete(groups)
     else before.groups.set(groups, same)
-    requireThat(before.groups.size <= MOST_VOUCHED, 'nobody is in so many groups at once')
+    requireThat(before.groups.size <= MOST_VOUCHED, 'no reviewer is in so many groups at once')
   }
 }
 
-/** Far more groups than one person is in. Each vote is checked against all of them. */
+/** Far more groups than one person can be in. Each vote is checked against all of them. */
 const MOST_VOUCHED = 1_000
 
 function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
@@ -144,10 +147,13 @@ function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
   return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
 }
 
-/** Far more time than between the check of a session and the act. A request's body may arrive late. */
+/** Far more time than between the check of a session and the act. The body of a request may arrive late. */
 const SESSION_SKEW_MS = 60 * 60_000
 
-/** Far more names than a tenant can freeze (LIMITS.FREEZES), even if that limit grows. The cost is quadratic. */
+/**
+ * Far more names than a tenant can freeze (LIMITS.FREEZES), even if that limit grows. The cost of a check is quadratic
+ * in their number.
+ */
 const MOST_FROZEN = 10_000
 
 export function freezeStarted(ledger: Ledger, record: ReadEvent): void {
@@ -162,13 +168,13 @@ export function freezeStarted(ledger: Ledger, record: ReadEvent): void {
 
 export function freezeEnded(ledger: Ledger, record: ReadEvent): void {
   const after = withoutFreeze(ledger.freezes, scopeOf(record), record.at)
-  requireThat(after !== undefined, 'this was not frozen')
+  requireThat(after !== undefined, 'this scope was not frozen')
   ledger.freezes = after
   requireEpoch(ledger, record)
 }
 
 function scopeOf({ details: { agent, tool } }: ReadEvent): FreezeScope {
-  requireThat(agent === undefined || tool === undefined, 'a freeze is of an agent or of a tool')
+  requireThat(agent === undefined || tool === undefined, 'a freeze names an agent or a tool, but not both')
   return {
     ...(agent === undefined ? {} : { agent: textOf(agent, 'agent') }),
     ...(tool === undefined ? {} : { tool: textOf(tool, 'tool') }),
@@ -176,14 +182,14 @@ function scopeOf({ details: { agent, tool } }: ReadEvent): FreezeScope {
 }
 
 function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent): void {
-  requireThat(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, and ${freezes.epoch} is due`)
+  requireThat(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, but ${freezes.epoch} is due`)
 }
 
-/** Requires the actor to hold a credential, because every commit guards it. @throws LawBroken */
+/** Requires the actor to hold a credential, because every commit guards the credential. @throws LawBroken */
 export function requireCredential(ledger: Ledger, record: ReadEvent): void {
   const { actor, tenant, type, at, details } = record
   if (tenant === SYSTEM || type === 'session.opened') return
-  // there `via` says how the ended session was opened, perhaps by another person in the same browser
+  // in these records, `via` states how the ended session was opened, perhaps by another person in the same browser
   const via = type === 'session.ended' ? undefined : details['via']
   requireKeyName(ledger, record)
   if (actor.kind === 'agent')
@@ -193,7 +199,7 @@ export function requireCredential(ledger: Ledger, record: ReadEvent): void {
   const way = via === undefined ? wayOf(actor.id) : wayOf(actor.id, textOf(via, 'via'))
   if (byKey && ledger.keys.has(`reviewer:${actor.id}`)) return
   const signedIn = ledger.signedIn.get(way)
-  requireThat(signedIn !== undefined, `\`${actor.id}\` held no key then, and was not signed in`)
+  requireThat(signedIn !== undefined, `\`${actor.id}\` held no key then and was not signed in`)
   const over = at >= signedIn.until + SESSION_SKEW_MS
-  requireThat(!over, `\`${actor.id}\` held no key then, and the time of every session was over`)
+  requireThat(!over, `\`${actor.id}\` held no key then, and every session had expired`)
 }

@@ -22,7 +22,7 @@ import {
 export function tokenMinted(ledger: Ledger, record: ReadEvent): void {
   const { thread, approval } = collecting(ledger, record)
   const expires_at = momentOf(record.details['expires_at'], 'expires_at')
-  requireThat(expires_at > record.at, 'its token had expired at its birth')
+  requireThat(expires_at > record.at, 'its token had already expired when it was minted')
   const hash = textOf(record.details['token_hash'], 'token_hash')
   requireFresh(ledger, hash, 'token')
   const key = keyHeld(ledger, record)
@@ -49,7 +49,7 @@ function collecting(
 }
 
 function approvalOf({ status, approval }: LedgerThread): LedgerApproval {
-  requireThat(status === 'approved' && approval !== undefined, `its thread was ${status} by then`)
+  requireThat(status === 'approved' && approval !== undefined, `its thread was ${status} at that time`)
   return approval
 }
 
@@ -62,7 +62,10 @@ export function tokenRedeemed(ledger: Ledger, record: ReadEvent): void {
   requireThat(record.details['token_hash'] === token.hash, 'its token was never minted')
   requireThat(approval.redeemed === undefined, 'its token had been redeemed')
   requireThat(record.at < token.expires_at + CLOCK_SKEW_MS, 'its token had expired')
-  requireThat(keyHeld(ledger, record) === token.key, 'the key that its token was minted for was replaced')
+  requireThat(
+    keyHeld(ledger, record) === token.key,
+    'the key for which its token was minted had been replaced',
+  )
   move(thread, 'redeem')
   thread.approval = { ...approval, redeemed: true }
 }
@@ -78,10 +81,10 @@ export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
   const { reason } = record.details
   requireThat(
     REFUSAL_REASONS.some((one) => one === reason),
-    `nothing is refused as ${JSON.stringify(reason)}`,
+    `${JSON.stringify(reason)} is not a reason for a refusal`,
   )
   if (record.thread === undefined)
-    return requireThat(reason === 'invalid', 'no token of the agent is said to be refused')
+    return requireThat(reason === 'invalid', 'the record names no token of the agent')
   const thread = threadOf(ledger, record)
   const token = tokenOf(thread)
   requireAgent(thread, record)
@@ -106,7 +109,7 @@ export function approvalReleased(ledger: Ledger, record: ReadEvent): void {
   const approval = approvalOf(thread)
   const token = tokenOf(thread)
   requireThat(approval.redeemed === undefined, 'its approval had been used')
-  requireThat(approval.released === undefined, 'it had been taken back')
+  requireThat(approval.released === undefined, 'its charges had been taken back already')
   requireThat(record.at + CLOCK_SKEW_MS >= token.expires_at, 'its token had not expired')
   thread.approval = { ...approval, released: true }
 }

@@ -6,13 +6,13 @@ import { requireThat, textOf } from '../require.ts'
 import type { Vouched, Voter } from './requirement.ts'
 import type { RuleVerdicts } from './verdict.ts'
 
-/** The key of a holder, and the previous one during their overlap. */
+/** The key of a holder, and the previous key during an overlap. */
 export interface LedgerKeys {
   readonly hash: string
   readonly old?: { readonly hash: string; readonly until: number }
 }
 
-/** The state of one tenant after its records so far, as far as the laws need it. */
+/** The state of one tenant after its records so far, limited to the parts that the laws need. */
 export interface Ledger {
   readonly threads: Map<string, LedgerThread>
   /** Holders of a key in force, as `agent:bot`, with the key. */
@@ -21,24 +21,24 @@ export interface Ledger {
   readonly links: Map<string, LedgerLink>
   /** Open sessions, by their SHA-256. */
   readonly sessions: Map<string, LedgerSession>
-  /** Sessions of each reviewer, and by each way in, as `["ann"]` and `["ann","oidc"]`. */
+  /** Sessions of each reviewer, and of each reviewer with each way to sign in, as `["ann"]` and `["ann","oidc"]`. */
   readonly signedIn: Map<string, SignedIn>
   /** All webhooks that ever existed, by id. */
   readonly webhooks: Map<string, LedgerWebhook>
-  /** Settled deliveries; true until one is redelivered. */
+  /** Settled deliveries. The value is true until the delivery is redelivered. */
   readonly settled: Map<string, boolean>
-  /** The SHA-256 of all keys, links, sessions and proofs: each is random, and occurs once. */
+  /** The SHA-256 of all keys, links, sessions and proofs: each is random, and is issued only once. */
   readonly drawn: Set<string>
   /**
-   * Threads with a broken law, because later records depend on it; and actors without a credential, as `agent:bot`.
-   * Each is reported once.
+   * Threads with a broken law, on which later records depend, and actors without a credential, as `agent:bot`. Each is
+   * reported once.
    */
   readonly broken: Set<string>
   readonly ruled: RuleVerdicts
   freezes: Freezes
   /** The record before this one. */
   last?: ReadEvent
-  /** A record of the same commit as the previous one, which must be next. */
+  /** The record that must be next, because the commit of the previous record wrote it as well. */
   due?: Due
   /** The number of calls decided at once. */
   allowed: number
@@ -58,16 +58,16 @@ export interface LedgerSession {
 
 export interface SignedIn {
   readonly open: number
-  /** The number of these sessions for each set of groups. */
+  /** The number of such sessions for each set of groups. */
   readonly groups: Map<Vouched, number>
-  /** When the last of them reaches its lifetime, ms since 1970, even if it has ended. */
+  /** When the last of these sessions reaches its lifetime, ms since 1970, even if it has ended. */
   readonly until: number
 }
 
 export interface LedgerWebhook {
   readonly gone: boolean
   readonly pings: number
-  /** The settled deliveries of events without a thread, by event. A redelivered one counts once. */
+  /** The settled deliveries of events without a thread, by event. A redelivered delivery counts once. */
   readonly announced: ReadonlyMap<string, number>
 }
 
@@ -76,13 +76,13 @@ export interface Due {
   readonly thread: string
 }
 
-/** A thread after its records so far. Verbs guard this state, so later records must fit it. */
+/** A thread after its records so far. Verbs guard this state, so later records must agree with it. */
 export interface LedgerThread {
   readonly agent: string
   readonly task: string
   readonly tool: string
   readonly freeze_epoch: number
-  /** Opened with an action hash: every revision has one. */
+  /** True when the thread was opened with an action hash. Every revision then has one. */
   readonly hashed: boolean
   /** ms since 1970. */
   readonly opened_at: number
@@ -93,11 +93,11 @@ export interface LedgerThread {
   requirement: ReviewRequirement
   /** Votes on the current revision, in the order they were cast. */
   votes: readonly LedgerVote[]
-  /** Digests that voters of earlier revisions saw. Each has its own nonce, so no digest occurs again. */
+  /** Digests that voters of earlier revisions saw. Each revision has its own nonce, so no digest repeats. */
   seen: readonly string[]
   /** Reminders and escalations of the current revision. */
   announced: readonly string[]
-  /** The reviewer who claimed it; the claim may have expired. */
+  /** The reviewer who claimed the thread. The claim may have expired. */
   claimed?: string | undefined
   /** Events that webhooks may have received for it. */
   happened: readonly string[]
@@ -143,16 +143,16 @@ export function emptyLedger(): Ledger {
   }
 }
 
-/** The name in `Ledger.signedIn` of a reviewer, and of a reviewer with a way in. */
+/** The name in `Ledger.signedIn` of a reviewer, and of a reviewer with a way to sign in. */
 export const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
 
-/** The key under which the record's actor acts: the named one, or the only one. */
+/** The key under which the record's actor acts: the key that the record names, or the only key. */
 export function keyHeld({ keys }: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
   const { hash, old } = keys.get(`${kind}:${id}`) ?? {}
   return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
 }
 
-/** The record's thread. Requires its task, its tool and an existing revision. @throws LawBroken */
+/** The record's thread. Requires the thread's task, its tool and an existing revision. @throws LawBroken */
 export function threadOf(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = ledger.threads.get(textOf(record.thread, 'thread_id'))
   requireThat(thread !== undefined, 'its thread was never opened')
@@ -163,14 +163,17 @@ export function threadOf(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** The same for an act on the current revision. @throws LawBroken */
+/** The same check for an act on the current revision. @throws LawBroken */
 export function currentThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = threadOf(ledger, record)
-  requireThat(record.revision === thread.revision, `its thread is at revision ${thread.revision} by then`)
+  requireThat(
+    record.revision === thread.revision,
+    `its thread was at revision ${thread.revision} at that time`,
+  )
   return thread
 }
 
-/** The same for an act that a freeze stops. @throws LawBroken */
+/** The same check for an act that a freeze stops. @throws LawBroken */
 export function openThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = currentThread(ledger, record)
   requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
@@ -182,10 +185,10 @@ export function isFrozenSince({ freezes }: Ledger, thread: LedgerThread): boolea
   return freezeSince(freezes, thread) !== undefined
 }
 
-/** Moves the thread by the table of the domain. @throws LawBroken for an impossible move */
+/** Moves the thread according to the domain's table of transitions. @throws LawBroken for an impossible move */
 export function move(thread: LedgerThread, trigger: ThreadTrigger): void {
   const status = transition(thread.status, trigger)
-  requireThat(status !== undefined, `its thread was ${thread.status} by then`)
+  requireThat(status !== undefined, `its thread was ${thread.status} at that time`)
   thread.status = status
   // no law needs the votes of an ended thread, and there may be millions of such threads
   if (status === 'rejected' || trigger === 'redeem') thread.votes = NO_VOTES
@@ -195,12 +198,12 @@ const NO_VOTES: readonly LedgerVote[] = []
 
 /** Requires the thread's own agent as the actor. @throws LawBroken */
 export function requireAgent({ agent }: LedgerThread, { actor }: ReadEvent): void {
-  requireThat(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
+  requireThat(actor.kind === 'agent' && actor.id === agent, `its thread belongs to agent \`${agent}\``)
 }
 
 /** Requires the hash of a random value to be new. @throws LawBroken */
 export function requireFresh({ drawn }: Ledger, hash: string, what: string): void {
-  requireThat(!drawn.has(hash), `this ${what} was there before`)
+  requireThat(!drawn.has(hash), `this ${what} appeared before`)
   drawn.add(hash)
 }
 
@@ -214,5 +217,5 @@ export function deadlineOf({ approval, submitted_at, requirement }: LedgerThread
 
 /** Requires an act before the deadline: expiry always rejects. @throws LawBroken */
 export function requireInTime(thread: LedgerThread, { at }: ReadEvent): void {
-  requireThat(at < deadlineOf(thread) + CLOCK_SKEW_MS, 'the time of its thread was up')
+  requireThat(at < deadlineOf(thread) + CLOCK_SKEW_MS, 'its thread had expired')
 }

@@ -16,9 +16,9 @@ const MOST_PEOPLE = 1_000
 export function requirementOf({ seats, expires_ms, interactive }: JsonObject): ReviewRequirement {
   requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
   const asked = listOf(seats, 'seats').map(seatOf)
-  requireThat(asked.length > 0, 'nobody would have to approve')
+  requireThat(asked.length > 0, 'no reviewer would have to approve')
   const people = asked.reduce((sum, { approvals, escalate }) => sum + approvals + escalate.length, 0)
-  requireThat(people <= MOST_PEOPLE, 'it asks for more people than there are')
+  requireThat(people <= MOST_PEOPLE, 'it requires more reviewers than exist')
   return {
     seats: asked,
     expires_ms,
@@ -31,7 +31,7 @@ function seatOf(value: JsonValue): Seat {
   const { group, approvals, escalate = [] } = objectOf(value, 'a seat')
   requireThat(
     typeof approvals === 'number' && Number.isSafeInteger(approvals) && approvals > 0,
-    'a seat takes nobody',
+    'a seat accepts no reviewer',
   )
   return {
     group: textOf(group, 'group'),
@@ -42,7 +42,7 @@ function seatOf(value: JsonValue): Seat {
 
 function escalationOf(value: JsonValue): Escalation {
   const { group, after_ms } = objectOf(value, 'an escalation')
-  requireThat(typeof after_ms === 'number' && after_ms >= 0, 'nobody knows when it escalates')
+  requireThat(typeof after_ms === 'number' && after_ms >= 0, 'the time of an escalation is missing')
   return { group: textOf(group, 'group'), after_ms }
 }
 
@@ -51,18 +51,20 @@ const approvalsOf = ({ seats }: ReviewRequirement): number =>
   seats.reduce((sum, { approvals }) => sum + approvals, 0)
 
 /**
- * Requires a revision to be at least as strict: no group needs fewer approvals, or escalates to another one sooner.
+ * Requires a revision to be at least as strict: no group needs fewer approvals or escalates to another group sooner.
  * @throws LawBroken
  */
 export function requireTighter(before: ReviewRequirement, after: ReviewRequirement): void {
   const both = joinRequirements(before, after)
   requireThat(
     isDeepStrictEqual(both, joinRequirements(after, after)),
-    'it asks less of people than the revision before',
+    'it is less strict than the previous revision',
   )
 }
 
-/** A reviewer who voted. Without `groups`, only the directory knows them, and the reviewer may fill every seat. */
+/**
+ * A reviewer who voted. Without `groups`, only the directory knows the groups, and the reviewer may fill every seat.
+ */
 export interface Voter {
   readonly reviewer: string
   /** Groups that an identity provider vouched for. */
@@ -72,7 +74,7 @@ export interface Voter {
 /**
  * Requires an eligible voter.
  *
- * @throws LawBroken when the groups beside a vote can fill no seat
+ * @throws LawBroken when the groups that a vote names can fill no seat
  */
 export function requireEligible(
   requirement: ReviewRequirement,
@@ -82,14 +84,14 @@ export function requireEligible(
   if (groups === undefined) return
   requireThat(
     eligible(requirement, { id: reviewer, groups }, elapsed),
-    `\`${reviewer}\` was in no group that is asked`,
+    `\`${reviewer}\` was in no group that may vote`,
   )
 }
 
 /**
  * Requires a filled quorum.
  *
- * @throws LawBroken when these reviewers cannot fill every seat, each another one
+ * @throws LawBroken when these reviewers cannot fill every seat, each by a different reviewer
  */
 export function requireQuorum(
   requirement: ReviewRequirement,
@@ -97,14 +99,14 @@ export function requireQuorum(
   elapsed: number,
 ): void {
   const approvals = approvalsOf(requirement)
-  requireThat(approvers.length >= approvals, `${approvers.length} approved, and ${approvals} have to`)
-  // the usual case: enough reviewers fill the seats, whatever these are
+  requireThat(approvers.length >= approvals, `${approvers.length} approved, but ${approvals} must approve`)
+  // the usual case: enough reviewers fill the seats in any order
   if (approvers.every(({ groups }) => groups === undefined)) return
   const anyGroup = requirement.seats.map(({ group }) => group)
   const people = approvers.map(({ reviewer, groups = anyGroup }): Person => ({ id: reviewer, groups }))
   requireThat(
     quorum(requirement, people, elapsed).met,
-    'those who approved are not in the groups that are asked',
+    'the reviewers who approved are not in the groups that may vote',
   )
 }
 
@@ -115,7 +117,7 @@ export function requireQuorum(
  */
 export function requireEscalated({ seats }: ReviewRequirement, group: string, elapsed: number): void {
   const given = seats.some((seat) => escalatedGroups(seat, elapsed).includes(group))
-  requireThat(given, `nothing goes to \`${group}\` by then`)
+  requireThat(given, `no seat escalates to \`${group}\` at that time`)
 }
 
 /** The number of escalations to that group that may be announced, one for each such seat. */
@@ -129,7 +131,8 @@ export type Vouched = string | undefined
 export const NOT_VOUCHED = 'only a single sign-on vouches for groups'
 
 /**
- * Requires the groups beside a vote to match an open session of the reviewer: exactly its groups that can fill a seat.
+ * Requires the groups that a vote names to match an open session of the reviewer. They must be exactly the session's
+ * groups that can fill a seat.
  *
  * @param sessions the groups of each open session
  * @throws LawBroken

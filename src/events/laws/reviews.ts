@@ -32,7 +32,7 @@ import {
 
 /*
  * The laws of decisions and reviews (docs/agent-api.md and docs/review-api.md). Each law checks one record against the
- * ledger, and enters its changes. It throws LawBroken for an act that no gateway can have done.
+ * ledger, and enters the record's changes. A law throws LawBroken for an act that no gateway can have performed.
  */
 
 export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
@@ -45,11 +45,11 @@ export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
 export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
   decidedAtOnce(ledger, record, 'reject')
   const { by, policy } = record.details
-  // a rule may also have that name, but a freeze does not evaluate policy
+  // a rule may also have that name, but policy is not evaluated during a freeze
   const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
   requireThat(
     because === isFrozen(ledger, record),
-    because ? 'nothing was frozen' : 'a freeze was in force, and it does not say so',
+    because ? 'nothing was frozen' : 'a freeze was in force, but the record does not say so',
   )
   ledger.rejected += 1
 }
@@ -96,7 +96,7 @@ export function reviewRevised(ledger: Ledger, record: ReadEvent): void {
   requireThat(maxRisk(thread.risk, next.risk) === next.risk, 'its risk is lower than before')
   requireThat(
     maxRisk(riskIn(record.details, 'policy_risk'), next.risk) === next.risk,
-    'policy said more risk',
+    'policy assessed a higher risk',
   )
   thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
   Object.assign(thread, next)
@@ -122,9 +122,9 @@ function decided(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
 /** Requires the higher of policy's risk and the agent's claim. */
 function requireClaim(details: ReadEvent['details']): void {
   const [risk, said] = [riskIn(details), riskIn(details, 'policy_risk')]
-  requireThat(maxRisk(risk, said) === risk, 'policy said more risk')
+  requireThat(maxRisk(risk, said) === risk, 'policy assessed a higher risk')
   const claimed = details['claimed_risk'] === undefined ? said : riskIn(details, 'claimed_risk')
-  requireThat(maxRisk(said, claimed) === risk, 'nobody said that risk')
+  requireThat(maxRisk(said, claimed) === risk, 'neither policy nor the agent stated that risk')
 }
 
 function isFrozen({ freezes }: Ledger, { actor, tool = '' }: ReadEvent): boolean {
@@ -147,12 +147,12 @@ function riskIn(details: ReadEvent['details'], name = 'risk'): Risk {
 
 /** Requires the risk of the thread. */
 function requireRisk({ risk }: LedgerThread, { details }: ReadEvent): void {
-  requireThat(details['risk'] === risk, `its thread was of ${risk} risk`)
+  requireThat(details['risk'] === risk, `its thread had ${risk} risk`)
 }
 
 /** Requires the waiting time that follows from the ledger. */
 function requireWaited({ at, details }: ReadEvent, since: number): void {
-  requireThat(details['waited_ms'] === at - since, `it waited ${at - since} ms by then`)
+  requireThat(details['waited_ms'] === at - since, `it had waited ${at - since} ms`)
 }
 
 const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
@@ -170,18 +170,18 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
     const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
     requireVouched(sessions, vote, thread.requirement)
   }
-  requireThat(Object.hasOwn(ENDED_BY, vote.decision), `nobody can vote ${JSON.stringify(vote.decision)}`)
+  requireThat(Object.hasOwn(ENDED_BY, vote.decision), `${JSON.stringify(vote.decision)} is not a vote`)
   requireThat(
     !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
     'the same reviewer has voted on this revision',
   )
   requireThat(
     thread.requirement.interactive !== true || vote.via !== 'key',
-    'a key does not vote where a person has to sign in',
+    'a key cannot vote when a sign-in is required',
   )
   const [first = vote] = thread.votes
-  requireThat(vote.digest === first.digest, 'the votes on this revision saw different things')
-  requireThat(!thread.seen.includes(vote.digest), 'it saw an earlier revision')
+  requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
+  requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
   move(thread, 'vote_counted')
   thread.votes = [...thread.votes, vote]
   const type = ENDED_BY[vote.decision]
@@ -201,7 +201,7 @@ function voteOf({ actor, details }: ReadEvent): LedgerVote {
 }
 
 /**
- * Requires the vote that filled the last seat as the previous record. When an escalation or the directory filled the
+ * Requires the previous record to be the vote that filled the last seat. When an escalation or the directory filled the
  * seat, the gateway is the actor.
  */
 export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
@@ -216,8 +216,8 @@ export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
 }
 
 /**
- * Requires the voters of this revision, and what they saw. Any vote but an approval ends the waiting, so all votes
- * before an approval are approvals.
+ * Requires the voters of this revision, and the digest that they saw. Any vote except an approval ends the wait, so all
+ * votes before an approval are approvals.
  */
 function requireVoters(thread: LedgerThread, record: ReadEvent): void {
   const { votes } = thread
@@ -226,11 +226,11 @@ function requireVoters(thread: LedgerThread, record: ReadEvent): void {
   const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
   requireRisk(thread, record)
   requireWaited(record, thread.submitted_at)
-  requireThat(same, 'its voters are not those who voted on this revision')
-  requireThat(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
+  requireThat(same, 'its voters are not the reviewers who voted on this revision')
+  requireThat(details['digest'] === votes[0]?.digest, 'its digest is not the digest that the voters saw')
 }
 
-/** Requires the vote before it, or a revision that policy rejects. */
+/** Requires the previous record to be the vote, or a revision that policy rejects. */
 export function reviewRejected(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   if (ledger.last?.type === 'review.revised') {
@@ -255,7 +255,7 @@ function requireVote({ last }: Ledger, { actor, at, thread }: ReadEvent, decisio
   const isSame = kind === 'reviewer' && last?.actor.id === id && last.at === at
   requireThat(
     isVote && isSame && last.details['decision'] === decision,
-    'the vote that it follows from does not stand before it',
+    'the vote that caused it is not the previous record',
   )
 }
 
@@ -263,16 +263,16 @@ function requireDue({ last }: Ledger, { thread, actor, at, details }: ReadEvent)
   const isNext = last?.thread === thread && last?.at === at && actor.kind === 'gateway'
   const isSame = JSON.stringify(last?.details['by']) === JSON.stringify(details['by'])
   const follows = isNext && isSame && last?.details['verdict'] === 'reject'
-  requireThat(follows, 'the revision that policy rejected does not stand before it')
+  requireThat(follows, 'the revision that policy rejected is not the previous record')
 }
 
 export function reviewExpired(ledger: Ledger, record: ReadEvent): void {
   const thread = endable(ledger, record)
   requireThat(
     thread.approval?.collected === undefined,
-    'its approval had been collected: only its token expires',
+    'its approval had been collected, so only its token can expire',
   )
-  requireThat(record.at + CLOCK_SKEW_MS >= deadlineOf(thread), 'its time was not up')
+  requireThat(record.at + CLOCK_SKEW_MS >= deadlineOf(thread), 'it had not expired')
   move(thread, 'expire')
 }
 
@@ -282,7 +282,7 @@ export function reviewFrozen(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'freeze')
 }
 
-/** Requires the thread's own agent, before the agent may have acted on it. */
+/** Requires the thread's own agent, and an approval on which the agent cannot have acted yet. */
 export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   const thread = endable(ledger, record)
   const { approval } = thread
@@ -294,16 +294,16 @@ export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'withdraw')
 }
 
-/** A thread that ends without a reviewer, and has not ended yet. */
+/** Requires a thread that ends without a reviewer, and has not ended yet. */
 function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = currentThread(ledger, record)
   const { status, approval } = thread
   requireRisk(thread, record)
   requireWaited(record, thread.opened_at)
-  requireThat(record.details['was'] === status, `its thread was ${status} by then`)
+  requireThat(record.details['was'] === status, `its thread was ${status} at that time`)
   requireThat(
     transition(status, 'freeze') !== undefined && approval?.redeemed === undefined,
-    'its thread was over',
+    'its thread had ended',
   )
   return thread
 }
@@ -313,36 +313,36 @@ export function reviewAnnounced(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   const { status, requirement, submitted_at } = thread
   const { at, details, type } = record
-  requireThat(status === 'pending_review', `its thread was ${status} by then`)
+  requireThat(status === 'pending_review', `its thread was ${status} at that time`)
   requireRisk(thread, record)
   const groups = JSON.stringify(requirement.seats.map(({ group }) => group))
-  requireThat(JSON.stringify(details['groups']) === groups, 'its groups are not those that are asked')
+  requireThat(JSON.stringify(details['groups']) === groups, 'its groups are not the groups that may vote')
   const due = momentOf(details['due_at'], 'due_at')
   requireThat(at + CLOCK_SKEW_MS >= due, 'it was not due')
   const to = type === 'review.escalated' ? textOf(details['to'], 'to') : undefined
   if (to !== undefined) requireEscalated(requirement, to, at - submitted_at + CLOCK_SKEW_MS)
   const key = JSON.stringify([type, due, to])
   const before = thread.announced.filter((one) => one === key).length
-  requireThat(before < (to === undefined ? 1 : givingWayTo(requirement, to)), 'it was said before')
+  requireThat(before < (to === undefined ? 1 : givingWayTo(requirement, to)), 'it was announced before')
   thread.announced = [...thread.announced, key]
 }
 
 export function threadClaimed(ledger: Ledger, record: ReadEvent): void {
   const thread = claimable(ledger, record)
   const { from } = record.details
-  requireThat(from === undefined || from === thread.claimed, 'nobody of that name had claimed it')
+  requireThat(from === undefined || from === thread.claimed, 'no reviewer of that name had claimed it')
   thread.claimed = record.actor.id
 }
 
 export function threadReleased(ledger: Ledger, record: ReadEvent): void {
   const thread = claimable(ledger, record)
-  requireThat(thread.claimed === record.actor.id, 'somebody else had claimed it, or nobody')
+  requireThat(thread.claimed === record.actor.id, 'another reviewer had claimed it, or none')
   thread.claimed = undefined
 }
 
 function claimable(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = currentThread(ledger, record)
-  requireThat(thread.status === 'pending_review', `its thread was ${thread.status} by then`)
+  requireThat(thread.status === 'pending_review', `its thread was ${thread.status} at that time`)
   return thread
 }
 
@@ -354,7 +354,7 @@ export function threadCommented(ledger: Ledger, record: ReadEvent): void {
 /** Requires an existing revision. */
 export function payloadRevealed(ledger: Ledger, record: ReadEvent): void {
   const { revealed_revision: revision } = record.details
-  requireThat(Number.isSafeInteger(revision), 'its `revealed_revision` is no number')
+  requireThat(Number.isSafeInteger(revision), 'its `revealed_revision` is not a number')
   threadOf(ledger, { ...record, revision: revision as number })
   threadOf(ledger, record)
 }

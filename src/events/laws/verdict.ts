@@ -8,7 +8,10 @@ import { listOf, objectOf, requireThat, textOf } from '../require.ts'
  * limit fires when it has no room. Within one bundle, a rule always has the same verdict.
  */
 
-/** The deciding id without a rule: no rule covers the call, or its risk is above the highest that needs no reviewer. */
+/**
+ * The deciding id without a rule: no rule covers the call, or its risk is above the highest risk that needs no
+ * reviewer.
+ */
 const UNMATCHED = 'unmatched'
 const ALLOW_UP_TO = 'allow_up_to'
 
@@ -33,7 +36,7 @@ export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent, verd
 function requireAsked({ payload_digest, payload_commitment, nonce }: ReadEvent['details']): void {
   const isPlain = payload_digest !== undefined
   textOf(isPlain ? payload_digest : payload_commitment, 'payload_digest')
-  requireThat(isPlain !== (payload_commitment !== undefined), 'its payload stands there twice')
+  requireThat(isPlain !== (payload_commitment !== undefined), 'the record holds its payload twice')
   if (!isPlain) textOf(nonce, 'nonce')
 }
 
@@ -51,7 +54,7 @@ function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details']
     requireThat(verdict !== 'allow' || !stops, `there was no room in the limit ${name}`)
     requireThat(
       fired.has(id) === (over === true),
-      `whether there was room in the limit ${name} is told in two ways`,
+      `the record contradicts itself about room in the limit ${name}`,
     )
   }
 }
@@ -62,7 +65,9 @@ function requireDecided(id: string, rules: ReadonlySet<string>, verdict: Verdict
   requireThat(named || (rules.size === 0 && verdict === 'reject'), `${JSON.stringify(id)} had not fired`)
 }
 
-/** The verdict of the rules, before `allow_up_to`; undefined when a rule of that name makes it ambiguous. */
+/**
+ * The verdict of the rules, before `allow_up_to`; undefined when a rule with the id `allow_up_to` makes it ambiguous.
+ */
 function ruledAs(by: ReadonlySet<string>, rules: ReadonlySet<string>, verdict: Verdict): Verdict | undefined {
   if (!by.has(ALLOW_UP_TO)) return verdict
   return rules.has(ALLOW_UP_TO) ? undefined : 'allow'
@@ -77,7 +82,7 @@ interface Fired {
   readonly decided: boolean
 }
 
-/** A deciding rule has the verdict of the outcome; every other fired rule a weaker one. */
+/** A deciding rule has the verdict of the outcome; every other fired rule has a weaker verdict. */
 function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired): void {
   const key = JSON.stringify([policy, id])
   const before = known.get(key)
@@ -85,17 +90,17 @@ function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired)
   if (decided) {
     requireThat(
       before === undefined || before === ruled,
-      `the rule ${name} of this bundle said \`${before}\` before`,
+      `the rule ${name} of this bundle gave \`${before}\` before`,
     )
     known.set(key, ruled)
     return
   }
-  requireThat(ruled !== 'allow', `the rule ${name} fired, and did not decide`)
+  requireThat(ruled !== 'allow', `the rule ${name} fired but did not decide`)
   const isWeaker = before === undefined || (before !== ruled && strictest(before, ruled) === ruled)
-  requireThat(isWeaker, `the rule ${name} of this bundle said \`${before}\` before, and it fired`)
+  requireThat(isWeaker, `the rule ${name} of this bundle gave \`${before}\` before, and it fired`)
 }
 
-/** Returns a set, as above, because a file may name any number. */
+/** Returns a set, as the functions above, because a file may name any number of ids. */
 function textsIn(value: JsonValue | undefined, name: string): ReadonlySet<string> {
   return new Set(listOf(value, name).map((one) => textOf(one, name)))
 }

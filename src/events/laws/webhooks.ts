@@ -60,7 +60,7 @@ function requireHappened(ledger: Ledger, id: string, event: string): void {
   )
 }
 
-/** Counts an event without a thread: a webhook receives no more of them than happened. */
+/** Counts an event without a thread, because a webhook cannot receive more such events than happened. */
 function requireDecided(ledger: Ledger, webhook: LedgerWebhook, event: string): LedgerWebhook['announced'] {
   const happened = new Map([
     ['decision.allowed', ledger.allowed],

@@ -15,7 +15,7 @@ import type { Deps } from '../core/deps.ts'
  * Explains how the bundle in force decides a request, rule by rule (docs/operations.md). It executes, counts and
  * records nothing.
  *
- * @param confined the caller may see only what the agent's tenant may use
+ * @param confined true when the caller may see only the tools of the agent's tenant
  */
 export async function explainPolicies(
   deps: Deps,
@@ -26,14 +26,14 @@ export async function explainPolicies(
   if (snapshot === undefined) throw new GatewayError('not_ready', 'no policy is in force')
   const call = callOfRequest(request, deps.store.now())
   if (call === undefined)
-    throw misfit([{ pointer: '/time', message: 'must be a date and time as RFC 3339 has it' }])
+    throw misfit([{ pointer: '/time', message: 'must be a date and time in RFC 3339 format' }])
   if (confined && !snapshot.knows(call.tenant, call.tool)) return snapshot.explainUnknown(call)
   const strangers = strangersIn(request, snapshot)
   if (strangers.length > 0) throw misfit(strangers.slice(0, MAX_PAYLOAD_PROBLEMS).map(strangeLimit))
   const problems = snapshot.checkPayload(call.tool, call.payload)
   if (problems.length === 0) {
     const judged = callUnder(call, await snapshot.judge(call), usedOf(request))
-    // judging and showing the call takes a turn of its own, because other requests wait
+    // judging and showing the call runs in a turn of its own, because other requests wait
     await nextTurn()
     return snapshot.explain(judged)
   }

@@ -43,9 +43,9 @@ export async function* exportEvidence(
     after = last.number
     limit -= given.length
     page = given.length < events.length ? given.length : nextPageSize(page, events, CHUNK)
-    // joined, because an HTTP chunk for each line would cost more than reading it
+    // lines are joined, because one HTTP chunk for each line costs more than reading the line
     yield given.map(lineOf).join('')
-    // a fast reader never blocks this loop, so other requests need a turn
+    // a fast reader never makes this loop wait, so the loop yields to other requests
     await nextTurn()
   }
 }
@@ -57,7 +57,7 @@ function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
   return cut < 0 ? events : events.slice(0, Math.max(1, cut))
 }
 
-/** Built by hand, so that the record keeps its bytes. */
+/** Builds the line by hand, so that the record keeps its exact bytes. */
 function lineOf(event: StoredEvent): string {
   const head = `"number":${event.number},"leaf_hash":"${leafHash(event.body)}"`
   return `{${head},"commit_id":${JSON.stringify(event.commitId)},"record":${event.body}}\n`

@@ -24,8 +24,8 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
  * Freezes an agent, a tool or a whole tenant (docs/operations.md), on every instance once it is durable. New calls are
- * rejected, and calls in progress are cancelled for good. The timer ends the threads, or the first request that reads
- * one. An unknown name is frozen as well, because a later bundle may contain it.
+ * rejected, and calls in progress are cancelled for good. A thread ends when the timer reaches it or a request reads
+ * it, whichever is first. An unknown name is frozen as well, because a later bundle may contain it.
  *
  * @throws GatewayError `too_many_freezes`, `store_unavailable`, `outcome_unknown`
  */
@@ -49,7 +49,7 @@ export async function freeze(deps: Deps, by: Administrator, request: FreezeReque
 }
 
 /**
- * Unfreezes: policy judges new calls again. Calls in progress at the freeze stay cancelled.
+ * Unfreezes: policy judges new calls again. Calls that the freeze cancelled stay cancelled.
  *
  * @throws GatewayError `not_found` when the scope is not frozen
  */
@@ -58,7 +58,7 @@ export async function unfreeze(deps: Deps, by: Administrator, request: FreezeReq
   const scope = scopeOf(request)
   await change(deps, { tenant, by }, (before) => {
     const after = withoutFreeze(before, scope, deps.store.now())
-    if (after === undefined) throw new GatewayError('not_found', 'this is not frozen')
+    if (after === undefined) throw new GatewayError('not_found', 'this scope is not frozen')
     const details = { ...scope, reason, epoch: after.epoch }
     return { answer: undefined, after, writes: [], event: { type: 'freeze.ended', details } }
   })
@@ -101,7 +101,7 @@ function refuseTooMany({ freezes }: Freezes, scope: FreezeScope): void {
   const isNew = !freezes.some((one) => isScope(one, scope))
   const isTenant = scope.agent === undefined && scope.tool === undefined
   if (!isNew || isTenant || freezes.length < LIMITS.FREEZES) return
-  const detail = `a tenant has ${LIMITS.FREEZES} frozen names at the most, lifted ones among them; freeze the tenant`
+  const detail = `a tenant has at most ${LIMITS.FREEZES} frozen names, including lifted ones; freeze the tenant`
   throw new GatewayError('too_many_freezes', detail)
 }
 

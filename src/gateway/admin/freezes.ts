@@ -34,7 +34,7 @@ export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreez
   return fresh
 }
 
-/** Guards that no freeze has changed since, so that older threads may be used. */
+/** Guards that the freezes are unchanged since the read. */
 export const freezeGuard = (known: KnownFreezes): Guard => unchanged('freezes', FREEZES, known.record)
 
 /** The outcome of a new call whose agent, tool or tenant is frozen. Policy is not evaluated. */

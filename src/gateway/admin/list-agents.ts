@@ -38,7 +38,7 @@ function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number
   }
 }
 
-/** Agents whose keys are read in one turn of the event loop: a tenant may have thousands. */
+/** The most agents whose keys are read in one turn of the event loop, because a tenant may have thousands. */
 const TOGETHER = 200
 
 async function keysIssued(

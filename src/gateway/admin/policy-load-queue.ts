@@ -1,17 +1,20 @@
 import type { Deps } from '../core/deps.ts'
 import { noteLoad, type PolicyLoad } from './record-policy-load.ts'
 
-/** Policy loads to record as evidence: in order, one at a time, each repeated until it is durable. */
+/** Records policy loads as evidence, in order, one at a time. Each load is retried until its record is durable. */
 export interface LoadNotes {
   add(load: PolicyLoad): void
-  /** Tries the remaining loads once more, then stops. Resolves with the number of unrecorded ones. */
+  /** Tries the remaining loads once more, then stops. Resolves with the number of loads that were not recorded. */
   close(): Promise<number>
 }
 
 export interface LoadNotesOptions {
   /** Pause after a failed attempt, ms. */
   readonly retryMs: number
-  /** Receives the first failure, and the next one only after a load was recorded: the store may be away for hours. */
+  /**
+   * Receives the first failure. The next failure is reported only after a load was recorded, because the store may be
+   * unavailable for hours.
+   */
   readonly onError: (error: unknown) => void
 }
 

@@ -13,9 +13,9 @@ export interface Doer {
   readonly tool: string
 }
 
-/** How far `agent.tools` and `agent.labels` look back (docs/policy-language.md). */
+/** How far back `agent.tools` and `agent.labels` look (docs/policy-language.md). */
 const AGENT_WINDOW_MS = 24 * 3_600_000
-/** The pause before the same tool of the same agent is noted again; look-backs are longer by this time. */
+/** Shortest time between two history entries of one agent and tool. Every look-back is longer by this time. */
 const REFRESH_MS = 60_000
 const MOST_ENTRIES = 10_000
 const REMEMBERED_NOTES = 50_000
@@ -38,7 +38,7 @@ export function historyFor(
   snapshot: Snapshot | undefined,
   doer: Doer & Pick<Standing, 'entry'>,
 ): Promise<History | undefined> | undefined {
-  // an agent without the tool is refused whatever its history, as fast as for an unknown tool
+  // an agent that may not use the tool is refused without reading its history, as fast as for an unknown tool
   if (snapshot?.mayUse(doer.entry, doer.tool) !== true) return undefined
   const needs = snapshot.historyNeeds(doer.tool)
   if (!needs.task && !needs.agent) return undefined
@@ -87,8 +87,8 @@ function factsOf(
 }
 
 /**
- * Index writes, and what to cache once they are durable. It guards no history record, so that calls of one task never
- * conflict.
+ * Index writes, and what to cache once they are durable. The commit guards no history record, so that calls of one task
+ * never conflict.
  */
 export interface Noting {
   readonly writes: readonly Write[]

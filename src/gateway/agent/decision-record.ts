@@ -7,11 +7,11 @@ import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'
 import type { Heading } from '../../domain/heading.ts'
 
-/** Length of a value (as JSON text) above which evidence holds its digest. */
+/** The longest value (in characters of JSON) that evidence holds in full. A longer value is stored as its digest. */
 const READ_VALUE_CHARS = 2_048
 
 export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
-  if (snapshot === undefined) return true // unknown, so treated as sensitive
+  if (snapshot === undefined) return true // without a bundle the tool is unknown and counts as sensitive
   return (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
 }
 
@@ -21,7 +21,7 @@ export interface Decided {
   readonly heading: Heading
   /** Revision of the bundle that decided. */
   readonly bundle: string
-  /** True when the tool's contract calls some field sensitive. */
+  /** True when the tool's contract marks a field as sensitive. */
   readonly sensitive: boolean
   readonly actionHash: string | undefined
   readonly claimedRisk?: Risk | undefined
@@ -33,7 +33,8 @@ export interface Decided {
 
 /**
  * The basis of a decision: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
- * Sensitive values, and a payload with any, are salted commitments, which only a holder of the secret can open.
+ * Sensitive values, and payloads that contain them, are stored as salted commitments. Only a holder of the secret can
+ * open them.
  */
 export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'decision.allowed'> {
   const { outcome, payload, bundle, sensitive } = decided
@@ -65,7 +66,7 @@ export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'dec
   }
 }
 
-/** The heading of the call, and its template. Sensitive values are tags. */
+/** The heading of the call, and its template. Tags replace sensitive values. */
 function summaryOf({ line, template }: Heading): JsonObject {
   return { line, ...(template === undefined ? {} : { template }) }
 }
@@ -83,7 +84,7 @@ function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): J
   }
 }
 
-/** One pass without copies, because every decision of the gateway uses it. */
+/** Makes one pass without copies, because every decision runs it. */
 function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {
   const rules: string[] = []
   const shadow: string[] = []

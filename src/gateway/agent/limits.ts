@@ -4,10 +4,10 @@ import { type Guard, type LimitGuard, STORE_LIMITS, type Write } from '../../sto
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 
 /*
- * Limits (docs/policy-language.md). Policy determines the amount that a call uses of each limit. The commit of the
- * decision checks for room: it guards every limit, and charges it if it allows the call. Failed guards name the limits
- * without room, and the call is decided again with these fired. So no read is needed, calls below a limit never
- * conflict, and no call exceeds it.
+ * Limits (docs/policy-language.md). Policy determines how much of each limit a call uses. The commit of the decision
+ * guards every limit, and charges the limits when it allows the call. A failed guard names an exhausted limit. The call
+ * is then decided again with that limit fired. The check needs no read, calls below a limit never conflict, and no call
+ * exceeds a limit.
  */
 
 /** The time after which a limit's counter is empty, whatever its window. */
@@ -30,7 +30,7 @@ export function chargesOf({ limits = [] }: Outcome): LimitCharge[] {
   return limits.map(({ limit, windowMs, amount }: LimitUse) => ({ limit, window_ms: windowMs, amount }))
 }
 
-/** Charges every limit, even without room: the call was allowed, or reviewers decided. */
+/** Charges every limit, even an exhausted one, because the call was allowed or reviewers decided it. */
 export function charge(charges: readonly LimitCharge[], at: number): Write[] {
   return charges.flatMap(({ limit, window_ms: windowMs, amount }): Write[] => [
     { op: 'charge', limit, windowMs, at, amount },

@@ -17,7 +17,7 @@ import { asRepeat } from '../webhooks/notice.ts'
 import { decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
 import { chargesOf } from './limits.ts'
 
-/** Opens a thread for the call: reviewers decide. */
+/** Opens a thread in which reviewers decide the call. */
 export async function openThread(evaluation: Evaluation): Promise<Plan<Decision>> {
   const { deps, submission, outcome, guards } = evaluation
   const thread_id = `thr_${deps.nextId()}`
@@ -58,7 +58,7 @@ function newThread(evaluation: Evaluation, thread_id: string, heading: Heading) 
   const { epoch } = freezes.freezes
   const { action_hash } = request
   const { requirement } = outcome
-  if (requirement === undefined) throw new TypeError('an outcome of review carries its requirement')
+  if (requirement === undefined) throw new TypeError('a review outcome must carry its requirement')
   const revision = revisionRecord({
     thread_id,
     number: 1,

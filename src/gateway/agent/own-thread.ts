@@ -18,7 +18,7 @@ export async function ownThread(deps: Deps, caller: Caller, thread_id: string): 
 }
 
 export function notFound(): GatewayError {
-  return new GatewayError('not_found', 'no decision of this agent under this identifier')
+  return new GatewayError('not_found', 'this agent has no decision under this identifier')
 }
 
 /** The decision without a proof, which minting adds. */

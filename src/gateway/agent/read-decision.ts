@@ -68,12 +68,12 @@ export async function poll(
 }
 
 function refuseGone(reader: Reader): void {
-  if (reader.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
+  if (reader.callerGone()) throw new GatewayError('request_timeout', 'the caller has disconnected')
 }
 
 /**
- * Reads the decision once. A filled quorum without an approval is approved first; the next look reads it, with its
- * proof.
+ * Reads the decision once. A thread whose quorum is filled but that has no approval is approved first. The next read
+ * returns it with its proof.
  */
 async function look(
   deps: Deps,
@@ -132,12 +132,12 @@ async function newestOf(deps: Deps, caller: Caller, task: string): Promise<strin
 }
 
 /**
- * Longest time between two looks while waiting. A wake-up may be missed, and a revoked key or a changed directory
- * causes no wake-up.
+ * Longest time between two reads of the thread while waiting. A wake-up may be missed, and a revoked key or a changed
+ * directory causes no wake-up.
  */
 const LOOK_AGAIN_MS = 1_000
 /**
- * The most looks a second of all waiting requests of an instance. With more requests, each looks less often; a change
+ * The most reads a second by all waiting requests of an instance. With more requests, each reads less often; a change
  * of its thread still wakes it at once.
  */
 const LOOKS_PER_SECOND = 500

@@ -21,7 +21,10 @@ import { revoked } from '../review/close-thread.ts'
 
 const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
 
-/** A malformed body is invalid, but a real proof in it makes the refusal evidence. */
+/**
+ * A malformed body of a redemption. It is invalid, but the refusal becomes evidence when the body contains a real
+ * proof.
+ */
 export interface Misfit {
   readonly signature: string | undefined
 }
@@ -139,7 +142,7 @@ interface Judged {
   readonly epoch: string
 }
 
-/** The reason that an approval cannot be used now; a lapse is permanent. */
+/** The reason that an approval cannot be used now. A `Lapse` is permanent. */
 type Objection = Lapse | { readonly code: 'frozen' | 'no_policy' | 'policy_fault' }
 
 /** The reason that the approval must not be used now, although its proof is valid. */
@@ -154,7 +157,7 @@ async function objectionTo(
   return lapse ?? (token.epoch === epoch ? undefined : STORE_CHANGED)
 }
 
-/** Refuses an approval that cannot be judged now; it still holds. */
+/** Refuses an approval that cannot be judged now. The approval remains valid. */
 function notJudged(error: unknown): { readonly code: 'policy_fault' } {
   if (error instanceof GatewayError && error.code === 'not_ready') return { code: 'policy_fault' }
   throw error
@@ -184,7 +187,7 @@ interface Refusing {
   readonly refusal: Plan<ApprovalValidationResult>
 }
 
-/** The refusal, and, for a lapsed approval, the end of its thread in the same commit. */
+/** Plans the refusal. For an approval that no longer holds, the same commit ends its thread. */
 function endedBy(
   deps: Deps,
   { thread, freezes, epoch }: Judged,
@@ -202,7 +205,7 @@ function endedBy(
   }
 }
 
-/** The record; it names the thread only to the proof's own agent. */
+/** The evidence record. It names the thread only if the caller is the proof's own agent. */
 function recordOf(
   deps: Deps,
   caller: Caller,

@@ -218,7 +218,7 @@ function nextRevision(
 }
 
 /** Replaces a rule's reason, and reviewers' comments on the earlier revision. */
-const STILL_HELD = 'Policy would now allow this action; the people who were asked still decide.'
+const STILL_HELD = 'Policy would now allow this action; the reviewers who were asked still decide.'
 
 /**
  * The thread after a revision. A reject ends it; otherwise reviewers still decide, even about a call that policy would

@@ -67,7 +67,7 @@ export async function submit(
   })
 }
 
-/** The basis of a decision beside the request. */
+/** The basis of a decision, apart from the request. */
 interface World extends Standing {
   readonly freezes: KnownFreezes
   /** The epoch of the store. */
@@ -81,7 +81,7 @@ const under = ({ snapshot, freezes }: World): Under => ({
   freezeEpoch: freezes.freezes.epoch,
 })
 
-/** Returns the first answer under an Idempotency-Key again. */
+/** Returns the first answer under the Idempotency-Key again. */
 async function replay(
   deps: Deps,
   caller: Caller,

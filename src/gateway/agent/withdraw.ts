@@ -23,7 +23,7 @@ export interface Withdrawal {
 
 /**
  * Withdraws a call. Its thread ends, later votes are refused, and its approval and proof are void. A thread that has
- * ended otherwise is unchanged, so withdrawing again has no effect.
+ * already ended otherwise is unchanged, so a repeated withdrawal has no effect.
  *
  * @throws GatewayError `not_found`, `not_pending` when the call may have run, `unauthenticated`, `store_unavailable`,
  * `outcome_unknown`

@@ -6,7 +6,7 @@ import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { reviewerEntry } from './standing.ts'
 
-/** The actor of an administrator's work. */
+/** The actor that evidence names for an administrator's act. */
 export interface Administrator {
   readonly actor: Actor
   /** Present for a reviewer with the admin role. The admin key has no record. */

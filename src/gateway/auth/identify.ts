@@ -35,9 +35,9 @@ export async function identify(
 }
 
 /**
- * A known agent, by its cached key, without a read. Every act guards the key's record in its commit (`keyGuard` of caller.ts) or
- * reads it (`keyInForce`). So a revoked key is refused at once, on every instance. An old key whose overlap began later
- * ends with its record, which the timer removes within a second.
+ * A known agent, by its cached key, without a read. Every act guards the key's record in its commit (`keyGuard` of
+ * caller.ts) or reads it (`keyInForce`). So a revoked key is refused at once, on every instance. A cached key whose
+ * overlap began later ends with its record. The timer removes that record within a second.
  */
 export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
   const caller = credential === undefined ? undefined : deps.keys.get(credential)

@@ -32,7 +32,7 @@ export interface Identity {
 /** A flow in progress, in the cookie of its browser. The store holds nothing before the sign-in completes. */
 export interface SealedFlow extends Flow {
   readonly until: number
-  /** The challenge of the tab that began it, the only one that may use the answer. */
+  /** The challenge of the tab that began the flow. Only that tab may use the answer. */
   readonly challenge: string
 }
 
@@ -52,14 +52,15 @@ export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: 
 }
 
 /**
- * The flow that this browser began. @throws SignInError `expired` when it began no flow, another, or one too long ago
+ * The flow that this browser began. @throws SignInError `expired` when the browser began no flow, a different flow, or
+ * a flow too long ago
  */
 export function resumeFlow(deps: Deps, sealed: string | undefined, state: string | null): SealedFlow {
-  if (sealed === undefined) throw new SignInError('expired', 'the browser sent no cookie of a flow')
+  if (sealed === undefined) throw new SignInError('expired', 'the browser sent no flow cookie')
   const text = unseal(deps.commitmentSecret, PURPOSE, sealed)
-  if (text === undefined) throw new SignInError('expired', 'the cookie of the flow is not one of ours')
+  if (text === undefined) throw new SignInError('expired', 'the gateway did not issue the flow cookie')
   const flow = JSON.parse(text) as SealedFlow
-  if (deps.store.now() >= flow.until) throw new SignInError('expired', 'the flow was begun too long ago')
+  if (deps.store.now() >= flow.until) throw new SignInError('expired', 'the sign-in flow began too long ago')
   if (state !== flow.state) throw new SignInError('expired', 'the answer belongs to another flow')
   return flow
 }

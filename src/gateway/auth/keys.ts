@@ -18,15 +18,15 @@ export interface Holder {
   readonly id: string
 }
 
-/** The time for which an earlier key still works beside the new one. */
+/** How long an earlier key still works beside the new key. */
 export interface Overlap {
   readonly overlapMs: number
 }
 
 /**
  * Issues the key of an agent or reviewer, or rotates it. Without an overlap, the same commit voids the old key and the
- * proofs bound to it (docs/agent-api.md). With an overlap both keys work until it ends, each proof only under the key
- * of its minting. A still older key is void at once. The raw key is in the answer only.
+ * proofs bound to it (docs/agent-api.md). With an overlap, both keys work until it ends. A proof works only under the
+ * key that was used to mint it. A still older key is void at once. Only the answer contains the raw key.
  *
  * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`
  */

@@ -22,7 +22,7 @@ export interface OpenSession extends SessionState, Version {
 
 /**
  * The reviewer of a valid session, for a request with both of its secrets. An expired one is ended at once. The request
- * counts as use when `attended`: by a person, not by the page alone.
+ * counts as use only when `attended`, which means that a person made it and not the page alone.
  *
  * @throws GatewayError `unauthenticated`, whatever the reason
  */
@@ -35,9 +35,9 @@ export async function identifySession(deps: Deps, proof: SessionProof, attended 
 
 /** The secrets in a request of the console. */
 export interface SessionProof {
-  /** In the cookie, which browsers send to every server on this host, on any port. */
+  /** The secret in the cookie. Browsers send the cookie to every server on this host, on any port. */
   readonly credential: string
-  /** In a header that only a page of our own origin can set. */
+  /** The secret in a header that only pages of the gateway's own origin can set. */
   readonly page: string | undefined
 }
 
@@ -50,7 +50,7 @@ function hashesOf({ credential, page }: SessionProof): { tenant: string; hash: s
 }
 
 /**
- * Checks that the session still holds, for requests that last long. It does not count as use.
+ * Checks that the session still holds, for requests that last long. This check does not count as use of the session.
  *
  * @throws GatewayError `unauthenticated`
  */
@@ -76,8 +76,8 @@ export function callerOf({
 }
 
 /**
- * The session in force. `page` is absent for a caller who has proved it before. A caller who cannot prove it cannot end
- * the session, either.
+ * The session in force. `page` is absent when the caller has already proved the page secret. A caller who cannot prove
+ * the page secret cannot end the session either.
  */
 async function inForce(
   deps: Deps,
@@ -107,8 +107,8 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
 }
 
 /**
- * Notes a use, guarded by the session, so that an ended one leaves no record. If the store cannot write now, the
- * request is still served, and the session may end sooner.
+ * Records a use of the session. The commit guards the session, so that an ended session leaves no record. If the store
+ * cannot write now, the request is still served, and the session may end sooner.
  */
 async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession): Promise<void> {
   const at = deps.store.now()
@@ -130,7 +130,7 @@ export async function ifPossible(act: () => Promise<unknown>): Promise<void> {
 
 const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown']
 
-/** Ends a session that has expired, or that the directory ended. Reschedules the check of any other. */
+/** Ends a session that has expired, or that the directory ended. Reschedules the check of every other session. */
 export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
   const found = await findSession(deps, tenant, hash)
   if (found === undefined) return { answer: undefined, writes: [neverPurge('session', hash)] }

@@ -61,7 +61,7 @@ export async function signInByProvider(
 function directoryOf(deps: Deps): Directory {
   const snapshot = deps.policies.current()
   if (snapshot === undefined)
-    throw new SignInError('unavailable', 'no policy is in force, so nobody is known here yet')
+    throw new SignInError('unavailable', 'no policy is in force, so no reviewer is known here yet')
   return snapshot.directory
 }
 
@@ -103,14 +103,16 @@ function onlyOne(found: readonly Match[], value: string): Match {
   throw new SignInError('ambiguous', `\`${value}\` is ${names}; set oidc_tenant`)
 }
 
-/** True when the claim names the reviewer. A `subject` in the directory is the only match for its reviewer. */
+/**
+ * True when the claim names the reviewer. A reviewer with a `subject` in the directory matches only by that subject.
+ */
 function isNamed({ id, email, subject }: ReviewerEntry, claim: string, value: string): boolean {
   if (subject !== undefined) return false
   return claim === 'email' ? email !== undefined && plain(email) === plain(value) : id === value
 }
 
 /**
- * The address with A to Z in lower case. Other letters are unchanged, because two may share a lower case (the Kelvin
- * sign has that of K) in different addresses.
+ * The address with A to Z in lower case. Other letters are unchanged. Two letters of different addresses may share a
+ * lower case, such as K and the Kelvin sign.
  */
 const plain = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())

@@ -85,7 +85,7 @@ function openingBy(hash: string, vouched: Vouched | undefined): Omit<Opening, 'r
 function spent(): GatewayError {
   return new GatewayError(
     'unauthenticated',
-    'this link signs nobody in: it was used, or its time is over; ask for a new one',
+    'this link no longer works: it was used or has expired; ask for a new one',
   )
 }
 
@@ -105,7 +105,7 @@ interface Opening {
   readonly via: Session['via']
   /** Groups that the identity provider reported. */
   readonly groups?: readonly string[]
-  /** Further details for evidence: the provider that vouched. */
+  /** Further details for evidence, such as the provider that vouched. */
   readonly proof?: Pick<EventDetails<'session.opened'>, 'link_hash' | 'issuer' | 'subject'>
 }
 

@@ -53,7 +53,9 @@ interface Ending {
   readonly actor: Actor
 }
 
-/** Ends all sign-ins, including those opened meanwhile, and `last` with the last of them. Returns their number. */
+/**
+ * Ends all sign-ins, including those opened during the call. `last` ends with the final batch. Returns their number.
+ */
 async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending, last?: string): Promise<number> {
   const index = INDEX.signIns(id)
   for (let done = 0; ;) {

@@ -9,7 +9,7 @@ import { purgeAt } from './expiry-index.ts'
 /*
  * Budgets are limits of the store (S18), like those of policy: the commit that adds something guards its budget and
  * charges it. So no read is needed, commits below the budget never conflict, and no instance exceeds it. When a charged
- * thing ends, its charge is given back at the moment of the original charge.
+ * record ends, its charge is given back at the moment of the original charge.
  */
 
 const DAY_MS = 24 * 3_600_000
@@ -34,7 +34,7 @@ const SAYS: Readonly<Record<Budget, string>> = {
   waiting_per_tenant: 'this tenant has as many waiting threads as it may have',
   bytes_per_day: 'this tenant has stored as much within 24 hours as it may store',
   idempotency_records: 'this tenant has as many answers kept for Idempotency-Keys as it may have',
-  sessions_per_reviewer: 'this reviewer has as many open sessions as one may have',
+  sessions_per_reviewer: 'this reviewer has as many open sessions as a reviewer may have',
   sessions_per_tenant: 'this tenant has as many open sessions as it may have',
 }
 
@@ -129,6 +129,6 @@ export function refuseWithoutRoom(deps: Deps): void {
   const reason = deps.store.shortOfRoom()
   if (reason === undefined) return
   deps.observe({ kind: 'over_budget', budget: 'disk' })
-  const detail = 'the store is nearly full: it takes no new calls, only what ends those that wait'
+  const detail = 'the store is nearly full: it refuses new calls until held calls end'
   throw new GatewayError('store_unavailable', detail, { retryAfter: 60, cause: new Error(reason) })
 }

@@ -30,7 +30,7 @@ export interface Noted {
 
 /** The progress of a sweep after a freeze. Other instances start their own. */
 export interface Sweep {
-  /** The freezes that it sweeps for. */
+  /** The freezes that the sweep applies. */
   readonly of: Version | undefined
   readonly index: typeof INDEX.due | typeof INDEX.purge
   /** The last entry that was processed. */

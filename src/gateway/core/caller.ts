@@ -12,7 +12,7 @@ export interface Caller {
   readonly keyHash: string
   /** The revision of the key's or session's record; the caller's commits guard it. */
   readonly keyRevision: number
-  /** For the old key of two: the moment it expires, ms since 1970. Infinity for any other. */
+  /** When the older of two keys expires, ms since 1970. `Infinity` for every other credential. */
   readonly keyUntil?: number
   /** Present for a session only. */
   readonly session?: CallerSession

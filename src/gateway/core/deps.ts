@@ -18,11 +18,13 @@ export interface Deps {
   readonly policies: Policies
   readonly keys: KeyCache
   /**
-   * The last time that each call was noted in the history. Losing it only costs a write: a commit that omits the write
-   * guards the store's epoch.
+   * The last time that each call was noted in the history. Losing an entry only costs a write, because a commit that
+   * omits the write guards the store's epoch.
    */
   readonly noted: Map<string, Noted>
-  /** When this instance first showed a revision to a reviewer, ms since 1970. Losing it makes a vote look slower. */
+  /**
+   * When this instance first showed a revision to a reviewer, ms since 1970. Losing this time makes a vote look slower.
+   */
   readonly shown: Map<string, number>
   /** `bytes` unpredictable bytes. */
   random(bytes: number): Uint8Array
@@ -39,7 +41,7 @@ export interface Deps {
   readonly destinations: Map<string, KnownDestinations>
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
   readonly freezes: Map<string, KnownFreezes>
-  /** Sweeps in progress, by tenant. Losing one costs time: it starts again. */
+  /** Sweeps in progress, by tenant. Losing an entry costs time, because the sweep starts again. */
   readonly sweeps: Map<string, Sweep>
   /** Epochs of the store by tenant. A stale entry is harmless: every commit that depends on one guards it. */
   readonly epochs: Map<string, string>
@@ -64,7 +66,7 @@ export interface Deps {
   observe(observation: Observation): void
 }
 
-/** What deliveries add to a commit. */
+/** The guards and writes that deliveries add to a commit. */
 export interface Enqueued {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]

@@ -17,7 +17,10 @@ type Asked = Pick<
 
 const isAsked = ({ status, revision }: Asked): boolean => status === 'pending_review' && revision === 1
 
-/** Includes the fields that lists show: a row must not hide another text of the agent, or another risk. */
+/**
+ * The key includes the fields that lists show, so that one row never hides a different text of the agent or a different
+ * risk.
+ */
 const keyOf = ({ agent, task_id, tool, payload_digest, title = '', risk }: Asked): string =>
   digestOf([agent, task_id, tool, payload_digest, title, risk])
 

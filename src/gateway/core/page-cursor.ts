@@ -22,14 +22,18 @@ export function decodeCursor(text: string, form: RegExp): IndexEntry {
   } catch {
     // falls through to the refusal
   }
-  throw unfit('/cursor', 'use the `next_cursor` of the page before', 'the cursor is not one of ours')
+  throw unfit(
+    '/cursor',
+    'use the `next_cursor` of the previous page',
+    'the gateway did not issue this cursor',
+  )
 }
 
 /** RFC 3339 as ms since 1970. @throws GatewayError `invalid_request` that points at the member */
 export function instant(text: string, pointer: string): number {
   const ms = dateTimeOf(text)
   if (Number.isFinite(ms)) return ms
-  throw unfit(pointer, 'must be a date and time as RFC 3339 has it')
+  throw unfit(pointer, 'must be a date and time in RFC 3339 format')
 }
 
 function unfit(

@@ -2,7 +2,10 @@ import type { StoredEvent } from '../../store/store.ts'
 
 /** Records of the first page, whose size is unknown. */
 export const FIRST_PAGE = 16
-/** Bounds of a page in characters: below the first the next page has more records, above the second fewer. */
+/**
+ * Bounds of a page in characters. After a page below the first bound, the next page has more records. After a page
+ * above the second, it has fewer.
+ */
 const FEW_UNITS = 300_000
 const MANY_UNITS = 1_000_000
 

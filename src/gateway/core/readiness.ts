@@ -15,5 +15,5 @@ export function notReady(detail: string): GatewayError {
  */
 export function requireDirectory(snapshot: Snapshot | undefined): Directory {
   if (snapshot) return snapshot.directory
-  throw notReady('no policy is in force, so nobody is known here yet')
+  throw notReady('no policy is in force, so no reviewer is known here yet')
 }

@@ -79,8 +79,8 @@ export interface KeyRecord {
 export interface HolderRecord {
   readonly key_hash: string
   /**
-   * The key before it, which works until then (ms since 1970). Its own record is unchanged, because commits in progress
-   * guard it.
+   * The previous key, which works until `until` (ms since 1970). The record of that key is unchanged, because commits
+   * in progress guard it.
    */
   readonly previous?: { readonly key_hash: string; readonly until: number }
 }
@@ -200,7 +200,9 @@ function parsed<K extends RecordType>({ body, revision, commitId }: StoredRecord
   return { value: JSON.parse(body) as Records[K], revision, commitId }
 }
 
-/** Reads a record that changes rarely. Returns the known one without parsing when the store still has that version. */
+/**
+ * Reads a record that changes rarely. Returns the known record without parsing when the store still has that version.
+ */
 export async function readAgain<K extends RecordType>(
   store: Store,
   tenant: string,
@@ -213,7 +215,10 @@ export async function readAgain<K extends RecordType>(
   return isKnown ? known : parsed<K>(record)
 }
 
-/** The read, or `broken`: one broken record must not hide the others of a list. A failure of the store is thrown. */
+/**
+ * The result of the read, or `broken`, so that one broken record does not hide the rest of a list. A failure of the
+ * store is thrown.
+ */
 export async function unlessBroken<T>(reading: Promise<T>): Promise<T | 'broken'> {
   try {
     return await reading

@@ -1,7 +1,7 @@
 import type { Deps } from './deps.ts'
 import { runDue } from '../jobs/scheduler.ts'
 
-/** Rounds of `runDue`, one after another, until closed. */
+/** Runs `runDue` in rounds, one after another, until closed. */
 export interface Timer {
   /** Resolves when the current round's work has ended. */
   close(): Promise<void>

@@ -47,7 +47,8 @@ export interface Proposal {
   readonly bundle: string
   readonly history?: History
   /**
-   * Unpredictable: evidence holds the digest in clear, and no reader must be able to guess a sensitive value from it.
+   * A random value in the digest. Evidence holds the digest in clear, so the nonce keeps readers from guessing a
+   * sensitive value.
    */
   readonly nonce: string
   readonly at: number

@@ -49,7 +49,7 @@ const NOTHING: Span = {
   end: () => undefined,
 }
 
-/** The context that a thread, for example, carries. */
+/** Returns the trace context that a record carries. */
 export function traceOf({ traceparent, tracestate }: Partial<TraceContext>): TraceContext | undefined {
   if (traceparent === undefined) return undefined
   return { traceparent, ...(tracestate === undefined ? {} : { tracestate }) }

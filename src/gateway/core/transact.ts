@@ -1,5 +1,5 @@
 /**
- * Holds: one file per verb, by plane; core/ has what all verbs share.
+ * Holds: one file per verb, by plane; core/ has the code that all verbs share.
  * Imports: contract, domain, events, evidence, policy, store.
  * Start: core/transact.ts, then agent/submit.ts.
  */
@@ -26,13 +26,13 @@ export interface Plan<T> {
   /** Events for the destinations of webhooks, in the same commit. */
   readonly notices?: readonly Notice[]
   /**
-   * The caller may act on what the answer reports. So the commit is made even without writes, which makes the read as
+   * The caller may act on what the answer reports. The commit is then made even without writes, so that the read is as
    * durable as a write.
    */
   readonly confirmed?: boolean
   /**
-   * Its size counts for the tenant's day (src/gateway/core/budgets.ts): acts that agents and reviewers can repeat at
-   * will.
+   * True when the commit's size counts for the tenant's day (src/gateway/core/budgets.ts). Set for acts that agents and
+   * reviewers can repeat at will.
    */
   readonly counted?: boolean
   /** The commit lands before this moment (ms since 1970) or not at all; after it the verb decides again. */
@@ -85,7 +85,7 @@ export async function transact<T>(
   } catch (error) {
     throw refusalFor(error)
   }
-  throw new GatewayError('store_unavailable', 'too many others changed the same records', {
+  throw new GatewayError('store_unavailable', 'too many other requests changed the same records', {
     retryAfter: RETRY_AFTER_SECONDS,
   })
 }
@@ -97,8 +97,8 @@ export async function transact<T>(
 export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'replicated'
 
 /**
- * Reads a state that must last: that a key was deleted, or a proof that is kept outside. A failover could undo an
- * unconfirmed one.
+ * Reads a state that must last, such as the absence of a deleted key, or a proof that is kept outside. A failover could
+ * undo an unconfirmed state.
  *
  * @param needsConfirmation whether the caller reports what it found; an empty result of a tenant without evidence needs
  * no confirmation
@@ -121,7 +121,7 @@ export async function readConfirmed<T>(
   return answer
 }
 
-/** The `needsConfirmation` of a verb that ends something: nothing is left to end. */
+/** Serves as `needsConfirmation` of a verb that ends something: true when nothing is left to end. */
 export const isNothing = (found: readonly unknown[]): boolean => found.length === 0
 
 /** Guards failed in the meantime: the verb must decide again. */
@@ -214,7 +214,7 @@ async function land<T>(
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
-/** The two causes of a late commit, which look alike from here. */
+/** The two causes of a late commit, which the gateway cannot distinguish. */
 const TOO_LATE =
   'the commit came too late: the store is slow, or its clock is behind the last write of this tenant (`countersign doctor` compares them)'
 
@@ -269,7 +269,7 @@ export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof StoreUnavailable || (error instanceof GatewayError && error.code === 'store_unavailable')
 
-/** Turns the store's two failures into the two codes of errors. Other errors are returned unchanged. */
+/** Turns the store's two failures into their two error codes. Other errors are returned unchanged. */
 function refusalFor(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return storeUnavailable(error)
   if (!(error instanceof StoreIndeterminate)) return error

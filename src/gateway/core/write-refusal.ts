@@ -3,7 +3,7 @@
  */
 const PUBLIC_WORDS: readonly (readonly [said: RegExp, words: string])[] = [
   [/\bOOM\b/, 'it is out of memory'],
-  [/\bREADONLY\b|\bnot a primary\b|\bno primary any more\b/, 'it is read-only'],
+  [/\bREADONLY\b|\bnot a primary\b|\bno longer a primary\b/, 'it is read-only'],
   [/\bNOREPLICAS\b/, 'too few replicas follow it'],
   [/\bMISCONF\b/, 'it cannot save to its disk'],
   [/\bdisk is nearly full\b|\bENOSPC\b/, 'its disk is nearly full'],

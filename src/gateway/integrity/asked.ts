@@ -27,8 +27,11 @@ export function checkAsked(): PartCheck {
 function* faultsOf(named: ReadonlyMap<string, string>, first: ReadonlyMap<string, string>): Iterable<Fault> {
   for (const [key, thread] of named)
     if (first.get(key) !== thread)
-      yield fault('G16', `thread \`${thread}\` is recorded as the first of equal calls that wait, and is not`)
+      yield fault(
+        'G16',
+        `thread \`${thread}\` is recorded as the first of its equal waiting calls, but is not`,
+      )
   for (const [key, thread] of first)
     if (!named.has(key))
-      yield fault('G16', `thread \`${thread}\` waits, and is not recorded as the first of its equal calls`)
+      yield fault('G16', `thread \`${thread}\` waits, but is not recorded as the first of its equal calls`)
 }

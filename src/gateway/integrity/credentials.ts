@@ -27,10 +27,12 @@ export function checkCredentials(now: () => number): PartCheck {
       return type === 'token' ? tokenFaults(approvals, id, value as ApprovalToken) : []
     },
     end: () => [
-      ...[...keys.values()].map((holder) => fault('G06', `holder \`${holder}\` has a key that is not there`)),
+      ...[...keys.values()].map((holder) =>
+        fault('G06', `holder \`${holder}\` names a key that does not exist`),
+      ),
       ...[...approvals.values()]
         .filter(({ approval }) => !isForgotten(approval, now()))
-        .map(({ thread_id }) => fault('G04', `the token of thread \`${thread_id}\` is not there`)),
+        .map(({ thread_id }) => fault('G04', `the token of thread \`${thread_id}\` does not exist`)),
     ],
   }
 }
@@ -49,25 +51,25 @@ function keyFaults(keys: Map<string, string>, hash: string, { kind, id }: KeyRec
   const holder = keys.get(hash)
   keys.delete(hash)
   if (holder === holderId(kind, id)) return []
-  return [fault('G06', `key \`${hash}\` is not the one of ${kind} \`${id}\``)]
+  return [fault('G06', `key \`${hash}\` is not the current key of ${kind} \`${id}\``)]
 }
 
 function noteApproval(approvals: Map<string, Approved>, { thread_id, status, approval }: Thread): void {
   if (approval?.token_hash !== undefined) approvals.set(approval.token_hash, { thread_id, status, approval })
 }
 
-/** The faults of a proof. An approval that lapsed after minting ends its thread, and keeps the proof's hash. */
+/** The faults of a proof. An approval that became invalid after minting ends its thread and keeps the proof's hash. */
 function tokenFaults(approvals: Map<string, Approved>, hash: string, token: ApprovalToken): Fault[] {
   const named = approvals.get(hash)
   approvals.delete(hash)
   if (named === undefined || named.thread_id !== token.thread_id)
-    return [fault('G04', `token \`${hash}\` is not the one of thread \`${token.thread_id}\``)]
+    return [fault('G04', `token \`${hash}\` is not the token of thread \`${token.thread_id}\``)]
   const { status, approval } = named
   if (status !== 'approved' && (status !== 'rejected' || token.used_at !== undefined))
     return [fault('G04', `token \`${hash}\` belongs to thread \`${token.thread_id}\`, which is ${status}`)]
   if (token.used_at === approval.redeemed_at) return []
   const [used, redeemed] = [token.used_at ?? 'never', approval.redeemed_at ?? 'never']
-  return [fault('G05', `token \`${hash}\` was used ${used}, its approval redeemed ${redeemed}`)]
+  return [fault('G05', `token \`${hash}\` was used ${used}, but its approval was redeemed ${redeemed}`)]
 }
 
 /** True when the timer has deleted the proof, some time after it expired; its approval stays. */
@@ -81,7 +83,7 @@ export function checkTimes(now: () => number): PartCheck {
     record(type, id, value) {
       const latest = Math.max(0, ...timesIn(type, value))
       if (latest <= now() + CLOCK_TOLERANCE_MS) return []
-      return [fault('S12', `${type} \`${id}\` names the time ${latest}, which has not come yet`)]
+      return [fault('S12', `${type} \`${id}\` names the time ${latest}, which is in the future`)]
     },
   }
 }

@@ -3,7 +3,7 @@ import { fault, type PartCheck } from './part.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { INDEX } from '../core/indexes.ts'
 
-/** The tolerated lead of a record's time: a gateway wrote it by its own estimate of the store's clock. */
+/** How far a record's time may be in the future, because gateways only estimate the store's clock. */
 export const CLOCK_TOLERANCE_MS = 1_000
 
 /** The indexes that point at evidence. */
@@ -20,16 +20,18 @@ export function checkEvidence(partition: string, now: () => number): PartCheck {
       firsts.note(entry)
       const record = parse(entry.body)
       if (record?.tenant !== partition)
-        return [fault('G08', `evidence ${entry.number} is no record of this tenant`)]
+        return [fault('G08', `evidence ${entry.number} is not a record of this tenant`)]
       const passed = Date.parse(record.at ?? '') <= now() + CLOCK_TOLERANCE_MS
-      return passed ? [] : [fault('S12', `evidence ${entry.number} is of the time \`${record.at}\``)]
+      return passed
+        ? []
+        : [fault('S12', `evidence ${entry.number} has the time \`${record.at}\`, which is in the future`)]
     },
     member: (entry) =>
       MARKS.some((family) => entry.index.startsWith(family)) && !firsts.isFirst(entry)
         ? [
             fault(
               'S17',
-              `a mark in \`${entry.index}\` points at ${entry.score}, which is not where its commit begins`,
+              `a mark in \`${entry.index}\` points at ${entry.score}, which is not the start of its commit`,
             ),
           ]
         : [],

@@ -24,4 +24,4 @@ export function checkFreezes(): PartCheck {
 }
 
 const ahead = (what: string, epoch: number, reached: number): Fault =>
-  fault('G12', `${what} is of epoch ${epoch}, and the tenant's freezes have reached ${reached}`)
+  fault('G12', `${what} has epoch ${epoch}, but the tenant's freezes have only reached ${reached}`)

@@ -31,7 +31,7 @@ export interface PartCheck {
   readonly member?: (entry: MemberEntry) => Fault[]
   /** `value` is the parsed body. */
   readonly record?: (type: string, id: string, value: unknown) => Fault[]
-  /** The faults that only the end shows. */
+  /** The faults that are known only at the end. */
   readonly end?: () => Fault[]
 }
 

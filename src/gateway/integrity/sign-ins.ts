@@ -32,9 +32,9 @@ export function checkSignIns(): PartCheck {
       return type === 'session' || type === 'link' ? signIn(purged(type, id), value as Session | Link) : []
     },
     end: () => [
-      ...[...listed.keys()].map((member) => fault('G11', `${named(member)} is listed, but not there`)),
+      ...[...listed.keys()].map((member) => fault('G11', `${named(member)} is listed, but does not exist`)),
       ...[...used].map((hash) =>
-        fault('G11', `the use of session \`${hash}\` is noted, but it is not there`),
+        fault('G11', `the use of session \`${hash}\` is recorded, but the session does not exist`),
       ),
     ],
   }

@@ -56,7 +56,7 @@ export async function checkStore(archive: StoreArchive): Promise<CheckReport> {
   if (time > archive.now() + CLOCK_TOLERANCE_MS)
     findings.push({
       partition: SYSTEM,
-      ...fault('S12', `the store has seen ${time}, and it is ${archive.now()}`),
+      ...fault('S12', `the store has recorded the time ${time}, but its clock reads ${archive.now()}`),
     })
   const omitted = Math.max(0, findings.length - MOST_FINDINGS)
   return { findings: findings.slice(0, MOST_FINDINGS), omitted, counts }
@@ -124,6 +124,6 @@ function faultsIn(parts: readonly PartCheck[], entry: DumpEntry): Fault[] {
     const value = JSON.parse(entry.body) as unknown
     return parts.flatMap((part) => part.record?.(entry.type, entry.id, value) ?? [])
   } catch {
-    return [fault('G09', `${nameOf(entry)} cannot be understood`)]
+    return [fault('G09', `${nameOf(entry)} has unexpected content`)]
   }
 }

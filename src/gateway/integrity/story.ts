@@ -33,7 +33,7 @@ export function checkStory(): PartCheck {
       const lost = replay.threads().filter((id) => !seen.has(id))
       return [
         ...(missing === undefined ? [] : [fault('G14', missing)]),
-        ...lost.map((id) => fault('G15', `evidence tells of thread \`${id}\`, and there is none`)),
+        ...lost.map((id) => fault('G15', `evidence describes thread \`${id}\`, which does not exist`)),
       ]
     },
   }
@@ -54,13 +54,13 @@ function compare(
   { status, revision, approval }: Thread,
   story: ThreadStory | undefined,
 ): Fault[] {
-  if (story === undefined) return [fault('G15', `no evidence tells of thread \`${id}\``)]
+  if (story === undefined) return [fault('G15', `no evidence describes thread \`${id}\``)]
   if (story.broken) return []
   const is = wordsFor({ status, revision, redeemed: approval?.redeemed_at !== undefined })
   const should = wordsFor(story)
   return is === should
     ? []
-    : [fault('G15', `thread \`${id}\` is ${is}, and evidence tells that it is ${should}`)]
+    : [fault('G15', `thread \`${id}\` is ${is}, but evidence says that it is ${should}`)]
 }
 
 function wordsFor({

@@ -17,7 +17,7 @@ const FAMILIES = [INDEX.status(''), INDEX.pending(''), 'task/']
 interface Revisions {
   count: number
   highest: number
-  /** The digest of the highest. */
+  /** The digest of the highest revision. */
   digest: string
 }
 
@@ -33,7 +33,12 @@ export function checkThreads(partition: string): PartCheck {
 
   const thread = (id: string, value: Thread): Fault[] => {
     if (value.thread_id !== id || value.tenant !== partition)
-      return [fault('G09', `thread \`${id}\` says it is \`${value.thread_id}\` of \`${value.tenant}\``)]
+      return [
+        fault(
+          'G09',
+          `the record of thread \`${id}\` names thread \`${value.thread_id}\` of tenant \`${value.tenant}\``,
+        ),
+      ]
     const found = places.get(id)?.split('\n') ?? []
     const faults = [...comparePlaces(value, found), ...compareRevisions(value, revisions.get(id))]
     places.delete(id)
@@ -55,7 +60,7 @@ export function checkThreads(partition: string): PartCheck {
     },
     end: () => [
       ...[...places].map(([id, found]) =>
-        fault('G02', `${listOf(found.split('\n'))} names thread \`${id}\`, which is not there`),
+        fault('G02', `${listOf(found.split('\n'))} names thread \`${id}\`, which does not exist`),
       ),
       ...[...revisions.keys()].map((id) =>
         fault('G03', `there are revisions of thread \`${id}\`, but no thread`),
@@ -94,15 +99,15 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
       : [
           fault(
             'G01',
-            `thread \`${id}\` says it is due at ${thread.due_at}, not at ${written.thread.due_at}`,
+            `thread \`${id}\` names the due time ${thread.due_at}, not at ${written.thread.due_at}`,
           ),
         ]),
     ...(missing.length === 0 ? [] : [fault('G01', `thread \`${id}\` is missing from ${listOf(missing)}`)]),
-    ...(left.size === 0 ? [] : [fault('G01', `thread \`${id}\` does not belong into ${listOf([...left])}`)]),
+    ...(left.size === 0 ? [] : [fault('G01', `thread \`${id}\` does not belong in ${listOf([...left])}`)]),
   ]
 }
 
-/** The place of a claimed entry: it is later than the due time until the timer has finished or its lease ends. */
+/** The place of a leased entry. It is later than the due time until the timer has finished or the lease ends. */
 function leased(place: string, found: readonly string[]): string | undefined {
   const due = Number.parseFloat(place)
   return found.find((one) => one.endsWith(` ${INDEX.due}`) && Number.parseFloat(one) >= due)
@@ -130,7 +135,8 @@ function noteRevision(
 ): Fault[] {
   const slash = id.lastIndexOf('/')
   const thread = id.slice(0, slash)
-  if (String(number) !== id.slice(slash + 1)) return [fault('G03', `revision \`${id}\` says it is ${number}`)]
+  if (String(number) !== id.slice(slash + 1))
+    return [fault('G03', `the record of revision \`${id}\` names revision ${number}`)]
   const known = revisions.get(thread) ?? { count: 0, highest: 0, digest: '' }
   known.count += 1
   if (number > known.highest) Object.assign(known, { highest: number, digest })
@@ -144,7 +150,7 @@ function compareRevisions(thread: Thread, found: Revisions | undefined): Fault[]
     return [
       fault(
         'G03',
-        `thread \`${thread_id}\` is at revision ${revision}, and has ${found?.count ?? 0} of them`,
+        `thread \`${thread_id}\` is at revision ${revision}, but has ${found?.count ?? 0} revisions`,
       ),
     ]
   return found.digest === digest

@@ -25,7 +25,8 @@ export function checkTree(): PartCheck {
   const compare = ({ size, frontier }: MerkleTree): Fault[] => {
     const tree = treeAt(size)
     if (tree === undefined) return []
-    if (tree.size < size) return [fault('G13', `the tree covers ${size} records, and ${tree.size} are there`)]
+    if (tree.size < size)
+      return [fault('G13', `the tree covers ${size} records, but only ${tree.size} exist`)]
     if (tree.frontier.join() === frontier.join()) return []
     return [fault('G13', `the tree is not that of the first ${size} records`)]
   }
@@ -50,7 +51,7 @@ export function checkTree(): PartCheck {
     end: () =>
       newest === undefined || isThere
         ? []
-        : [fault('G13', `${newest.size} records were signed, and there is no tree over them`)],
+        : [fault('G13', `${newest.size} records were signed, but no tree covers them`)],
   }
 }
 
@@ -66,5 +67,5 @@ function compareRoot(newest: CheckpointRecord | undefined, tree: MerkleTree): Fa
 function compareNote({ size, root, note }: CheckpointRecord): Fault[] {
   const [, noted, hash] = note.split('\n')
   if (noted === String(size) && hash === Buffer.from(root, 'hex').toString('base64')) return []
-  return [fault('G13', `the note of the checkpoint of ${size} records says something else`)]
+  return [fault('G13', `the note of the checkpoint of ${size} records differs from its record`)]
 }

@@ -98,7 +98,7 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
 async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void> {
   if (size === 0 || (await deps.store.events(tenant, size - 1, 1)).length > 0) return
   throw new Error(
-    `the tree over the evidence of \`${tenant}\` has ${size} records, and the store has fewer: nothing of it is signed until that is mended`,
+    `the tree over the evidence of \`${tenant}\` has ${size} records, but the store has fewer; the gateway signs no more of it until the store is repaired`,
   )
 }
 

@@ -51,7 +51,7 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<vo
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes }))
 }
 
-/** Removes an instance that stops from the list. */
+/** Removes a stopping instance from the list. */
 export async function retireInstance(deps: Deps, id: string): Promise<void> {
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: forgotten(id) }))
 }

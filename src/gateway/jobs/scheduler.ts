@@ -109,8 +109,8 @@ async function dueThread(deps: Deps, tenant: string, member: string): Promise<Pl
 }
 
 /**
- * Makes one announcement. Each is sent to all destinations, and several might exceed a commit. The next round makes
- * further ones.
+ * Makes one announcement. Each announcement is sent to all destinations, and several might exceed a commit. The next
+ * round makes further announcements.
  */
 async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread> | undefined> {
   const { value: thread } = found
@@ -122,7 +122,7 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
   const evidence = [announcementRecord(thread, due, now)]
   const written = writeThread(thread, announced, { at: now, evidence })
   const { due_at } = written.thread
-  // the entry is leased: without this, announcements of the same moment would wait for the lease
+  // puts the leased entry back, because further announcements of the same moment would otherwise wait for the lease
   const again: Write[] =
     due_at === thread.due_at && due_at !== undefined
       ? [{ op: 'index', index: INDEX.due, member, to: due_at }]
@@ -146,10 +146,10 @@ function announcementRecord(thread: Thread, { at, group }: Announcement, now: nu
   return { ...event, ...aboutThread(thread), at: isoTime(now), actor: { kind: 'gateway', id: 'timer' } }
 }
 
-/** Ends or deletes a due item. One that was renewed in the meantime stays. */
+/** Ends or deletes a due item. An item that was renewed in the meantime stays. */
 async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const { type, id } = readPurged(member)
-  // written by a later version that runs beside this one, which handles it; leased until then
+  // a later version beside this one wrote the item and handles it; it is leased until then
   if (!isPurged(type)) return { answer: undefined }
   return PURGES[type](deps, tenant, id)
 }
@@ -181,7 +181,7 @@ async function forgetAnswer(deps: Deps, tenant: string, id: string): Promise<Pla
   }
 }
 
-/** Deletes an old proof. When one expires unredeemed, its approval's charges are taken back first. */
+/** Deletes an old proof. When a proof expires unredeemed, the charges of its approval are taken back first. */
 async function forgetToken(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
   const token = await read(deps.store, tenant, 'token', id)
   const until = token && token.value.expires_at + LIMITS.TOKEN_RETENTION_MS

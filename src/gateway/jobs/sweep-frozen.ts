@@ -39,8 +39,8 @@ function begun(sweep: Sweep | undefined, { record }: KnownFreezes): Sweep {
 }
 
 /**
- * Handles one page. Entries move and disappear meanwhile: one that reappears is handled again, and no unmoved entry is
- * skipped.
+ * Handles one page. Entries may move or disappear during the sweep. An entry that reappears is handled again, and every
+ * unmoved entry is handled.
  *
  * @returns the next position; undefined at the end
  */
@@ -54,7 +54,7 @@ async function sweepPage(deps: Deps, tenant: string, sweep: Sweep): Promise<Swee
   return next && { of, index: next }
 }
 
-/** Handles all entries of the page. @throws the first error, after all had their turn */
+/** Handles all entries of the page. @throws the first error, after every entry was handled */
 async function allOf(page: readonly IndexEntry[], act: (entry: IndexEntry) => Promise<void>): Promise<void> {
   const settled = await Promise.allSettled(page.map(act))
   const failed = settled.find((one) => one.status === 'rejected')

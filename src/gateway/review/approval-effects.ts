@@ -14,8 +14,8 @@ import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
 
 /*
- * The effect of a thread's votes (docs/review-api.md): it is approved once every seat is filled. A vote fills a seat,
- * and so may an escalation, or a directory that lists a voter again.
+ * The effect of a thread's votes (docs/review-api.md): it is approved once every seat is filled. A vote fills a seat.
+ * An escalation may fill a seat as well, and so may a directory that lists a voter again.
  */
 
 /** The thread approved, or undefined while a seat is empty. */

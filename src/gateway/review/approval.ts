@@ -23,8 +23,8 @@ export const STORE_CHANGED: Lapse = {
 }
 
 /**
- * Judges an approval again before it is acted on (docs/agent-api.md). It ends when the snapshot now rejects the action,
- * or when a counted voter has lost the seat.
+ * Judges an approval again before it is acted on (docs/agent-api.md). The approval ends when the snapshot now rejects
+ * the action, or when a counted voter has lost the seat.
  *
  * @throws GatewayError `not_ready` while it cannot be judged (no bundle, a fault of the engine): the approval is
  * neither used nor ended
@@ -50,7 +50,7 @@ export function requirePolicy(deps: Deps): Snapshot {
 }
 
 /**
- * `decide` for a thread under review: a fault of the engine is no verdict, and ends nothing.
+ * Runs `decide` for a thread under review. A fault of the engine is not a verdict and ends no thread.
  *
  * @throws GatewayError `not_ready`
  */
@@ -94,7 +94,7 @@ async function refusedNow(
   const caller = { tenant: thread.tenant, id: thread.agent }
   const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
-  // On the facts of its decision: by now the approval itself is in the history, and charged.
+  // judged on the facts of its decision, because by now the approval itself is in the history and charged
   const entry = snapshot.agentOf(thread.tenant, thread.agent)
   const history = revision.history ?? (await historyFor(deps, snapshot, { entry, ...doer }))
   const outcome = await judge(deps, snapshot, {

@@ -54,7 +54,7 @@ export async function release(deps: Deps, caller: Caller, thread_id: string): Pr
     reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
     if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) {
-      // no commit follows that would guard the key
+      // no later commit guards the key here
       await keyInForce(deps, caller)
       return { answer: undefined }
     }

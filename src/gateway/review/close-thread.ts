@@ -50,7 +50,7 @@ function ended(
   { status, risk, created_at }: Thread,
   { event, at }: ReviewEnding,
 ): Happened<ReviewEnding['event']['type']> {
-  if (status === 'rejected') throw new TypeError('a rejected thread does not end again')
+  if (status === 'rejected') throw new TypeError('a rejected thread cannot end again')
   const details = { was: status, risk, waited_ms: at - created_at }
   if (event.type !== 'review.withdrawn') return { type: event.type, details }
   return { type: event.type, details: { ...details, reason: event.reason } }

@@ -70,7 +70,7 @@ export function obstacleTo(
   if (isOwner(tenant, thread, reviewer.id)) {
     return {
       code: 'self_review',
-      reason: `you are an owner of \`${thread.agent}\`; somebody else has to decide`,
+      reason: `you are an owner of \`${thread.agent}\`; another reviewer has to decide`,
     }
   }
   if (currentVotes(thread).some((one) => one.reviewer === reviewer.id)) {
@@ -96,7 +96,7 @@ export function obstacleFor(
     return obstacle
   return {
     code: 'sign_in_required',
-    reason: 'here a person has to sign in to the console; a key is not enough',
+    reason: 'this needs a sign-in to the console; a key is not enough',
   }
 }
 

@@ -29,14 +29,15 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
   const at = deps.store.now()
   if (!isExpired(thread, at)) return undefined
   const sentence =
-    thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
+    thread.status === 'approved' ? 'the approval was not collected in time' : 'no reviewer decided in time'
   const message = closingMessage('expired', sentence)
   const actor = { kind: 'gateway', id: 'timer' } as const
   return endOfReview(read, { trigger: 'expire', message, at, event: { type: 'review.expired' }, actor })
 }
 
 /**
- * The plan that ends a frozen thread. Undefined for a thread that no freeze hit, or that has ended, as by redemption.
+ * The plan that ends a frozen thread. Undefined for a thread that no freeze hit, or that has already ended, for example
+ * by redemption.
  */
 export function frozenEnd(
   deps: Deps,

@@ -99,7 +99,7 @@ interface ShownRevision {
   readonly shown: ReturnType<typeof payloadFor>
 }
 
-/** Revisions read at once. Each may hold a whole request body, and other requests wait meanwhile. */
+/** Revisions read at once. Each may hold a whole request body, and other requests wait during the read. */
 const TOGETHER = 2
 
 async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<ShownRevision[]> {
@@ -219,11 +219,11 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
 /** Most commits that a thread's page lists, the latest ones, so that the end of the thread is always included. */
 const EVIDENCE_COMMITS = 200
 /**
- * Records read at a time; most commits have one or two. The record behind them marks the end, but belongs to another
- * caller and may hold a whole request body.
+ * Records read at a time; most commits have one or two. The record after the commit marks its end, but belongs to
+ * another caller and may hold a whole request body.
  */
 const RECORDS_PER_COMMIT = 2
-/** Commits read at once in one turn of the event loop, because other requests wait meanwhile. */
+/** Commits read at once in one turn of the event loop, because other requests wait during the read. */
 const COMMITS_TOGETHER = 10
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {

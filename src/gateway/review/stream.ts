@@ -49,7 +49,7 @@ const LOOK_AGAIN_MS = 1_000
 const GATHER_MS = 20
 /**
  * Records read at a time, for a follower or for a gateway that was paused. Each may hold a whole request body, and
- * other requests wait meanwhile.
+ * other requests wait during the read.
  */
 const PAGE = 50
 /** A follower that missed more records starts anew. */
@@ -244,8 +244,8 @@ function deliver(member: Member, changes: readonly Change[] | 'lost'): void {
 }
 
 /**
- * Records behind a place. Undefined when the store has no record or another one there: it forgot some that were sent,
- * and will assign their numbers again.
+ * Returns the records after a place. Undefined when the store has no record at the place, or a different one. Such a
+ * store forgot records that were sent, and will assign their numbers again.
  */
 async function following(
   store: Store,
@@ -277,7 +277,10 @@ function waking(
   return { woken: store.watch(tenant, controller.signal).catch(() => undefined), cancel }
 }
 
-/** An unescaped member of the record itself. Most records are of calls decided at once, and need no parsing. */
+/**
+ * A member that appears unescaped only in the record itself. Most records are of calls decided at once, and need no
+ * parsing.
+ */
 const ABOUT_THREAD = '"thread_id":'
 
 async function changesIn(deps: Deps, tenant: string, events: readonly StoredEvent[]): Promise<Change[]> {

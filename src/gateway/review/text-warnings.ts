@@ -15,7 +15,7 @@ const kept = new Map<string, TextWarning[]>()
  * shown.
  */
 export function warningsIn(revision: Revision, shown: Shown): TextWarning[] {
-  // the digest covers everything shown but the masks; a tag deceives no reader
+  // the digest covers everything shown except the masks, and tags cannot deceive a reader
   const key = JSON.stringify([revision.digest, shown.masked])
   const found = kept.get(key) ?? warningsOf(textsOf(revision, shown))
   kept.delete(key)

@@ -60,7 +60,10 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
 
 function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
   if (vote.revision === undefined && shown === undefined) {
-    throw new GatewayError('revision_required', 'name the revision you looked at, in the body or by If-Match')
+    throw new GatewayError(
+      'revision_required',
+      'name the revision that you looked at, in the body or in If-Match',
+    )
   }
   const stale =
     (vote.revision ?? thread.revision) !== thread.revision || (shown ?? thread.digest) !== thread.digest

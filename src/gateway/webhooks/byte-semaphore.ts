@@ -3,8 +3,8 @@ const MOST = 8 * 1024 * 1024
 
 export interface ByteSemaphore {
   /**
-   * Waits for room, first come first served. Returns the function that gives the room back.
-   * A size above the whole room gets it alone.
+   * Waits for room, first come first served. Returns the function that gives the room back. A size above the whole room
+   * waits until it can have all of the room.
    *
    * @param size in characters
    */

@@ -100,7 +100,7 @@ export async function redeliverRange(
     }
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
-    // also where no delivery was redelivered
+    // yields even when no delivery was redelivered
     await nextTurn()
   }
   deps.enqueued(tenant)

@@ -27,7 +27,7 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
  * the tenant's records.
  */
 
-/** Makes a secret from random bytes. Its form belongs to signatures. */
+/** Makes a secret from random bytes. The module of signatures defines its form. */
 export type ComposeSecret = (bytes: Uint8Array) => string
 
 const SECRET_BYTES = 32
@@ -88,7 +88,7 @@ export async function createDestination(
   return answer
 }
 
-/** The events of a chat whose destination names no events. */
+/** The events of a chat destination that names no events. */
 const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
 
 function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {

@@ -54,7 +54,7 @@ const HOOKS: Readonly<Record<Access, (http: HttpDeps, operation: Operation) => A
   public: () => ({ onRequest: [], preHandler: [] }),
 }
 
-/** `entryOf` says which reviewers are let in beside the admin key. */
+/** `entryOf` determines which reviewers are admitted in addition to the admin key. */
 function rightHook(http: HttpDeps, entryOf: typeof reviewerEntry): onRequestAsyncHookHandler {
   return async (request: FastifyRequest) => {
     request.adminRight = await rightOf(request, http, entryOf)

@@ -7,7 +7,7 @@ import { bearerOf, isAttended, requireAdmin, reviewerOf, sessionOf } from './aut
 import type { Administrator } from '../../gateway/auth/administrator.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
 
-/** Tenants of an administrator: all with the admin key, the own tenant for a reviewer with the admin role. */
+/** Tenants of an administrator: all tenants with the admin key, or the reviewer's own tenant with the admin role. */
 export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
 
 interface TenantAdmin {
@@ -17,14 +17,14 @@ interface TenantAdmin {
   readonly caller: Caller
 }
 
-/** The right as verbs know it. @throws GatewayError `not_found` in another tenant */
+/** The right in the form that verbs expect. @throws GatewayError `not_found` in another tenant */
 export function administratorOf(right: AdminRight, tenant: string): Administrator {
   requireTenant(right, tenant)
   const { kind, id } = right
   return { actor: { kind, id }, ...(right.kind === 'reviewer' && { caller: right.caller }) }
 }
 
-/** Another tenant's things are as absent as things that never were. @throws GatewayError `not_found` */
+/** Refuses another tenant as if it did not exist. @throws GatewayError `not_found` */
 export function requireTenant(right: AdminRight, tenant: string): void {
   if (right.kind === 'reviewer' && right.tenant !== tenant)
     throw new GatewayError('not_found', 'no such tenant')
@@ -57,7 +57,7 @@ function isReviewer(request: FastifyRequest): boolean {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The right of an administrator, found before the body is read. */
+    /** The right of an administrator, determined before the body is read. */
     adminRight?: AdminRight
   }
 }

@@ -7,7 +7,10 @@ import type { HttpDeps } from '../deps.ts'
 import { answerProblem, asGatewayError, type ErrorHandler } from '../problem.ts'
 import { bearerOf } from './auth.ts'
 
-/** Admits a known agent at once: a hook that waits makes Node buffer the body, which costs more than the check. */
+/**
+ * Admits a known agent synchronously, because an asynchronous hook makes Node buffer the body, which costs more than
+ * the check.
+ */
 export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
   const admit = (request: FastifyRequest, caller: Omit<Caller, 'standing'>): void => {
     const standing = standingOf(http.gateway, caller)
@@ -34,14 +37,14 @@ export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
 }
 
 /**
- * Requests of one turn of the event loop are all parsed first and decided after. A processor that alternates between
- * the two spends most of its time on fetching the code of the other.
+ * Requests of one turn of the event loop are all parsed first and decided afterwards. A processor that alternates
+ * between the two tasks spends most of its time on loading code into its cache.
  */
 export const decideTogether: preHandlerHookHandler = (_, __, done) => {
   setImmediate(done)
 }
 
-/** An agent that was recognised and is refused for another reason first hears that its key is gone, if it is. */
+/** Checks the key of a recognised agent before it reports another refusal, so that a revoked key is reported first. */
 export function deadKeyFirst({ gateway }: HttpDeps): ErrorHandler {
   const firstOf = async (error: unknown, caller: Caller | undefined): Promise<unknown> => {
     const { status } = ERRORS[asGatewayError(error).code]
@@ -54,7 +57,7 @@ export function deadKeyFirst({ gateway }: HttpDeps): ErrorHandler {
   return async (error, request, reply) => answerProblem(await firstOf(error, request.caller), request, reply)
 }
 
-/** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate and it is spent */
+/** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate that is exhausted */
 function limitRate(http: HttpDeps, caller: Caller, { entry }: Standing): void {
   const rate = entry?.rate
   if (rate === undefined) return

@@ -23,8 +23,8 @@ export function bearerOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The session in the cookie, when the request has no bearer credential: a program that sends a key means it.
- * `Basic` is for a proxy on the way.
+ * The session in the cookie, when the request has no bearer credential. A key takes precedence, because a program sends
+ * it on purpose. A `Basic` credential is ignored, because it is for a proxy on the way.
  */
 export function sessionOf(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers
@@ -33,7 +33,7 @@ export function sessionOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The reviewer who calls, by key or by session; an attended request keeps the session open.
+ * The reviewer who calls, by key or by session. An attended request keeps the session open.
  *
  * @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable`
  */
@@ -45,7 +45,8 @@ export async function reviewerOf(
   const session = sessionOf(request)
   if (session === undefined) {
     const caller = await identify(http.gateway, 'reviewer', bearerOf(request))
-    // refuses a reviewer who has left before it judges the request; verbs ask again, because a body takes time
+    // refuses a reviewer who has left the directory before it judges the request; verbs check again, because a body
+    // takes time
     reviewerEntry(http.gateway.policies.current(), caller)
     return caller
   }
@@ -60,7 +61,7 @@ function pageSecretOf(request: FastifyRequest): string | undefined {
   return typeof secret === 'string' && countOf(request, PAGE_SECRET) === 1 ? secret : undefined
 }
 
-/** Whether a person makes the request; a page says when it asks by itself. */
+/** Whether a person makes the request. A page marks the requests that it makes by itself. */
 export function isAttended({ headers }: FastifyRequest): boolean {
   return headers[UNATTENDED] === undefined
 }
@@ -78,7 +79,7 @@ export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array):
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** An agent or reviewer, found before the body is read. */
+    /** An agent or reviewer, identified before the body is read. */
     caller?: Caller
   }
 }

@@ -2,31 +2,32 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { countOf } from '../wire/strict-json.ts'
 
-/** The address of this gateway for people. It never comes from a request: a client chooses its Host. */
+/** The address of this gateway for people. It is never taken from a request, because clients choose the Host header. */
 export interface Site {
-  /** The origin of our pages, without a slash at the end, such as `https://countersign.example`. */
+  /** The origin of the gateway's pages, without a final slash, such as `https://countersign.example`. */
   readonly url: string
 }
 
-/** Names under which a listener is reached from the machine itself. */
+/** Names under which programs on the same machine reach a listener. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 const ANY_ADDRESS = ['0.0.0.0', '::', '[::]']
 
 /** The site of the listener at `host` and `port`; the operator's `publicUrl` takes precedence. */
 export function siteOf(publicUrl: string | undefined, host: string, port: number): Site {
   if (publicUrl !== undefined) return { url: new URL(publicUrl).origin }
-  // the zone of a link-local address (`fe80::1%eth0`) is this machine's own name for a network: no URL has one
+  // the zone of a link-local address (`fe80::1%eth0`) is this machine's own name for a network, which no URL may
+  // contain
   const bare = host.replace(/%.*$/, '')
   const name = bare.includes(':') && !bare.startsWith('[') ? `[${bare}]` : bare
   return { url: new URL(`http://${ANY_ADDRESS.includes(host) ? LOOPBACK[0] : name}:${port}`).origin }
 }
 
-/** Is `host`, of a URL or of a listener, this machine itself? */
+/** Whether `host`, of a URL or of a listener, is this machine itself. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.includes(host) || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-/** Browsers keep a `__Host-` cookie only where the connection is secure, or cannot leave the machine. */
+/** Browsers keep a `__Host-` cookie only when the connection is secure or cannot leave the machine. */
 export function keepsCookies({ url }: Site): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' || isLoopback(hostname)
@@ -39,8 +40,8 @@ export const linkUrl = (site: Site, token: string): string => `${site.url}/conso
 export const threadUrl = (site: Site, thread: string): string => `${site.url}/console/#/thread/${thread}`
 
 /**
- * The address for a page that was opened at `localhost`. Every server on this machine shares that name, and receives
- * its cookies. Undefined for a page that is there already, or at another name or port.
+ * The address to use for a page that was opened at `localhost`. Every server on this machine shares that name, and
+ * receives its cookies. Undefined for a page at that address already, or at another name or port.
  */
 export function rightPlace({ url }: Site, host = ''): string | undefined {
   const ours = new URL(url)
@@ -62,7 +63,10 @@ const SAFE = ['GET', 'HEAD', 'OPTIONS']
 export function requireSameOrigin(request: FastifyRequest, site: Site): void {
   const ours = SAFE.includes(request.method) ? mayRead(request, site) : mayChange(request, site)
   if (!ours)
-    throw new GatewayError('foreign_origin', 'this was not asked from a page of this gateway; sign in there')
+    throw new GatewayError(
+      'foreign_origin',
+      'the request did not come from a page of this gateway; sign in there',
+    )
 }
 
 function mayChange(request: FastifyRequest, site: Site): boolean {

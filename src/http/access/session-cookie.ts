@@ -11,9 +11,12 @@ export function cookieOf(request: FastifyRequest, name: string): string | undefi
 }
 
 export interface CookieForm {
-  /** `Strict`: it never comes along from another site. `Lax`: it does when a link of another site leads here. */
+  /**
+   * `Strict`: browsers never send it with requests from another site. `Lax`: browsers send it when a link on
+   * another site leads here.
+   */
   readonly sameSite: 'Strict' | 'Lax'
-  /** Absent: until the browser closes. */
+  /** Absent when the cookie lasts until the browser closes. */
   readonly maxAgeSeconds?: number
 }
 

@@ -4,7 +4,10 @@ import type { HttpDeps } from '../deps.ts'
 
 const MINUTE_MS = 60_000
 
-/** Kinds with counts of their own: a stranger can exhaust `discovery` and `stranger` without locking people out. */
+/**
+ * Kinds of attempts, each with its own count. A stranger can exhaust `discovery` and `stranger` without locking people
+ * out.
+ */
 type SignInBy = 'link' | 'oidc' | 'discovery' | 'stranger'
 
 /** Limits attempts, to spare this instance and its provider. @throws GatewayError `rate_limited` */

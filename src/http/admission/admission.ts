@@ -9,8 +9,8 @@ import { createShares, type Shares } from './shares.ts'
 
 /**
  * Admits a bounded number of requests at a time; the rest wait in one queue, each for a limited time
- * (docs/decisions/0026). A waiting request is not routed yet, its credential is not looked up, and its body is not read
- * beyond the part that came with its header.
+ * (docs/decisions/0026). A waiting request is not routed yet, and its credential is not looked up. Its body is not read
+ * beyond the part that arrived with its header.
  */
 export interface Admission {
   /**
@@ -18,11 +18,11 @@ export interface Admission {
    * nothing.
    */
   enter(request: IncomingMessage, response: ServerResponse, go: () => void): void
-  /** The body has arrived. Calls `go` at once, or in its turn when the request lost its place to a late body. */
+  /** The body has arrived. Calls `go` at once, or in turn when the request lost its place because its body was late. */
   resume(response: ServerResponse, go: () => void): void
-  /** The request now waits for something else, or is answered: it gives up its place for good. */
+  /** Called when the request waits for something else or is answered. It then gives up its place for good. */
   leave(response: ServerResponse): void
-  /** The gateway accepted a connection; others may wait behind it. */
+  /** Called when the gateway accepted a connection; further connections may wait. */
   connected(): void
   sight(): Sight
   close(): void
@@ -39,7 +39,7 @@ export interface AdmissionOptions {
   /** Largest body, in bytes. */
   readonly bodyBytes: number
   readonly senderOf: (request: IncomingMessage) => Sender
-  /** Reports the begin of an overload, or its end with the number of refusals. */
+  /** Reports the start of an overload, or its end with the number of refusals. */
   readonly onOverload: (over: { readonly began: boolean; readonly refused: number }) => void
   /** A monotonic clock, ms. */
   readonly now?: () => number
@@ -47,29 +47,29 @@ export interface AdmissionOptions {
 
 export const ADMISSION = {
   /**
-   * Requests admitted at once, of each kind. A tenant that is alone has three quarters of them
+   * Requests admitted at once, of each kind. A single active tenant may use three quarters of them
    * (src/http/admission/shares.ts).
    */
   PLACES: { propose: 128, follow: 128, people: 64 },
   /**
-   * Requests that begin in one turn of the event loop. Fewer begin while new connections arrive, because each turn
-   * accepts one.
+   * Requests that start in one turn of the event loop. Fewer start while new connections arrive, because each turn
+   * accepts one connection.
    */
   BEGIN_AT_ONCE: 16,
   BEGIN_IN_CROWD: 4,
   /**
-   * Memory for all requests without a place: those that wait, and those whose body is late. Each counts for a
-   * connection and a header at least, and for what Node reads of a body in one piece at most.
+   * Memory for all requests without a place, which are waiting requests and requests with a late body. Each counts at
+   * least for a connection and a header, and at most for the part of a body that Node reads in one piece.
    */
   WAITING_BYTES: 128 * 1024 * 1024,
   LEAST_BYTES: 16 * 1024,
   READ_BYTES: 64 * 1024,
   /** Bytes of the bodies of admitted requests. */
   BODIES_BYTES: 64 * 1024 * 1024,
-  /** Time for the body to arrive, ms. After it, the request has no place until the body is complete. */
+  /** Time for the body to arrive, ms. After that time, the request has no place until its body is complete. */
   LATE_MS: 100,
   SWEEP_MS: 50,
-  /** Time without a refusal after which the overload is over, ms. */
+  /** Time without a refusal after which the overload counts as over, ms. */
   CALM_MS: 5_000,
 } as const
 
@@ -82,13 +82,15 @@ interface Asking {
   readonly lane: Lane<Asking>
   readonly tenant: string
   readonly bodyBytes: number
-  /** `late`: its body is still arriving, and it has no place. `left`: it needs no place any more. */
+  /**
+   * `late`: the request has no place, because its body is still arriving. `left`: the request no longer needs a place.
+   */
   state: 'waits' | 'works' | 'late' | 'left'
   go: () => void
-  /** The time at which it got its place. */
+  /** The time at which the request got its place. */
   at: number
   waiting: Waiting<Asking> | undefined
-  /** The holder that its late body counts for. */
+  /** The holder for whom a late body counts. */
   holder: string
 }
 
@@ -103,7 +105,7 @@ class QueueWithPatience implements Admission {
   readonly #all: readonly Lane<Asking>[]
   readonly #room = createShares(ADMISSION.WAITING_BYTES)
   readonly #bodies: Shares
-  /** Requests with a place whose bodies may not have arrived. */
+  /** Requests with a place whose bodies may not have arrived yet. */
   readonly #arriving = new Set<Asking>()
   readonly #end: (this: Response) => void
   #woken = false
@@ -184,7 +186,7 @@ class QueueWithPatience implements Admission {
     clearInterval(this.#sweeper)
   }
 
-  /** Takes a place and room for the body. False when one of them is missing. */
+  /** Takes a place and room for the body. False when no place or no room is free. */
   #takes({ lane, tenant, bodyBytes }: Asking): boolean {
     if (!lane.places.take(tenant, 1)) return false
     if (bodyBytes === 0 || this.#bodies.take(tenant, bodyBytes)) return true
@@ -210,7 +212,7 @@ class QueueWithPatience implements Admission {
     if (lane.queue.size > 0) this.#wake()
   }
 
-  /** @param first it had its turn before */
+  /** @param first true when the request had its turn before */
   #wait(asking: Asking, first = false): void {
     const { lane, tenant } = asking
     const now = this.#now()
@@ -219,7 +221,7 @@ class QueueWithPatience implements Admission {
     asking.state = 'waits'
     asking.waiting = lane.queue.add(tenant, asking, now, first)
     this.#keepSweeping()
-    // another tenant's share may still reach a free place
+    // the share of another tenant may still allow a free place
     this.#wake()
   }
 
@@ -229,7 +231,7 @@ class QueueWithPatience implements Admission {
     setImmediate(() => this.#serve())
   }
 
-  /** Serves in one turn of the loop: refuses the requests that waited too long, and begins those whose turn it is. */
+  /** Serves in one turn of the loop: refuses the requests that waited too long, and starts those whose turn it is. */
   #serve(): void {
     this.#woken = false
     const most = this.#crowded ? ADMISSION.BEGIN_IN_CROWD : ADMISSION.BEGIN_AT_ONCE
@@ -278,11 +280,11 @@ class QueueWithPatience implements Admission {
     this.#sweeper = undefined
   }
 
-  /** Takes the place of a request whose body is late: places are for work. */
+  /** Takes back the place of a request whose body is late, because places are for work. */
   #lookForBody(asking: Asking, now: number): void {
     const { request, response } = asking
     if (request.complete) this.#arriving.delete(asking)
-    // unread bytes mean that the gateway is late, and not the client
+    // unread bytes mean that the gateway is late and the client is not
     if (request.complete || request.readableLength > 0 || now - asking.at < ADMISSION.LATE_MS) return
     this.leave(response)
     asking.holder = this.#options.senderOf(request).holder

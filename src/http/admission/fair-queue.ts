@@ -1,12 +1,12 @@
 /** Longest time that a request waits for its turn, ms. */
 export const PATIENCE = {
-  /** In a burst: the time for a tenant's line to become empty, from the start of the burst. */
+  /** In a burst, the time from its start within which a tenant's line must become empty. */
   BURST_MS: 5_000,
-  /** In an overload, when the line did not become empty in that time: the time that each new request waits. */
+  /** In an overload, in which the line did not become empty in that time, the time that each new request waits. */
   OVERLOAD_MS: 500,
 } as const
 
-/** A request in a line. It knows its neighbours, so that it can leave from any place. */
+/** A request in a line. It is linked to its neighbours, so that it can be removed from any place. */
 export interface Waiting<T> {
   readonly item: T
   readonly at: number
@@ -26,7 +26,8 @@ interface Line<T> {
 
 /**
  * A line for each tenant, served in turn. A line is first in, first out, except in an overload that is too long to
- * serve every request in time. Then the newest comes first, because its caller certainly still waits (adaptive LIFO).
+ * serve every request in time. Then the newest request is first, because its caller most likely still waits (adaptive
+ * LIFO).
  */
 export class FairQueue<T> {
   readonly #lines = new Map<string, Line<T>>()
@@ -36,7 +37,7 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** @param first it had its turn before, and goes to the front of its tenant's line */
+  /** @param first true when the request had its turn before and joins the front of its tenant's line */
   add(tenant: string, item: T, at: number, first = false): Waiting<T> {
     let line = this.#lines.get(tenant)
     if (line === undefined) {
@@ -69,7 +70,7 @@ export class FairQueue<T> {
       const newestFirst = isStanding(line, now) && this.#msOf(line, perMs) > PATIENCE.OVERLOAD_MS
       const waiting = (newestFirst ? line.newest : line.oldest) as Waiting<T>
       if (!fits(waiting.item)) continue
-      // this tenant's next turn comes after those of all others
+      // this tenant's next turn is after the turns of all others
       this.#lines.delete(line.tenant)
       this.#lines.set(line.tenant, line)
       this.remove(waiting)
@@ -89,7 +90,7 @@ export class FairQueue<T> {
     return undefined
   }
 
-  /** Whether one more item of this tenant would wait in vain: at this pace its turn comes too late. */
+  /** Whether one more item of this tenant would wait in vain, because at this pace its turn would be too late. */
   isTooLong(tenant: string, now: number, perMs: number | undefined): boolean {
     const line = this.#lines.get(tenant)
     if (line === undefined || isStanding(line, now)) return false
@@ -104,7 +105,7 @@ export class FairQueue<T> {
 
 const isStanding = ({ since }: Line<unknown>, now: number): boolean => now - since > PATIENCE.BURST_MS
 
-/** Makes two items neighbours; undefined is the end of the line. */
+/** Makes two items neighbours. Undefined marks the end of the line. */
 function join<T>(line: Line<T>, older: Waiting<T> | undefined, newer: Waiting<T> | undefined): void {
   if (older === undefined) line.oldest = newer
   else older.newer = newer

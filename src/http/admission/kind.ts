@@ -2,10 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Operation, RequestKind } from '../../contract/operation.ts'
 import { OPERATIONS } from '../../contract/operations.ts'
 
-/** An escape in one of the first two parts of a path: the router takes `%61gent` for `agent`. */
+/** An escape in one of the first two parts of a path: the router reads `%61gent` as `agent`. */
 const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
 
-/** Paths of agents up to the first parameter, and of probes, from the operations. All other paths are for people. */
+/**
+ * Paths of agents up to the first parameter, and paths of probes, from the table of operations. All other paths are for
+ * people.
+ */
 const KINDS = new Map(
   Object.values<Operation>(OPERATIONS).flatMap(({ path, admission }) =>
     admission === undefined ? [] : [[path.replace(/\{.*/, ''), admission] as const],
@@ -14,8 +17,8 @@ const KINDS = new Map(
 const AGENT = '/api/agent/'
 
 /**
- * The kind of the request for this target, before it is routed; none for probes, which are always answered. Unknown
- * paths of agents will be refused, and wait with proposals.
+ * The kind of the request for this target, before it is routed; none for probes, which are always answered. Requests
+ * for unknown paths of agents will be refused. They wait with proposals.
  */
 export function kindOf(url: string): RequestKind | 'none' {
   if (!url.startsWith(AGENT)) return KINDS.get(url) ?? (DISGUISED.test(url) ? 'propose' : 'people')

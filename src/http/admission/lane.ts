@@ -1,7 +1,7 @@
 import { FairQueue } from './fair-queue.ts'
 import { createShares } from './shares.ts'
 
-/** Period of the mean pace, ms: longer than the pauses of a store. */
+/** Period over which the pace is averaged, ms. It is longer than the pauses of a store. */
 const MEMORY_MS = 1_000
 /** The longest `Retry-After`, in seconds. */
 const MOST_SECONDS = 15
@@ -14,10 +14,10 @@ export class Lane<T> {
   refused = 0
   #freed = 0
   #perMs: number | undefined
-  /** The time since which requests wait, and the time of the last measurement. */
+  /** The time since which requests have waited, and the time of the last measurement. */
   #since: number | undefined
   #at = 0
-  /** Turns that refused callers were given for later. */
+  /** Later turns that were promised to refused callers. */
   #promised = 0
 
   constructor(places: number) {
@@ -30,12 +30,12 @@ export class Lane<T> {
     this.#freed += 1
   }
 
-  /** Places that become free in a ms; undefined without a queue, and while it is new. */
+  /** Places that become free per ms; undefined without a queue, and while the queue is new. */
   pace(): number | undefined {
     return this.#since !== undefined && this.#at - this.#since >= MEMORY_MS ? this.#perMs : undefined
   }
 
-  /** Updates the pace. Without a queue there is none: places are free because few requests arrive. */
+  /** Updates the pace. Without a queue there is no pace, because places are free when few requests arrive. */
   measure(now: number): void {
     const elapsed = now - this.#at
     const measured = this.#freed / elapsed

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
-/** An answer whose text is made once. It is sent in one piece with its header, because a refusal must cost little. */
+/**
+ * An answer whose text is composed only once. The text is sent in one piece with its header, because a refusal must be
+ * cheap.
+ */
 export interface Refusal {
   readonly status: number
   readonly text: string
@@ -9,11 +12,14 @@ export interface Refusal {
 }
 
 export const OVERLOADED = refusalOf(
-  new GatewayError('overloaded', 'this gateway is asked for more than it can do; nothing was changed'),
+  new GatewayError(
+    'overloaded',
+    'this gateway receives more requests than it can serve; nothing was changed',
+  ),
 )
 
 export const TOO_MANY_BODIES = refusalOf(
-  new GatewayError('rate_limited', 'too many requests of yours are on their way in at once'),
+  new GatewayError('rate_limited', 'too many of your requests are still arriving; send fewer at once'),
 )
 
 function refusalOf(error: GatewayError): Refusal {

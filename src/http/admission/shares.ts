@@ -1,4 +1,4 @@
-/** A bounded amount (places, bytes, polls) that always leaves something for a name that has nothing yet. */
+/** A bounded amount (places, bytes, polls), which always leaves a part for a name that has nothing yet. */
 export interface Shares {
   /**
    * Takes `amount` for `name`. False, without a change, when the name would then have more than three times the rest.
@@ -10,7 +10,7 @@ export interface Shares {
   held(): number
 }
 
-/** A name that is alone gets three quarters of the amount. Every further name makes its share smaller. */
+/** A single name gets at most three quarters of the amount. Every further name makes that share smaller. */
 const TIMES_WHAT_IS_LEFT = 3
 
 export function createShares(most: number): Shares {

@@ -33,7 +33,7 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
 
   listInstances: async ({ gateway }) => answer(200, await listInstances(gateway)),
 
-  // every reviewer may read the policy and explain a call by it; changes happen in git only
+  // every reviewer may read the policy and have it explain a call; changes happen only in git
   showPolicies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
 
   explainPolicies: async ({ gateway, caller, body }) => {
@@ -75,7 +75,7 @@ async function revoke(
   return answer(204, null)
 }
 
-/** The agent in whose name the call is explained. A reviewer may name agents of the own tenant only. */
+/** The agent for which the call is explained. A reviewer may name only agents of the reviewer's own tenant. */
 function agentFor(right: AdminRight, agent: string | undefined): string {
   const named = agent ?? (right.kind === 'reviewer' ? `${right.tenant}/test` : 'test/test')
   requireTenant(right, named.split('/')[0] ?? '')

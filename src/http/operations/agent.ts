@@ -59,10 +59,10 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
   }
 }
 
-/** Holds the poll as long as the caller prefers and room permits. A held poll takes no place in the queue. */
+/** Holds the poll for the time that the caller prefers, while there is room. A held poll occupies no place. */
 async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   const { gateway, caller, query, wait: seconds, request, reply } = call
-  if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
+  if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision must not be prefetched')
   const { socket } = request.raw
   const callerGone = (): boolean => socket.destroyed
   const wait =
@@ -78,7 +78,7 @@ async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   }
 }
 
-/** Adds the event's checked images to a revision, which may carry members that the contract does not name. */
+/** Adds the event's checked images to a revision, which may have members that the contract does not name. */
 function withImages(
   revision: Revision & { images?: unknown },
   images: string[] | undefined,

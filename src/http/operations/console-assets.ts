@@ -9,12 +9,12 @@ import { rightPlace, type Site } from '../access/same-origin.ts'
 /** The directory that `npm run build` writes. */
 export const BUILT_CONSOLE = new URL('dist/console/', PACKAGE_ROOT)
 const PAGE = 'index.html'
-/** Text instead of a problem document: people read it in a browser. */
+/** The answer is text and not a problem document, because people read it in a browser. */
 const NOT_BUILT =
-  'The console was not built. Run `npm run build` and start the gateway again; until then `countersign review` does the same.\n'
+  'The console was not built. Run `npm run build` and start the gateway again; until then, use `countersign review`.\n'
 
 /**
- * Headers of the console, which shows text of agents. If such text ever became more than text, the browser would still
+ * Headers of the console, which shows text of agents. Even if the page treated such text as markup, the browser would
  * run, load and send nothing (docs/decisions/0014).
  */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const HEADERS: Readonly<Record<string, string>> = {
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "require-trusted-types-for 'script'",
-    // the playground makes one address with it, that of its evaluator, and no markup
+    // the playground uses this policy for one address, that of its evaluator, and for no markup
     'trusted-types evaluator',
   ].join('; '),
   'x-content-type-options': 'nosniff',
@@ -42,8 +42,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** The evaluator of the playground, a worker. */
 const EVALUATOR = /^evaluator-[\w-]+\.js$/
 /**
- * A worker has the policy of its own file. The evaluator compiles contracts; it has no page, no cookie and no network
- * (docs/decisions/0031).
+ * A worker has its own content security policy, which comes with its file. The evaluator compiles contracts, and has no
+ * page, no cookie and no network (docs/decisions/0031).
  */
 const EVALUATOR_POLICY = "default-src 'none'; script-src 'unsafe-eval'"
 
@@ -54,7 +54,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** For files whose names carry the hash of their bytes. */
+/** The caching of files whose names contain the hash of their bytes. */
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 const ASK_EVERY_TIME = 'no-cache'
 
@@ -73,7 +73,7 @@ interface ConsoleParts {
 }
 
 /**
- * Serves the reviewer console from files that are read once, at start. Without a built console the gateway still
+ * Serves the reviewer console from files that are read once, at the start. Without a built console the gateway still
  * decides and reviews.
  */
 export function consoleRoutes(app: FastifyInstance, { built, site }: ConsoleParts): void {
@@ -157,7 +157,7 @@ function codingOf(accepted: string | string[] | undefined): Coding | undefined {
   return (['br', 'gzip'] as const).find((coding) => wanted.includes(coding))
 }
 
-/** Whether the header names the tag (RFC 9110 section 13.1.2): in a list, weak or strong, or by `*`. */
+/** Whether the header names the tag (RFC 9110 section 13.1.2): in a list, weak or strong, or with `*`. */
 function namesTag(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

@@ -5,7 +5,8 @@ import type { HttpDeps } from '../deps.ts'
 import { answer, type Handlers } from '../handler.ts'
 
 /**
- * Liveness: the process answers. Readiness: it can decide, because store and policy work and it is not shutting down.
+ * Liveness: the process answers. Readiness: the gateway can decide, because store and policy work and it is not
+ * shutting down.
  */
 export interface Health {
   ready(): Promise<Components['Readiness']>

@@ -17,8 +17,8 @@ import { showAfter } from '../problem.ts'
 import { streamHandler } from './stream.ts'
 
 /**
- * Handlers of the review plane (docs/review-api.md). Its credentials differ from those of the agent API, and it carries
- * no proof.
+ * Handlers of the review plane (docs/review-api.md). Its credentials differ from those of the agent API, and its
+ * answers contain no proof.
  */
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),

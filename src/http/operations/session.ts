@@ -25,7 +25,7 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
     const { credential, page, caller } = await signInByLink(gateway, body, replaced).catch(
       (error: unknown) => {
-        // a valid link always works, so failed attempts lock out no other reviewer
+        // a valid link always works, so failed attempts do not lock out another reviewer
         if (isRefused(error)) {
           gateway.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
           limitSignIns(http, 'link')
@@ -33,7 +33,7 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
         throw error
       },
     )
-    // the cookie ends with the browser, and the session by its limits
+    // the cookie ends when the browser closes, and the session ends by its limits
     setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
     return answer(200, { me: me(gateway, caller), page_secret: page })
   },

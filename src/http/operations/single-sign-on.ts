@@ -20,13 +20,13 @@ const FLOW_COOKIE = '__Host-countersign-oidc'
 type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' | 'endSingleSignOn'>
 
 /**
- * Handlers of single sign-on. A request that waits for the provider gives up its place: the provider may hang, and
- * every visitor can cause a request.
+ * Handlers of single sign-on. A request that waits for the provider gives up its place, because the provider may hang
+ * and every visitor can cause such a request.
  */
 export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
   startSingleSignOn: async ({ request, reply }) => {
     const { provider } = configured(http)
-    // With a known provider this request costs nothing, so a page that sends its visitors here exhausts no limit.
+    // Once the provider is known, this request costs nothing, so a page that sends its visitors here exhausts no limit.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
     http.admission.leave(reply.raw)
     return redirect(302, http, request, async () => {
@@ -48,25 +48,28 @@ export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
       const { flow, callback } = answerOf(request, http)
       const identity = await provider.redeem(flow, callback)
       const link = await signInByProvider(gateway, identity, matching, flow.challenge)
-      // browsers send the fragment to no server: only the page of our own origin reads it
+      // browsers do not send the fragment to any server, so only the gateway's own page reads it
       return `${CONSOLE_PATH}#/sign-in/${link}`
     })
   },
 })
 
 /**
- * The challenge that the page made before it left, which binds the answer to that page.
+ * The challenge that the page made before it left. It binds the answer to that page.
  *
  * @throws SignInError `expired`
  */
 function challengeIn({ query }: FastifyRequest): string {
   const { challenge } = query as { challenge?: unknown }
   if (typeof challenge === 'string' && CHALLENGE.test(challenge)) return challenge
-  throw new SignInError('expired', 'the address was not opened by our sign-in page, which adds a challenge')
+  throw new SignInError(
+    'expired',
+    'the sign-in page of this gateway did not open the address; it adds a challenge',
+  )
 }
 
 /**
- * The provider's answer and the flow that it belongs to.
+ * The provider's answer, and the flow to which it belongs.
  *
  * @throws SignInError `expired`
  */
@@ -76,7 +79,7 @@ function answerOf(request: FastifyRequest, http: HttpDeps): { flow: SealedFlow; 
   return { flow: resumeFlow(http.gateway, sealed, callback.searchParams.get('state')), callback }
 }
 
-/** Whether the answer belongs to a flow of this browser. Only then the gateway asks the provider. */
+/** Whether the answer belongs to a flow of this browser. Only then does the gateway call the provider. */
 function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
   try {
     answerOf(request, http)
@@ -113,7 +116,7 @@ async function redirect<const Status extends 302 | 303>(
 
 const MOST_CAUSES = 5
 
-/** The problem in sentences and codes only: other details may hold secrets of the sign-in. */
+/** The problem in sentences and codes only, because other details may hold secrets of the sign-in. */
 function reasonOf(error: unknown): { problem: SignInProblem; reason: string; causes: string[] } {
   const causes: string[] = []
   let cause = (error as Error).cause

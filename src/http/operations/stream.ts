@@ -21,8 +21,8 @@ import { lineOf } from '../tracing.ts'
  */
 export const BEAT_MS = 15_000
 /**
- * Most unsent bytes of a reader. The gateway disconnects a reader beyond it, who then resumes at the last event
- * received.
+ * The most unsent bytes of a reader. The gateway disconnects a reader above this number. The reader then resumes at the
+ * last event received.
  */
 const BACKLOG_BYTES = 1024 * 1024
 
@@ -75,7 +75,7 @@ async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerRespo
 function textOf(message: FeedMessage): string {
   const id = idOf(message.place)
   if (message.kind !== 'change') return `id: ${id}\nevent: ${message.kind}\ndata: {}\n\n`
-  // JSON text holds no line breaks
+  // JSON text contains no line breaks
   return `id: ${id}\nevent: thread\ndata: ${JSON.stringify(message.change)}\n\n`
 }
 

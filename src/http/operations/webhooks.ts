@@ -67,7 +67,7 @@ type OfWebhook = Pick<Call<(typeof WEBHOOKS)['showWebhook']>, 'gateway' | 'calle
 /**
  * The caller's rights in a tenant.
  *
- * @throws GatewayError when there are none
+ * @throws GatewayError when the caller has no rights there
  */
 const actingIn = (caller: OfWebhook['caller'], tenant: string) => ({
   tenant,
@@ -75,7 +75,7 @@ const actingIn = (caller: OfWebhook['caller'], tenant: string) => ({
 })
 
 /**
- * The tenant to look in: the one in the id for the admin key, the own one for a reviewer. To a reviewer, another
+ * The tenant to search: the tenant in the id for the admin key, or the reviewer's own tenant. To a reviewer, another
  * tenant's webhook does not exist.
  */
 function actingOn({ caller, params: { id } }: OfWebhook) {
@@ -95,7 +95,7 @@ async function showChanged(call: OfWebhook, change: typeof pauseDestination) {
 }
 
 function refusedUrl(reason: string): GatewayError {
-  return new GatewayError('invalid_request', 'this URL may not be called', {
+  return new GatewayError('invalid_request', 'this URL is not allowed', {
     errors: [{ pointer: '/url', message: reason }],
   })
 }

@@ -6,30 +6,30 @@ import { NO_ROUTE } from '../request-metrics.ts'
 import { ifSlow } from './slow-client.ts'
 
 /**
- * Answers requests that Node's parser refuses, which reach no route. The answer is sent on the socket after those under
- * way, and the connection ends.
+ * Answers requests that Node's parser refuses, which reach no route. The answer is written to the socket after earlier
+ * answers, and the connection then ends.
  */
 export interface Malformed {
-  /** A request was read. */
+  /** Called when a request was read. */
   readonly note: (request: IncomingMessage, response: ServerResponse) => void
   readonly answer: (error: Error & { code?: string }, socket: Socket) => void
 }
 
-/** The last request of a connection, its answer, and the answer before. Answers are sent in that order. */
+/** The last request of a connection, its answer, and the answer before it. Answers are sent in that order. */
 interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly before: ServerResponse | undefined
 }
 
-/** `patienceMs`: how long a client has again that Node takes to be slow, and that is not. */
+/** `patienceMs` is the time that a client gets again when Node wrongly considers it slow. */
 export function answerMalformed(watcher: TrafficWatcher, patienceMs: number): Malformed {
   const asked = new WeakMap<Socket, Asked>()
   const refused = new WeakSet<Socket>()
   const answer = answerOnce(watcher, { asked, refused })
   return {
     note: (request, response) => {
-      // only the answer: a client that keeps sending would build a chain of requests
+      // keeps only the answer, because a client that keeps sending would build a chain of requests
       const before = asked.get(request.socket)?.response
       asked.set(request.socket, { request, response, before })
     },
@@ -61,7 +61,7 @@ function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malform
       if (broken?.response.headersSent === true) socket.end()
       else if (socket.writable) send(watcher, error, socket)
     }
-    // the request before may have taken effect: its answer is sent first, and may end the connection
+    // the request before it may have taken effect, so its answer is sent first and may end the connection
     if (answered?.destroyed === false) answered.once('close', refuse)
     else refuse()
   }

@@ -7,7 +7,7 @@ interface Turn {
   readonly response: ServerResponse
 }
 
-/** A connection: whether it serves a request, and the requests that wait. */
+/** The state of a connection: whether it serves a request, and the waiting requests. */
 interface Line {
   busy: boolean
   readonly waiting: Turn[]
@@ -16,8 +16,9 @@ interface Line {
 /**
  * Serves the requests of a connection one after the other. Only safe requests may run at the same time (RFC 9112
  * section 9.3.2), and Node emits all of them at once. A request after an answer that ends the connection is never
- * served (section 9.6), because its caller could not learn the result. The answer under way is always the first of its
- * connection, where Node emits `close` when the caller leaves. Behind another it would keep its place for good.
+ * served (section 9.6), because its caller could not learn the result. The current answer is therefore always the first
+ * on its connection, and Node emits `close` for it when the caller disconnects. Without that event, a request would
+ * keep its place for good.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Line>()

@@ -8,11 +8,11 @@ import { oneAtATime } from './pipelining.ts'
 
 /** How long each part of closing may take, ms. */
 export const DRAINING = {
-  /** Time in which answers end their connections, while new connections are still accepted. */
+  /** Time during which answers end their connections, while new connections are still accepted. */
   LINGER_MS: 250,
   /** Time after which arriving requests are refused. */
   REFUSE_AFTER_MS: 1_000,
-  /** How often idle connections are ended after the listener is closed, and when all others are. */
+  /** How often idle connections are ended after the listener is closed, and when all other connections are ended. */
   REAP_EVERY_MS: 50,
   DRAIN_MS: 8_000,
 } as const
@@ -28,9 +28,9 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
       malformed.note(request, response)
       inTurn(request, response)
     })
-    // Node would silently drop headers above a number; their bytes are limited anyway
+    // Node would silently drop headers above a certain number; their bytes are limited separately
     server.maxHeadersCount = 0
-    // or Node would answer an unknown expectation by itself, without a body
+    // otherwise Node would answer an unknown expectation by itself, without a body
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_, socket) => refuseTunnel(socket as Socket, malformed))
     server.keepAliveTimeout = keepAliveTimeout
@@ -42,7 +42,10 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
   }
 }
 
-/** Ends an idle socket. Node checks the clock before it reads: a request that came while the loop was late counts. */
+/**
+ * Ends an idle socket. Node checks the clock before it reads, but a request that arrived while the event loop was late
+ * counts.
+ */
 function endUnlessHeard(socket: Socket): void {
   const { bytesRead } = socket
   setImmediate(() => {
@@ -50,7 +53,7 @@ function endUnlessHeard(socket: Socket): void {
   })
 }
 
-/** Node would end the connection without a word. It has let go of it, so how it ends is ours to see to. */
+/** Node would end the connection without an answer. Node no longer manages the socket, so the gateway ends it. */
 function refuseTunnel(socket: Socket, malformed: Malformed): void {
   socket.on('error', () => socket.destroy())
   socket.once('finish', () => socket.destroy())
@@ -66,9 +69,9 @@ interface Options {
 }
 
 /**
- * Closes without a failed request. First, every answer ends its connection and the listener stays open, which serves
- * clients that have just sent a request on a kept connection. Then the listener closes, requests under way end, and
- * idle connections are ended.
+ * Closes the server without a failed request. First, every answer ends its connection and the listener stays open,
+ * which serves clients that have just sent a request on a kept-alive connection. Then the listener closes, the
+ * remaining requests finish, and idle connections are ended.
  */
 export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): void {
   let closingSince: number | undefined
@@ -80,7 +83,7 @@ export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): v
   app.addHook('preClose', (done) => {
     closingSince = performance.now()
     endWaits()
-    // these timers keep no process alive: a server that failed to listen stays without a `close`
+    // these timers do not keep the process alive, because a server that failed to listen never gets a `close`
     const last = setTimeout(() => app.server.closeAllConnections(), DRAINING.DRAIN_MS).unref()
     let reaper: NodeJS.Timeout | undefined
     app.server.once('close', () => {
@@ -109,7 +112,7 @@ function shuttingDown(): GatewayError {
   })
 }
 
-/** At once when there is no connection, else after the time for stragglers. */
+/** Resolves at once without connections, otherwise after the time for late requests. */
 function whenNobodyIsLeft(app: FastifyInstance, then: () => void): void {
   app.server.getConnections((_, count) => {
     if (count > 0) setTimeout(then, DRAINING.LINGER_MS)
@@ -117,7 +120,7 @@ function whenNobodyIsLeft(app: FastifyInstance, then: () => void): void {
   })
 }
 
-/** Connections on which nothing was said for long enough: Node does not count them as idle. */
+/** Connections without any request for long enough, which Node does not count as idle. */
 function silentSockets(app: FastifyInstance): () => Socket[] {
   const open = new Map<Socket, number>()
   app.server.on('connection', (socket: Socket) => {

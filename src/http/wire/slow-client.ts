@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** A connection on which a request did not arrive in time, as Node says. */
+/** A connection on which, according to Node, a request did not arrive in time. */
 export interface Suspect {
   readonly socket: Socket
-  /** The last request whose header was read, if there was one. */
+  /** The last request whose header was read, if any. */
   readonly last: () => IncomingMessage | undefined
-  /** How long a client that was not slow has again, ms. */
+  /** The time that a client gets again if it was not slow, ms. */
   readonly patienceMs: number
 }
 
 /**
- * Calls `blame` when the client itself was slow. Node checks the clock before it reads. It would answer 408 to a
- * request that arrived while the event loop was late, or whose body this server has not read yet. So a client is slow
- * when a turn of the loop has read no more bytes. A connection without any request ends without an answer: its client
- * could take it for the answer to its first request.
+ * Calls `blame` when the client itself was slow. Node checks the clock before it reads. So Node would answer 408 to a
+ * request that arrived while the event loop was late, or whose body this server has not read yet. A client therefore
+ * counts as slow only when a turn of the event loop has read no more bytes. A connection without any request ends
+ * without an answer: its client could mistake it for the answer to its first request.
  */
 export function ifSlow(suspect: Suspect, blame: () => void): void {
   const { socket, last, patienceMs } = suspect

@@ -5,17 +5,17 @@ import { GatewayError, problemOf } from '../../contract/errors.ts'
 
 /**
  * Connections without an accepted credential, counted by address. Above the bound, the oldest connection without a
- * request is ended. When each has a request, the new connection is answered 429.
+ * request is ended. When each connection has a request, the new connection gets the answer 429.
  */
 export interface StrangerBounds {
   /** Connections of one IPv4 address, or of one IPv6 network of 64 bits. */
   readonly perAddress: number
-  /** Proxies that bound the connections of their own clients: theirs are not counted. */
+  /** Proxies that limit the connections of their own clients. Connections of these proxies are not counted. */
   readonly trusted: BlockList
 }
 
 interface Strangers {
-  /** The credential of the connection's caller was accepted. */
+  /** Called when the credential of the connection's caller was accepted. */
   accepted(socket: Socket): void
 }
 
@@ -28,7 +28,7 @@ export function boundStrangers(app: FastifyInstance, bounds: StrangerBounds): vo
 }
 
 function watchConnections(server: Server, { perAddress, trusted }: StrangerBounds): Strangers {
-  /** By address, oldest first, with the number of requests under way. */
+  /** Connections by address, oldest first, with the number of requests in progress. */
   const counted = new Map<string, Map<Socket, number>>()
   const forget = (address: string, socket: Socket): void => {
     const there = counted.get(address)
@@ -67,7 +67,7 @@ function watchConnections(server: Server, { perAddress, trusted }: StrangerBound
   }
 }
 
-/** Ends the oldest connection that has no request under way. */
+/** Ends the oldest connection without a request in progress. */
 function makeRoom(there: Map<Socket, number>): boolean {
   for (const [socket, requests] of there) {
     if (requests > 0) continue
@@ -79,7 +79,7 @@ function makeRoom(there: Map<Socket, number>): boolean {
 }
 
 function refuse(socket: Socket): void {
-  const detail = 'too many connections of this address have proved no caller; close some'
+  const detail = 'too many connections from this address have sent no accepted credential; close some of them'
   const body = JSON.stringify(problemOf(new GatewayError('rate_limited', detail)))
   const head = [
     'HTTP/1.1 429 Too Many Requests',
@@ -95,7 +95,7 @@ function refuse(socket: Socket): void {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** An IPv4 address, also on an IPv6 socket; the first 64 bits of an IPv6 address, which one site owns. */
+/** The IPv4 address, also on an IPv6 socket, or the first 64 bits of an IPv6 address, which belong to one site. */
 export function networkOf(address: string): string {
   const v4 = MAPPED.exec(address)?.[1]
   if (v4 !== undefined || !address.includes(':')) return v4 ?? address

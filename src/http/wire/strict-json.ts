@@ -8,7 +8,7 @@ import { parseRequest } from '../../contract/strict-json.ts'
 /** White space is space and tab only (RFC 9110 section 5.6.3). */
 const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i
 
-/** Only `application/json` in UTF-8 without encoding, through the strict scan. Everything else is 415 or 400. */
+/** Only `application/json` in UTF-8 without encoding, after the strict scan. Everything else is 415 or 400. */
 export function acceptStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
@@ -23,8 +23,8 @@ export function acceptStrictJson(app: FastifyInstance): void {
 }
 
 /**
- * For the route that answers 200 to any body: a body that is not strict JSON arrives as undefined. There is room for a
- * payload of the largest size with the members around it.
+ * Serves the route that answers 200 to any body: a body that is not strict JSON arrives as undefined. This leaves room
+ * for a payload of the largest size and the members around it.
  */
 export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   app.removeAllContentTypeParsers()
@@ -38,13 +38,13 @@ export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
 /** Reading and judging a body of 256 KiB each take a few ms. */
 const LARGE_BYTES = 32 * 1024
 
-/** Gives the work after a large body a turn of the event loop, so that no other request waits for both. */
+/** Gives the work after a large body its own turn of the event loop, so that no other request waits for both steps. */
 function afterATurn({ length }: Buffer, follow: () => void): void {
   if (length > LARGE_BYTES) setImmediate(follow)
   else follow()
 }
 
-/** Members that a proof has and a proposal has not. */
+/** Members of a proof that a proposal does not have. */
 const PROOF_MEMBERS = 8
 
 function parsed(request: FastifyRequest, body: Buffer): JsonValue | undefined {
@@ -66,7 +66,7 @@ function checkMediaType(request: FastifyRequest): void {
   }
 }
 
-/** The number of times that a header occurs in the request: Node keeps only the first of some. */
+/** The number of times that a header occurs in the request: Node keeps only the first of some headers. */
 export function countOf({ raw }: { readonly raw: IncomingMessage }, header: string): number {
   const { rawHeaders } = raw
   let count = 0

@@ -7,15 +7,15 @@ import { countOf } from './strict-json.ts'
 const HOST = /^(?:\[[0-9a-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})*)(?::\d*)?$/i
 
 export interface Acceptance {
-  /** The target by which the router is asked: a request that is refused gets to no route. */
+  /** The target that the router receives. A refused request reaches no route. */
   readonly targetOf: (request: IncomingMessage) => string
   readonly refusalOf: (request: IncomingMessage) => GatewayError | undefined
 }
 
-/** The router finds nothing there. */
+/** A target for which the router finds no route. */
 const NOWHERE = '/-/nowhere'
 
-/** Looks once at each request, before the router does. */
+/** Checks each request once, before the router does. */
 export function acceptRequests(): Acceptance {
   const refused = new WeakMap<IncomingMessage, GatewayError>()
   return {
@@ -29,7 +29,7 @@ export function acceptRequests(): Acceptance {
   }
 }
 
-/** Why a request is refused whatever its route; the connection ends with that answer. */
+/** The reason to refuse a request on any route. The connection ends with that answer. */
 function refusalOf(request: IncomingMessage): GatewayError | undefined {
   const why =
     unlikeTarget(request.url ?? '') ?? unlikeNames(request) ?? unlikeHost(request) ?? unlikeFraming(request)
@@ -59,14 +59,14 @@ function isEscaped(target: string): boolean {
 
 /** An escape of a character that needs none (RFC 3986 section 2.3): letters, digits and `-` `.` `_` `~`. */
 const NEEDLESS_ESCAPE = /%(?:3[0-9]|[46][1-9a-f]|[57][0-9a]|2[de]|5f|7e)/i
-/** An empty segment, or one that means this folder or the one above. */
+/** An empty segment, or a segment that names this folder or its parent. */
 const ODD_SEGMENT = /\/(?:\.{0,2}\/|\.{1,2}$)/
-/** The only two paths of ours whose last segment is empty. */
+/** The only two paths of the gateway whose last segment is empty. */
 const ENDING_IN_SLASH: ReadonlySet<string> = new Set(['/', '/console/'])
 
 /**
- * Tells whether the path has the one spelling that names a route. A proxy, a log or a rule may miss a second spelling,
- * so every other one is 404.
+ * Returns whether the path has the only spelling that names a route. A proxy, a log or a rule may miss a second
+ * spelling, so every other spelling gets 404.
  */
 function isPlain(target: string): boolean {
   const [path = ''] = target.split('?', 1)
@@ -80,12 +80,12 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Parsers before llhttp 9 (Node 20.19.0 and 20.19.1) misread `Content-Length : 5`, which a proxy may accept. */
 function unlikeNames({ rawHeaders }: IncomingMessage): string | undefined {
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!NAME.test(rawHeaders[i] as string)) return 'the name of a header has characters that no name has'
+    if (!NAME.test(rawHeaders[i] as string)) return 'the name of a header has invalid characters'
   }
   return undefined
 }
 
-/** HTTP/1.1 with exactly one Host, or 1.0 with at most one, and a value that is one (RFC 9112 section 3.2). */
+/** HTTP/1.1 with exactly one Host, or 1.0 with at most one, and a valid value (RFC 9112 section 3.2). */
 function unlikeHost(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'send the request as HTTP/1.1'

@@ -36,11 +36,11 @@ export interface EmbeddedPlace {
 }
 
 /**
- * Opens the store in a directory to read all of it. It changes nothing. It accepts evidence with gaps, which the reader
- * must find.
+ * Opens the store in a directory to read all of it. It changes nothing. It accepts evidence with gaps, so that the
+ * reader can report them.
  *
- * @throws WrongPlace when there is no store; an Error of one sentence when another process has it open, or the file is
- * damaged
+ * @throws WrongPlace when there is no store; an Error of one sentence when another process has the store open, or the
+ * file is damaged
  */
 export async function openEmbeddedArchive({ path, clock }: EmbeddedPlace): Promise<StoreArchive> {
   const directory = resolve(path)
@@ -88,8 +88,8 @@ const BATCH_ENTRIES = 5_000
 const BATCH_UNITS = 2_000_000
 
 /**
- * Prepares a restore into a directory without a store. Loaded data is in a subdirectory on the same file system, until
- * one rename makes it the store. So a mount point works as well, and no process ever sees half of it.
+ * Prepares a restore into a directory without a store. A subdirectory on the same file system holds the loaded data,
+ * until one rename makes it the store. So a mount point works as well, and no process ever sees a partial store.
  *
  * @throws WrongPlace when there is a store already
  */
@@ -126,7 +126,7 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   readonly #lock: DirectoryLock
   readonly #directory: string
   readonly #building: string
-  /** A new store id, and so a new epoch (S19). */
+  /** A new store id, which also makes a new epoch (S19). */
   readonly #storeId = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #waiting: [partition: string, entry: StoredEntry][] = []
@@ -158,7 +158,7 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
 
   /**
    * Publishes the store. The data file is a complete store, so its rename is the atomic moment. The rename needs no
-   * room; a full disk was reported earlier.
+   * disk space; a full disk was reported earlier.
    */
   async publish(): Promise<void> {
     await this.#db.close()

@@ -4,9 +4,9 @@ import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write 
 /**
  * A batch is a group of commits that one disk transaction makes durable. It is planned in memory: the state on disk,
  * overlaid with the changes of earlier callers. So commits run one after the other (S04), and all guards of each are
- * checked before it changes anything (S03). Only the outcome reaches the disk, written once per key.
+ * checked before it changes anything (S03). Only the final values are written to disk, once per key.
  *
- * Planning on a snapshot is safe. One batch is written at a time, and the disk transaction checks that no other
+ * It is safe to plan on a snapshot. One batch is written at a time, and the disk transaction checks that no other
  * process wrote in between (lmdb.ts, `writeBatch`).
  */
 export interface Batch {
@@ -125,7 +125,7 @@ export function planCommit(batch: Batch, task: CommitTask): CommitResult {
   return { ok: true, numbers }
 }
 
-/** Undefined when this batch changed the index; the claim must then take the next batch. */
+/** Returns undefined when this batch changed the index. The claim must then wait for the next batch. */
 export function planClaim(
   batch: Batch,
   partition: string,
@@ -185,8 +185,8 @@ function applyWrites(
 type Charge = Write & { readonly op: 'charge' }
 
 /**
- * Applies a charge. Only a commit that guards the limit knows its current window length. Other commits may be older
- * than the policy in force (an approval that ends, an old thread). So they never shorten a window.
+ * Applies a charge. Only a commit that guards the limit knows its current window length. Other commits may follow an
+ * older policy (an approval that ends, an old thread). So they never shorten a window.
  */
 function asCharged(
   batch: Batch,

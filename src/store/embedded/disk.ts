@@ -1,4 +1,4 @@
-/* Requirements of the embedded store on its disk: it is local, has room, and still holds the open files. */
+/* The embedded store's requirements for its disk: it is local, has free space, and still holds the open files. */
 
 /** The part of `fs.statfs` that is used; sizes in blocks of `bsize` bytes. */
 export interface FileSystemFacts {
@@ -39,8 +39,8 @@ export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
 }
 
 /**
- * Refuses a disk that is too full to create the files. LMDB maps them, and a mapping without room kills the process
- * silently.
+ * Refuses a disk that is too full to create the files. LMDB maps the files, and a mapping on a full disk kills the
+ * process without a message.
  *
  * @throws Error of one sentence
  */
@@ -50,19 +50,19 @@ export function refuseFullDisk(path: string, statfs: Statfs): void {
 }
 
 export interface DiskGuard {
-  /** One sentence while writes are refused, else undefined. Checks at most every 100 ms. */
+  /** The reason, in one sentence, while writes are refused; otherwise undefined. Checks at most every 100 ms. */
   refusal(): string | undefined
-  /** One sentence while less is free than new work needs. */
+  /** The reason, in one sentence, while too little space is free for new work. */
   shortage(): string | undefined
   /** True when the disk is practically full, whatever `minFreeBytes` says. */
   isFull(): boolean
-  /** Bytes that can be written before writes are refused; undefined when the disk does not answer. */
+  /** Bytes that can be written before writes are refused; undefined when the disk does not respond. */
   roomBytes(): number | undefined
   /** Records that a write failed because the disk is full. */
   reportFull(): void
 }
 
-/** Free bytes below which the store refuses writes, and below which it is short of room for new work. */
+/** Free bytes below which the store refuses writes, and below which it has too little space for new work. */
 export interface DiskFloors {
   readonly minFreeBytes: number
   readonly newWorkBytes?: number | undefined
@@ -70,11 +70,14 @@ export interface DiskFloors {
 
 export interface DiskFacts {
   readonly statfs: Statfs
-  /** The reason that written data would be lost; undefined while there is no such reason. */
+  /** The reason that written data would be lost; undefined while the data is safe. */
   readonly displaced: () => string | undefined
 }
 
-/** Refuses writes before the disk is full, or while they would be lost. Allows them again by itself afterwards. */
+/**
+ * Refuses writes before the disk is full, and while written data would be lost. Afterwards it allows writes again by
+ * itself.
+ */
 export function createDiskGuard(
   path: string,
   { minFreeBytes, newWorkBytes = minFreeBytes }: DiskFloors,
@@ -124,8 +127,8 @@ function lowSpace(path: string, minFreeBytes: number, statfs: Statfs): string | 
   try {
     const free = freeBytes(path, statfs)
     if (free >= minFreeBytes) return undefined
-    return `the disk is nearly full: ${free} bytes are free, ${minFreeBytes} are needed`
+    return `the disk is nearly full: ${free} bytes are free, and ${minFreeBytes} are needed`
   } catch (error) {
-    return `the disk does not answer: ${String(error)}`
+    return `the disk does not respond: ${String(error)}`
   }
 }

@@ -4,7 +4,7 @@ import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, rea
 import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
- * Everything in a partition of an embedded store. The lock keeps other processes out, so reading it in pages reads one
+ * Everything in a partition of an embedded store. The lock keeps other processes out, so paged reads all see the same
  * moment.
  */
 
@@ -20,7 +20,7 @@ const PAGE_ENTRIES = 1_000
 const PAGE_UNITS = 1_000_000
 const PARTITIONED = [TAG.event, TAG.entry, TAG.limit, TAG.member, TAG.number, TAG.record]
 
-/** Every non-empty partition, by name. Each step seeks the first key behind the previous partition. */
+/** Every non-empty partition, by name. Each step seeks the first key after the previous partition. */
 export function namesOfPartitions(db: Database): string[] {
   const names = new Set<string>()
   for (const tag of PARTITIONED) {
@@ -48,22 +48,25 @@ export async function* dumpPartition(db: Database, partition: string): AsyncGene
     if (!db.doesExist(entryKey(partition, entry.index, entry.score, entry.member)))
       yield fault(
         'S15',
-        `member ${JSON.stringify(entry.member)} is said to be in \`${entry.index}\`, and is not`,
+        `member ${JSON.stringify(entry.member)} is recorded in \`${entry.index}\`, but is not there`,
       )
   }
   for await (const entry of entriesOf(db, partition, TAG.limit, readLimit))
-    yield entry ?? fault('S18', 'a limit cannot be read')
+    yield entry ?? fault('S18', 'a limit cannot be parsed')
   yield* entriesOf(db, partition, TAG.record, readRecord)
 }
 
-/** An entry without its row in the table of members, which could never be moved or removed (S15). */
+/** An entry without its row in the table of members, which no commit could ever move or remove (S15). */
 function* strayEntry(
   db: Database,
   partition: string,
   { index, score, member }: { index: string; score: number; member: string },
 ): Generator<DumpEntry> {
   if (readScore(db, partition, index, member) === score) return
-  yield fault('S15', `member ${JSON.stringify(member)} stands in \`${index}\` where it is not known to be`)
+  yield fault(
+    'S15',
+    `member ${JSON.stringify(member)} is in \`${index}\` at a score that the table of members does not record`,
+  )
 }
 
 function fault(law: string, what: string): DumpEntry {

@@ -18,8 +18,8 @@ import { makeDirectory } from '../../system/make-directory.ts'
  * The files of a data directory:
  * - `store.mdb`: LMDB's data.
  * - `store.mdb-lock`: LMDB's readers.
- * - `store.json`: written once the store exists. It reveals an emptied or removed data file, which must not pass for
- *   a new store.
+ * - `store.json`: written once the store exists. It reveals an emptied or removed data file, which must not look like a
+ *   new store.
  * - `lock.<n>.sock`: see lock.ts.
  */
 export const DATA_FILE = 'store.mdb'
@@ -37,7 +37,7 @@ export interface Marker {
 }
 
 /**
- * `absent`: no data yet. `short`: the file ends before the last page that LMDB has used, and needs full verification.
+ * `absent`: no data yet. `short`: the file ends before the last page that LMDB has used, so it needs full verification.
  */
 export type DataFile = 'absent' | 'whole' | 'short'
 
@@ -56,7 +56,7 @@ export function prepareDirectory(directory: string): void {
   }
 }
 
-/** Creates the data files, readable by the owner only, and makes their names durable, which LMDB does not do. */
+/** Creates the data files, readable by the owner only, and syncs the directory, which LMDB does not do. */
 export function createDataFiles(directory: string): void {
   for (const name of [DATA_FILE, `${DATA_FILE}-lock`]) {
     closeSync(openSync(join(directory, name), 'a', 0o600))
@@ -66,14 +66,14 @@ export function createDataFiles(directory: string): void {
   try {
     syncDirectory(dirname(directory))
   } catch (error) {
-    // an unreadable parent, such as /var/lib in some set-ups, existed before and is durable already
+    // an unreadable parent, such as /var/lib in some set-ups, existed before, so it is durable already
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
 
 /**
- * Gives a file to the directory's owner. Root may maintain the store of a service with its own user. A file of root
- * would keep that user's gateway from opening the store. It changes the name itself, not the target of a link.
+ * Gives a file to the directory's owner. Root may maintain the store of a service with its own user. A file that root
+ * owns would keep that user's gateway from opening the store. It changes the owner of a link itself, not of its target.
  */
 export function handOver(directory: string, name: string): void {
   if (process.geteuid?.() !== 0) return
@@ -112,7 +112,7 @@ export function writeMarker(directory: string, store: string): void {
 }
 
 /**
- * Inspects the data file before LMDB maps it, because reading a mapped page behind the end of a file kills the process.
+ * Inspects the data file before LMDB maps it, because reading a mapped page beyond the end of a file kills the process.
  *
  * @throws Error when the header is damaged or the data of an existing store is missing
  */
@@ -127,8 +127,8 @@ export function inspectDataFile(directory: string, exists: boolean): DataFile {
 }
 
 /**
- * Watches the open data file. When the directory is removed, or restored from a copy, the open file has no name left.
- * Its data is synced, but lost with this process.
+ * Watches the open data file. When the directory is removed, or restored from a copy, the open file no longer has a
+ * name. Its data is synced, but is lost when this process ends.
  */
 export function watchDataFile(directory: string): () => string | undefined {
   const file = join(directory, DATA_FILE)
@@ -138,9 +138,9 @@ export function watchDataFile(directory: string): () => string | undefined {
       const there = identityOf(file)
       if (there === opened) return undefined
       const what = there === undefined ? 'was removed' : 'was replaced'
-      return `${DATA_FILE} ${what} while it was open: put it right, and restart`
+      return `${DATA_FILE} ${what} while it was open: repair it, and restart`
     } catch (error) {
-      return `the disk does not answer: ${String(error)}`
+      return `the disk does not respond: ${String(error)}`
     }
   }
 }
@@ -176,7 +176,7 @@ function readMeta(file: string, offset: number): Buffer {
   return meta
 }
 
-/** Undefined when there is no such file. */
+/** Undefined when the file does not exist. */
 function withFile<T>(file: string, use: (descriptor: number) => T): T | undefined {
   let descriptor: number
   try {
@@ -198,7 +198,7 @@ function parseMarker(text: string): Marker {
     if (typeof marker.format === 'number' && typeof marker.store === 'string')
       return { format: marker.format, store: marker.store }
   } catch {
-    // same error as for a marker without its fields
+    // reported like a marker without its fields
   }
   throw new Error(`${MARKER_FILE} is damaged: restore it from a backup`)
 }

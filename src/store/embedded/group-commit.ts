@@ -21,7 +21,7 @@ export interface ClaimTask {
 export interface GroupCommit {
   commit(task: CommitTask): Promise<CommitResult>
   claim(task: ClaimTask): Promise<IndexEntry[]>
-  /** The reason that writes fail now, or undefined. */
+  /** The reason that writes fail now; undefined while they succeed. */
   refusal(): string | undefined
   /** Refuses the queued calls, and resolves when the last batch has ended (S13). */
   close(): Promise<void>
@@ -36,7 +36,7 @@ export interface GroupCommitPorts {
    * written.
    */
   write(batch: Batch): Promise<boolean>
-  /** True when a failed batch has provably left nothing behind. */
+  /** True when a failed batch has provably written nothing. */
   leftNothing(): boolean
   landed(batch: Batch): void
 }
@@ -50,7 +50,7 @@ const STUCK_MS = 5_000
 /** The longest delay until deadlines are checked after the wall clock has jumped. */
 const LONGEST_TIMER_MS = 1_000
 
-/** Error numbers of the system, as LMDB reports them. */
+/** Error numbers of the operating system, as LMDB reports them. */
 const { ENOSPC, EDQUOT, EIO } = constants.errno
 
 type Task = { readonly commit: CommitTask } | { readonly claim: ClaimTask }
@@ -82,7 +82,7 @@ class Committer implements GroupCommit {
   #underWay: UnderWay | undefined
   #scheduled = false
   #closed = false
-  /** Set once: a disk that failed to sync may have lost anything, so only a restart helps. */
+  /** Set once and kept, because a disk that failed to sync may have lost any data. Only a restart helps. */
   #failure: string | undefined
   #timer: NodeJS.Timeout | undefined
   #timerAt = Infinity
@@ -124,7 +124,7 @@ class Committer implements GroupCommit {
     })
   }
 
-  /** Schedules a batch after the callers of the last one had their turn, so that they can join it. */
+  /** Schedules a batch after the callers of the last batch have run, so that their next calls can join it. */
   #schedule(): void {
     if (this.#scheduled || this.#underWay !== undefined || this.#waiting.length === 0) return
     this.#scheduled = true
@@ -190,8 +190,8 @@ class Committer implements GroupCommit {
 
   /**
    * Handles a failed batch. After a failed sync the kernel may have dropped unwritten pages, so no later sync can be
-   * believed (fsync-gate). A full disk is the exception: LMDB drops the transaction before its root is written, and the
-   * next one writes its pages anew.
+   * trusted (fsync-gate). A full disk is the exception: LMDB drops the transaction before its root is written, and the
+   * next transaction writes its pages again.
    */
   async #failed(callers: readonly Caller[], error: unknown): Promise<void> {
     const cause = await failureCause(error)
@@ -208,7 +208,7 @@ class Committer implements GroupCommit {
     this.#schedule()
   }
 
-  /** True for a full disk. LMDB reports EIO when the last bytes of a disk take only a part of a write. */
+  /** True for a full disk. LMDB reports EIO when only a part of a write fits on the disk. */
   #isDiskFull({ code }: { code?: unknown }): boolean {
     return code === ENOSPC || code === EDQUOT || (code === EIO && this.#ports.disk.isFull())
   }
@@ -254,7 +254,7 @@ class Committer implements GroupCommit {
   }
 }
 
-/** Plans one call. Undefined: it must wait for the next batch. */
+/** Plans one call. Undefined when the claim must wait for the next batch. */
 function plan(batch: Batch, { task }: Caller): CommitResult | IndexEntry[] | undefined {
   if ('commit' in task) return planCommit(batch, task.commit)
   return planClaim(batch, task.claim.partition, task.claim.index, task.claim.claim)
@@ -274,7 +274,7 @@ function expireUnderWay(caller: Caller): void {
   })
 }
 
-/** True for a refused commit, whose answer depends on earlier commits of the batch. */
+/** True for a refused commit. Its answer depends on earlier commits of the batch. */
 function changedNothing(outcome: Caller['outcome']): boolean {
   return outcome !== undefined && 'ok' in outcome && !outcome.ok
 }
@@ -287,7 +287,7 @@ function settle(caller: Caller, answer: () => void): void {
 
 /**
  * The cause of a failed commit. LMDB rejects with an error whose `commitError` is a second promise that rejects with
- * the cause. No other code handles that promise; unhandled, its rejection would end the process.
+ * the cause. No other code handles that promise; an unhandled rejection would end the process.
  */
 export async function failureCause(error: unknown): Promise<Error & { code?: unknown }> {
   const { commitError: cause } = error as { commitError?: Promise<never> }
@@ -295,12 +295,17 @@ export async function failureCause(error: unknown): Promise<Error & { code?: unk
   return cause.catch((reason: Error) => reason)
 }
 
-/** Awaits a write outside of batches: a first stamp, a restore. @throws Error of one sentence, with the cause */
+/**
+ * Awaits a write outside of batches, such as a first stamp or a restore. @throws Error of one sentence, with the cause
+ */
 export async function orFailureCause<T>(write: Promise<T>): Promise<T> {
   try {
     return await write
   } catch (error) {
     const cause = await failureCause(error)
-    throw new Error(`writing failed (${cause.message}): look at the disk, and whether it is full`, { cause })
+    throw new Error(
+      `writing failed (${cause.message}): check whether the disk is healthy and has free space`,
+      { cause },
+    )
   }
 }

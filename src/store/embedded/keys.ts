@@ -1,7 +1,7 @@
 import { STORE_LIMITS } from '../store.ts'
 
 /*
- * Keys of the embedded store. Compared byte by byte they have the order of their parts:
+ * Keys of the embedded store. Compared byte by byte, the keys have the order of their parts:
  *
  *   'e' partition number               an event
  *   'i' partition index score member   an index entry
@@ -30,15 +30,15 @@ const NUMBER_BYTES = 6
 const SCORE_BYTES = 8
 /** Greater than the first byte of every text. */
 const AFTER_TEXT = 0xff
-/** LMDB takes 1,978 bytes. */
+/** LMDB accepts 1,978 bytes. */
 const LONGEST_KEY =
   1 + 3 * (STORE_LIMITS.partitionLength + STORE_LIMITS.nameLength + STORE_LIMITS.idLength) + SCORE_BYTES + 4
 
 const scratch = Buffer.alloc(LONGEST_KEY)
 
 /*
- * The functions below return a view of one shared buffer: pass it on at once, or `keep` it.
- * LMDB copies a key before its call returns.
+ * The functions below return a view of one shared buffer. Pass the view on at once, or `keep` it. LMDB copies a key
+ * before its call returns.
  */
 
 export function stampKey(): Buffer {
@@ -75,19 +75,19 @@ export function scoreFloor(partition: string, index: string, score: number): Buf
   return scratch.subarray(0, writeScore(partition, index, score))
 }
 
-/** The position behind every entry of the index that has this score or a lower one. */
+/** The position after every entry of the index that has this score or a lower one. */
 export function scoreCeiling(partition: string, index: string, score: number): Buffer {
   const end = writeScore(partition, index, score)
   scratch[end] = AFTER_TEXT
   return scratch.subarray(0, end + 1)
 }
 
-/** The position behind this key and before the next one. No key is a prefix of another one of its kind. */
+/** The position after this key and before the next one. No key is a prefix of another key of its kind. */
 export function justBehind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.alloc(1)])
 }
 
-/** The position before this key and behind the previous one. Keys that end with a text end with 0. */
+/** The position before this key and after the previous one. Keys that end with a text end with 0. */
 export function justBefore(key: Buffer): Buffer {
   return Buffer.from(key.subarray(0, key.length - 1))
 }
@@ -144,7 +144,7 @@ function turnSign(bytes: Buffer, start: number): void {
   else for (let i = start; i < start + SCORE_BYTES; i++) bytes[i] = ~(bytes[i] as number)
 }
 
-/** Writes `text` and its end into the shared buffer; returns the position behind it. */
+/** Writes `text` and its end into the shared buffer; returns the position after it. */
 function writeText(start: number, text: string): number {
   let at = start
   for (let i = 0; i < text.length; i++) {

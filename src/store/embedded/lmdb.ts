@@ -28,11 +28,12 @@ import type { Batch, RecordHead } from './batch.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
 
 /*
- * The layout in LMDB: one database, binary keys (keys.ts). LMDB's version of an entry, a double before the value, is:
+ * The layout in LMDB: one database, binary keys (keys.ts). LMDB stores a version with each entry, a double before the
+ * value. It is:
  * - the revision of a record
  * - the score of a member
  * - the last number of a partition
- * - the count of batches of the stamp
+ * - the count of batches in the stamp
  *
  * Values of records and events are `<commit id>\n<body>` in UTF-8.
  *
@@ -45,8 +46,8 @@ const NO_LIMIT = 9e15
 
 /**
  * `overlappingSync: false`: the file is synced before a commit is visible or acknowledged, and a failed commit leaves
- * nothing behind. `eventTurnBatching: false`: each batch of ours is one explicit batch of LMDB with one promise, so a failure is
- * reported exactly once.
+ * nothing behind. `eventTurnBatching: false`: each batch of the store is one explicit batch of LMDB with one promise,
+ * so a failure is reported exactly once.
  */
 export function openDatabase(file: string): Database {
   const db = open<string, Buffer>({
@@ -92,7 +93,7 @@ export function readRecord(
   return { body, revision, commitId }
 }
 
-/** Reads a record without its body, because most guards need only the head. */
+/** Reads a record without its body, because most guards need only the record's head. */
 export function readHead(db: Database, partition: string, type: string, id: string): RecordHead {
   const value = db.getBinaryFast(recordKey(partition, type, id))
   if (value === undefined) return { revision: 0, commitId: '' }
@@ -242,8 +243,8 @@ function writeWindows(db: Database, batch: Batch): void {
 }
 
 /**
- * Puts a value inside a batch. There, LMDB answers with a shared promise without meaning; the batch's own promise
- * counts.
+ * Puts a value inside a batch. Inside a batch, LMDB returns a shared promise that has no meaning. Only the batch's own
+ * promise counts.
  */
 function put(db: Database, key: Buffer, value: Buffer, version: number): void {
   void db.put(key, value as unknown as string, version)
@@ -280,7 +281,7 @@ function earlier(a: Buffer, b: Buffer): Buffer {
   return Buffer.compare(a, b) <= 0 ? a : b
 }
 
-/** Splits at the first line end; the first part is empty when there is no line end. */
+/** Splits at the first line end. The first part is empty when the text has no line end. */
 export function split(value: string): [line: string, rest: string] {
   const end = value.indexOf('\n')
   return [value.slice(0, Math.max(end, 0)), value.slice(end + 1)]

@@ -7,17 +7,17 @@ import { handOver } from './files.ts'
 
 /*
  * One process per data directory. The lock is a Unix socket in the directory on which its owner listens. So the kernel
- * frees it when the owner dies, however it dies. Process ids (always 1 in a container) play no part.
+ * releases the lock however its owner dies. Process ids (always 1 in a container) are not used.
  *
  * The socket of the n-th owner is called `lock.<n>.sock` and stays when the owner exits. A process that finds the
- * highest one dead takes the next number by a hard link, which only one process can create. It then checks again, in
- * case other owners have since come and left, and removes the lower ones. So no process ever moves or removes a living
- * owner's socket.
+ * highest socket dead takes the next number with a hard link, which only one process can create. It then checks again,
+ * because other owners may have come and gone since, and removes the lower sockets. So no process ever moves or removes
+ * a living owner's socket.
  *
  * The lock gives a clear message at start; the stamp that every batch checks (lmdb.ts) protects the data.
  */
 
-/** sockaddr_un has 108 bytes on Linux and 104 elsewhere, with a 0 at the end. */
+/** sockaddr_un has 108 bytes on Linux and 104 elsewhere, including a final 0. */
 const LONGEST_SOCKET_PATH = process.platform === 'linux' ? 107 : 103
 /** `lock.<uuid>.sock` */
 const LONGEST_NAME = 46
@@ -33,7 +33,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const own = join(place.path, `lock.${randomUUID()}.sock`)
   const server = await listen(own).catch((cause: NodeJS.ErrnoException) => {
     place.close()
-    // the first file made is a socket, so the system's error would be about "listen", as of a port
+    // the first file is a socket, so the system's error would name "listen", as for a port
     throw new Error(`the data directory ${directory} cannot be written: ${cause.code ?? cause.message}`, {
       cause,
     })
@@ -84,7 +84,7 @@ function inUse(): Error {
 
 function ofAnotherUser(path: string): Error {
   return new Error(
-    `the data directory has a lock of another user, \`${basename(path)}\`: remove it if nothing of that user runs here`,
+    `the data directory has a lock of another user, \`${basename(path)}\`: remove it if that user runs no gateway here`,
   )
 }
 
@@ -132,7 +132,7 @@ function listen(path: string): Promise<Server> {
   })
 }
 
-/** Opens the directory by a path that is short enough for a socket: on Linux its descriptor has one. */
+/** Opens the directory by a path that is short enough for a socket: on Linux its descriptor has such a path. */
 function openPlace(directory: string): { path: string; close(): void } {
   if (Buffer.byteLength(directory) + 1 + LONGEST_NAME <= LONGEST_SOCKET_PATH)
     return { path: directory, close: () => {} }

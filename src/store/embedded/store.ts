@@ -130,8 +130,8 @@ function openFiles(directory: string, statfs: Statfs): Database {
 }
 
 /**
- * Reads or writes the stamp. The stamp and the marker file must name the same store, else the data file is not the one
- * that belongs here.
+ * Reads or writes the stamp. The stamp and the marker file must name the same store, otherwise the data file does not
+ * belong to this directory.
  */
 async function readOrWriteStamp(db: Database, directory: string, sources?: ClockSources): Promise<Stamp> {
   const marker = readMarker(directory)
@@ -158,7 +158,7 @@ class Embedded implements EmbeddedStore {
   readonly #parts: Parts
   readonly #groupCommit: GroupCommit
   readonly #watchers = createWatchers()
-  /** Last numbers, cached between batches: no other process writes, and `writeBatch` checks that. */
+  /** Last numbers, cached between batches. No other process writes to the store, and `writeBatch` checks this. */
   readonly #lastNumbers = new Map<string, number>()
   #stamp: Stamp
   #closing: Promise<void> | undefined
@@ -291,11 +291,11 @@ class Embedded implements EmbeddedStore {
     try {
       await writeBatch(db, createBatch(this.#before(), clock.now()), this.#stamp)
     } catch (error) {
-      await failureCause(error) // nothing was lost: the store is closing, and every commit has been answered
+      await failureCause(error) // no data is lost, because every commit was answered before the store closes
     }
   }
 
-  /** False also when LMDB can no longer read it, as after a failure to write its root. */
+  /** Also false when LMDB can no longer read the stamp, for example after a failure to write its root. */
   #stampIsUnchanged(): boolean {
     try {
       this.#parts.db.resetReadTxn()

@@ -38,7 +38,7 @@ export async function countEvents(db: Database, partition: string): Promise<numb
 /**
  * Reads every entry.
  *
- * @throws Error when some are missing or hold only zeros, as in a truncated file
+ * @throws Error when entries are missing or hold only zeros, as in a truncated file
  */
 export function checkEverything(db: Database): void {
   const { entryCount } = db.getStats() as { entryCount: number }

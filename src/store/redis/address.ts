@@ -30,7 +30,7 @@ export function isRedisAddress(text: string): boolean {
 /**
  * Parses the address.
  *
- * @throws RangeError that says what is wrong with the address, without its password
+ * @throws RangeError that says what is wrong with the address and omits its password
  */
 export function parseRedisAddress(text: string): RedisAddress {
   const [, scheme, form, rest = ''] = SCHEME.exec(text) ?? []
@@ -55,7 +55,7 @@ export function parseRedisAddress(text: string): RedisAddress {
 }
 
 /**
- * Parses a host. A text that is no host may be a password whose `@` is missing, so the error gives its position only.
+ * Parses a host. Text that is not a host may be a password whose `@` is missing, so the error gives only its position.
  */
 function parseHost(text: string, { number, port }: { number: number; port: number }): Host {
   const [, bracketed, plain, given] =
@@ -63,7 +63,7 @@ function parseHost(text: string, { number, port }: { number: number; port: numbe
   const host = bracketed ?? plain
   const at = given === undefined ? port : Number(given)
   if (host === undefined || at < 1 || at > 65_535)
-    throw new RangeError(`host ${number} of the address is no host and port; expected ${REDIS_FORMS}`)
+    throw new RangeError(`host ${number} of the address is not a host and port; expected ${REDIS_FORMS}`)
   return { host, port: at }
 }
 
@@ -98,7 +98,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The address without its password, safe to show even when it is malformed. */
+/** The address without its password. It is safe to show even when it is malformed. */
 export function withoutPassword(text: string): string {
   const at = text.lastIndexOf('@')
   if (at < 0 || text.startsWith('file:')) return text

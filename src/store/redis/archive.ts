@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../store.ts'
 
 /**
  * Opens a store in Redis to read all of it, while gateways use it. It has its own connections, so that no gateway waits
- * behind it.
+ * for its reads.
  *
  * @throws UnsafeRedis, StoreUnavailable as the store does
  */
@@ -71,7 +71,7 @@ export class RedisArchive implements StoreArchive {
       if (!ELSEWHERE.test((error as Error).message))
         return await orUnavailable(Promise.reject(error as Error))
       this.#topology.refresh()
-      throw new StoreMoved(`partition \`${partition}\` went to another server`, { cause: error })
+      throw new StoreMoved(`partition \`${partition}\` moved to another server`, { cause: error })
     }
   }
 
@@ -94,7 +94,7 @@ export class RedisArchive implements StoreArchive {
 /**
  * Turns a failure of the connection into one sentence.
  *
- * @throws StoreUnavailable, and errors of this code unchanged
+ * @throws StoreUnavailable, and errors of this module unchanged
  */
 export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {

@@ -7,13 +7,13 @@ import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
 
 /*
  * Calls to Redis that end by their deadline (S09), whatever the server and the network do. node-redis bounds only the
- * time until a command is written, so each call races a timer of ours. The kind of failure depends on one question: may
- * the command have been executed? An error reply that Redis sends before it runs a script means no. Silence means
- * perhaps.
+ * time until a command is written, so each call races a timer of the store. The kind of failure depends on one
+ * question: may the command have been executed? An error reply that Redis sends before it runs a script means no. No
+ * answer means perhaps.
  */
 export interface Calls {
   /**
-   * Runs a call. With `reads` it changes nothing, so silence is `StoreUnavailable`.
+   * Runs a call. With `reads` the call changes nothing, so a missing answer is `StoreUnavailable`.
    *
    * @throws StoreUnavailable when it was not executed, StoreIndeterminate when it may have been
    */
@@ -24,7 +24,7 @@ export interface Call {
   /** Any key of the partition; it selects the server. */
   readonly key: string
   readonly args: readonly string[]
-  /** The script that `args` call by its hash. It is sent as text to a server that does not have it yet. */
+  /** The script that `args` call by its hash. The store sends it as text to a server that does not have it yet. */
   readonly script?: Script
   /** ms from now. */
   readonly ms: number
@@ -42,8 +42,8 @@ const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NO
 /** Errors that Redis sends before a command runs, and that are likely to persist. */
 const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
 /**
- * The text that Redis adds to an error from inside a script, which ran up to there. Newer servers use the same codes
- * before and inside.
+ * The text that Redis adds to an error from inside a script, after a part of the script has run. Newer servers use the
+ * same codes before and inside a script.
  */
 const FROM_INSIDE = / script: [0-9a-f]{40}/
 const PAUSE_MS = 25
@@ -160,8 +160,8 @@ function isBefore(kind: RegExp, { message }: Error): boolean {
 const SAID: Readonly<Record<string, string | undefined>> = {
   ClientOfflineError: 'there is no connection',
   ClientClosedError: 'there is no connection',
-  DisconnectsClientError: 'the server did not answer any more, and the connection was given up',
-  SocketClosedUnexpectedlyError: 'the connection was lost before the answer came',
+  DisconnectsClientError: 'the server stopped answering, and the connection was closed',
+  SocketClosedUnexpectedlyError: 'the connection was lost before the answer arrived',
 }
 
 /** The store's error for a failure. */
@@ -176,7 +176,7 @@ function meaningOf(error: Error, { reads }: Call): Error {
 
 function movedOn(topology: Topology, key: string, error: Error): void {
   topology.refresh()
-  if (error.message.startsWith('READONLY')) topology.peerOf(key)?.renew('the server is no primary any more')
+  if (error.message.startsWith('READONLY')) topology.peerOf(key)?.renew('the server is no longer a primary')
 }
 
 /** Gives a server that was never connected a moment to connect. */

@@ -1,14 +1,15 @@
 /**
  * A minute of heartbeats (peer.ts). However busy both sides are, at least one answer among them arrives fast, and
- * running clocks drift by a few milliseconds only. After that, a server whose clock was set back is believed.
+ * running clocks drift by a few milliseconds only. After that time, the clock of a server is trusted even if it was set
+ * back.
  */
 export const OFFSET_SAMPLES = 240
 
-/** The difference of a server's clock to ours, estimated from its answers. */
+/** The difference between a server's clock and this process's clock, estimated from the server's answers. */
 export interface Offset {
   /**
-   * Records an answer that arrived just now. The server read its time before that, so the estimate is never ahead of
-   * the server (S08, S12).
+   * Records an answer that arrived just now. The server read its time earlier, so the estimate is never ahead of the
+   * server (S08, S12).
    */
   heard(serverMs: number, ourMs: number): void
   /** ms; undefined before the first answer. */

@@ -12,13 +12,13 @@ export type CommitReply =
   /** `epoch` is empty unless `askEpoch` was set. */
   | { readonly ok: true; readonly numbers: readonly number[]; readonly epoch: string }
 
-/** Lua has no infinity that is written the same way everywhere. */
+/** Lua has no portable spelling of infinity. */
 const FOREVER = 1e300
 
 export interface CommitOptions {
   /** Asks for the partition's epoch in the answer. */
   readonly askEpoch: boolean
-  /** ms since 1970; the server's when absent. */
+  /** ms since 1970; the server's time when absent. */
   readonly time?: number
 }
 
@@ -54,7 +54,7 @@ export function readCommitReply(reply: unknown, { events }: Pick<Commit, 'events
   }
 }
 
-/** The keys by their position in the script, each once. */
+/** The keys in the order of the script, each once. */
 class KeyList {
   readonly names: PartitionKeys
   readonly all: string[]

@@ -14,11 +14,11 @@ import {
 import { within } from '../patience.ts'
 
 /*
- * One Redis server, kept connected. A server that stops answering is dropped after `SILENCE_MS`: all calls in flight
- * end, and the gateway reconnects. Nothing is queued without a connection.
+ * Keeps the connection to one Redis server. A server that stops answering is dropped after `SILENCE_MS`: all calls in
+ * flight end, and the gateway reconnects. Nothing is queued without a connection.
  */
 
-/** The part of a node-redis connection that is used here. */
+/** The part of a node-redis connection that the store uses. */
 export interface Connection {
   /** Time of the last answer, by `performance.now()`; senders update it. */
   heardAt: number
@@ -43,7 +43,7 @@ export interface Peer {
   readonly host: Host
   /**
    * The connection. Undefined while the server is not connected, does not answer, is not a primary or has unsafe
-   * settings; then `reason` says why.
+   * settings; `reason` then says why.
    */
   connection(): Connection | undefined
   /** A separate connection for WAIT, which blocks every command behind it. */
@@ -89,7 +89,7 @@ export async function connect(
     socket: {
       host,
       port,
-      // our limit is shorter, and excludes pauses of this process
+      // the store's own limit is shorter, and excludes pauses of this process
       connectTimeout: 4 * CONNECT_MS,
       reconnectStrategy: false,
       ...(options.tls ? { tls: true as const } : {}),
@@ -216,7 +216,7 @@ class RedisPeer implements Peer {
       this.#heartbeatLater()
       void this.#resubscribe()
     } catch (error) {
-      // dropped in the meantime: the next attempt has begun
+      // the connection was dropped in the meantime, and the next attempt has begun
       if (main !== this.#main) return
       const { host, port } = this.host
       this.#drop(`no connection to ${host}:${port}: ${(error as Error).message}`)
@@ -277,7 +277,7 @@ class RedisPeer implements Peer {
       if (main === this.#main) this.#heartbeatLater()
     } catch (error) {
       if (main !== this.#main) return
-      // a busy server answers earlier commands first: while it does, it is alive
+      // a busy server answers earlier commands first, and every such answer shows that it is alive
       if (performance.now() - main.heardAt < SILENCE_MS) this.#heartbeatLater()
       else this.#drop(`the server does not answer: ${(error as Error).message}`)
     }
@@ -309,7 +309,7 @@ class RedisPeer implements Peer {
   }
 
   /**
-   * Subscribes again after a new connection. Waiters look again, because messages were lost. Commits and reads work
+   * Subscribes again after a new connection. Waiters read again, because messages were lost. Commits and reads work
    * without messages.
    */
   async #resubscribe(): Promise<void> {
@@ -342,7 +342,7 @@ function pauseAfter(failures: number): number {
   return longest * (0.5 + Math.random() / 2)
 }
 
-/** Asks a server for what only a recent primary can answer; other servers are refused before. */
+/** Asks a server for facts that only a recent primary can report. Other servers were refused earlier. */
 async function readForbidden(
   main: Connection,
   { role, version }: ServerFacts,

@@ -14,9 +14,9 @@ import { sortedKeys } from './sorted-keys.ts'
 
 /*
  * Everything in a partition in Redis, at one moment, which Redis itself verifies. Each commit writes the partition's
- * head, so the head is watched (WATCH) while the keys are listed and read. So is every index that takes more than one
- * call, because a claim moves entries without a commit. An empty transaction then fails exactly when one of them
- * changed.
+ * head, so the head is watched (WATCH) while the keys are listed and read. Every index that takes more than one call is
+ * watched as well, because a claim moves entries without a commit. An empty transaction then fails exactly when a
+ * watched key changed.
  */
 
 const SCAN_COUNT = 2_000
@@ -43,7 +43,7 @@ export async function* dumpPartition(connection: Connection, partition: string):
   }
 }
 
-/** Keys that match a pattern, as SCAN yields them: unordered, some twice. */
+/** Keys that match a pattern, in the order of SCAN: unsorted, and some twice. */
 export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): AsyncGenerator<string[]> {
   let cursor = '0'
   do {
@@ -113,7 +113,7 @@ async function* dumpGroup(
   pace: Pace,
 ): AsyncGenerator<DumpEntry> {
   if (kind === 'unknown')
-    for (const key of keys) yield fault('S16', `the key ${shown(key)} is none of the store's`)
+    for (const key of keys) yield fault('S16', `the key ${shown(key)} does not belong to the store`)
   else if (kind === 'events') for (const key of keys) yield* dumpEvents(connection, key)
   else if (kind === 'index') yield* dumpIndexes(connection, keys)
   else if (kind !== 'head') {
@@ -129,7 +129,7 @@ function fault(law: string, what: string): DumpEntry {
 
 const shown = (key: string): string => `\`${JSON.stringify(key).slice(1, -1)}\``
 
-/** The values; undefined for a key that is no string. */
+/** The values; undefined for a key that is not a string. */
 async function readAll(connection: Connection, keys: readonly string[]): Promise<(string | undefined)[]> {
   const values = await connection.sendCommand(['MGET', ...keys])
   return (values as (string | null)[]).map((value) => value ?? undefined)
@@ -144,7 +144,7 @@ async function* dumpEvents(connection: Connection, key: string): AsyncGenerator<
     const { count } = pace
     const range = ['XRANGE', key, from, '+', 'COUNT', String(count)]
     const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
-    if (page === undefined) return yield fault('S06', `${shown(key)} is no stream of events`)
+    if (page === undefined) return yield fault('S06', `${shown(key)} is not a stream of events`)
     for (const entry of page) yield* readEvent(entry)
     if (page.length < count) return
     from = `(${page.at(-1)?.[0] ?? ''}`
@@ -165,7 +165,7 @@ async function* dumpIndexes(connection: Connection, keys: readonly string[]): As
   for (const [i, first] of firsts.entries()) {
     const key = keys[i] ?? ''
     const name = readKey(key)
-    if (first === undefined || name?.kind !== 'index') yield fault('S05', `${shown(key)} is no index`)
+    if (first === undefined || name?.kind !== 'index') yield fault('S05', `${shown(key)} is not an index`)
     else if (first.length < 2 * INDEX_PAGE) yield* readMembers(name.name, first)
     else yield* dumpLongIndex(connection, key, name.name)
   }
@@ -192,7 +192,7 @@ function* readMembers(index: string, flat: readonly string[]): Generator<DumpEnt
     if (encodeMember(member) !== text)
       yield fault(
         'S15',
-        `${shown(text)} in index ${shown(index)} stands for a member, and is not how it is written`,
+        `${shown(text)} in index ${shown(index)} decodes to a member, but is not its encoding`,
       )
     yield { kind: 'index', index, score: Number(flat[i + 1]), member }
   }
@@ -202,12 +202,12 @@ function readValue(key: string, value: string | undefined): DumpEntry {
   const name = readKey(key)
   if (name?.kind === 'record') {
     const record = readRecord(value)
-    if (record === undefined) return fault('S10', `${shown(key)} is no record`)
+    if (record === undefined) return fault('S10', `${shown(key)} is not a record`)
     return { kind: 'record', type: name.type, id: name.id, ...record }
   }
   const limit = name?.kind === 'limit' ? name.name : ''
   const [width = Number.NaN, ...numbers] = (value ?? '').split(' ').map(Number)
-  if (value === undefined || numbers.length % 2 !== 0) return fault('S18', `${shown(key)} is no limit`)
+  if (value === undefined || numbers.length % 2 !== 0) return fault('S18', `${shown(key)} is not a limit`)
   const buckets = numbers.flatMap((number, i): [number, number][] =>
     i % 2 === 0 ? [[number, numbers[i + 1] ?? Number.NaN]] : [],
   )

@@ -25,8 +25,8 @@ const PREFIX = 'cs:{'
 export const ALL_PATTERN = 'cs:*'
 
 /**
- * Exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its value names
- * the restore.
+ * Exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its value is the
+ * id of the restore.
  */
 export const RESTORING_KEY = 'cs:restoring'
 
@@ -38,8 +38,8 @@ export const FORMAT_KEY = 'cs:format'
 export const FORMAT = '1'
 
 /**
- * The escape: an ambiguous unit, or one not below DEL, becomes DEL and four hex digits. No unit below DEL sorts behind
- * it.
+ * The escape: an ambiguous unit, or a unit that is not below DEL, becomes DEL and four hex digits. No unit below DEL
+ * sorts after it.
  */
 const ESCAPE = '\x7f'
 const IN_MEMBER = /[\x7f-\uffff]/g
@@ -70,7 +70,10 @@ function unitOf(hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16))
 }
 
-/** The prefix of a partition's keys. Redis ignores an empty hash tag, so the empty partition is a lone escape. */
+/**
+ * The prefix of a partition's keys. Redis ignores an empty hash tag, so the empty partition is written as a lone
+ * escape.
+ */
 function partitionPrefix(partition: string): string {
   return `${PREFIX}${partition === '' ? ESCAPE : encodeName(partition)}}:`
 }
@@ -110,7 +113,7 @@ function newKeys(prefix: string): PartitionKeys {
   }
 }
 
-/** The first line of a record, with its end. */
+/** The first line of a record, with its line end. */
 export function lineOf(revision: number, commitId: string): string {
   return `${revision} ${commitId}\n`
 }

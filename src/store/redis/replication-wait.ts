@@ -3,13 +3,13 @@ import { SCRIPTS } from './scripts.ts'
 import { within } from '../patience.ts'
 
 /*
- * Confirmations by replicas (WAIT). A WAIT blocks its connection, so it has a separate one. All commits that land
- * during one WAIT share the next. The barrier before it names the epoch: a server of another epoch lacks the commit,
- * whatever its replicas confirm (S19).
+ * Confirmations by replicas (WAIT). WAIT blocks its connection, so it has a separate connection. All commits that land
+ * during one WAIT share the next WAIT. The barrier before a WAIT names the epoch, because a server of another epoch
+ * lacks the commit, whatever its replicas confirm (S19).
  */
 export interface Confirmations {
   /**
-   * True when `replicas` of them have everything that the server had written before this call, in this epoch. Never
+   * True when `replicas` replicas have everything that the server had written before this call, in this epoch. Never
    * rejects.
    */
   confirmed(peer: Peer, headKey: string, epoch: string): Promise<boolean>
@@ -71,8 +71,8 @@ export function createConfirmations(replicas: number, waitMs: number): Confirmat
   }
 
   /**
-   * Writes the barrier; undefined when the key is not here. A slot that is arriving needs ASKING. The script is sent as
-   * text, because no command may separate it from WAIT.
+   * Writes the barrier; undefined when this node does not hold the key. A slot that is still moving to this node needs
+   * ASKING. The script is sent as text, because no command may separate it from WAIT.
    */
   const written = async (
     connection: Connection,

@@ -11,7 +11,7 @@ import type { Topology } from './topology.ts'
 import { STORE_LIMITS, StoreUnavailable } from '../store.ts'
 
 export interface RedisRestoreOptions extends RedisOptions {
-  /** Drops an interrupted restore, which no gateway could ever open. */
+  /** Deletes an interrupted restore, which no gateway could ever open. */
   readonly restart?: boolean
 }
 
@@ -20,16 +20,16 @@ const PIPELINE_UNITS = 500_000
 const PIPELINE_COMMANDS = 2_000
 const MEMBERS_PER_COMMAND = 200
 /**
- * The tolerated difference between two machines' clocks. More would make every commit late until the server's clock
- * catches up.
+ * The tolerated difference between two machines' clocks. A greater difference would make every commit late until the
+ * server's clock catches up.
  */
 const CLOCK_TOLERANCE_MS = 5_000
 
 /**
  * Prepares a restore into Redis. Until `publish`, a marker keeps every gateway from opening the store.
  *
- * @throws WrongPlace when there is a store already, or another restore; UnsafeRedis and StoreUnavailable as the store
- * does
+ * @throws WrongPlace when the server already holds a store or another restore; UnsafeRedis and StoreUnavailable as the
+ * store does
  */
 export async function openRedisRestore(options: RedisRestoreOptions): Promise<StoreRestore> {
   const { topology } = await connectRedis(options)
@@ -46,7 +46,7 @@ export async function openRedisRestore(options: RedisRestoreOptions): Promise<St
 class RedisRestore extends RedisArchive implements StoreRestore {
   readonly #topology: Topology
   readonly #options: RedisRestoreOptions
-  /** Names this restore in the marker. It is also the generation of every partition, and so a new epoch (S19). */
+  /** Names this restore in the marker. It is also the generation of every partition, which makes a new epoch (S19). */
   readonly #id = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #partition = ''
@@ -115,7 +115,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
 
   /**
    * Empties the place. When the server is unreachable, the marker remains: no gateway opens the store, and the next
-   * restore can start again.
+   * restore can start over.
    */
   async abandon(): Promise<void> {
     this.#commands = []

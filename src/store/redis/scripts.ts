@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 
 /*
- * The scripts that run inside Redis. They are content-addressed (EVALSHA), so two versions of the gateway can coexist
- * in a rolling upgrade. `#!lua` (Redis 7.0) makes the server refuse a whole script, never stop it half-way. It refuses
- * when it is out of memory, read-only or without its replicas. Lua's numbers are doubles, as ours; amounts are integers
- * below 2^53.
+ * The scripts that run inside Redis. They are content-addressed (EVALSHA), so two versions of the gateway can run side
+ * by side in a rolling upgrade. `#!lua` (Redis 7.0) makes the server refuse a script before it runs, and never stop it
+ * half-way. The server refuses a script when it is out of memory, read-only or without its replicas. Numbers in Lua are
+ * doubles, as in JavaScript; amounts are integers below 2^53.
  */
 export interface Script {
   readonly source: string
@@ -47,7 +47,7 @@ end
  *     c key windowMs at amount guarded('1'|'0')
  *     e body
  *
- * A message that cannot be published is lost, not the commit: callers re-read.
+ * If a message cannot be published, only the message is lost and not the commit. Callers re-read.
  *
  * Returns one of these; positions start at 0:
  *
@@ -223,7 +223,7 @@ return {'ok', first, ARGV[4] == '1' and epoch(head) or ''}
 `
 
 /**
- * The entries behind an entry in an index, by rank (S05). Members are compared byte by byte here, because Lua's own
+ * The entries after an entry in an index, by rank (S05). Members are compared byte by byte here, because Lua's own
  * comparison depends on the locale.
  *
  * - KEYS: 1 index.
@@ -262,12 +262,12 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
 `
 
 /**
- * Claims due entries and moves them behind their lease (S07). It claims nothing when the partition has seen a later
- * time than the lease would end. Each commit of the claimant would then be late, and the entry would be claimed again
- * and again.
+ * Claims due entries and moves them to the end of their lease (S07). It claims nothing when the partition has recorded
+ * a later time than the end of the lease. Each commit of the claimant would then be late, and the entry would be
+ * claimed again and again.
  *
  * - KEYS: 1 index, 2 head.
- * - ARGV: 1 now, 2 end of the lease, 3 limit, 4 the latest time that the partition may have seen.
+ * - ARGV: 1 now, 2 end of the lease, 3 limit, 4 the latest time that the partition may have recorded.
  * - Returns the entries, or nil when it claims nothing.
  */
 const CLAIM = `${WRITES}
@@ -284,7 +284,7 @@ return epoch(KEYS[1])
 `
 
 /**
- * A dummy write before WAIT: replicas that confirm it have everything that was written before it.
+ * A dummy write before WAIT. Replicas that confirm it have everything that was written before it.
  *
  * - KEYS: 1 head.
  * - ARGV: 1 some text.
@@ -296,7 +296,8 @@ return epoch(KEYS[1])
 `
 
 /**
- * The commands of the scripts that the user may not run. Redis would stop a commit half-way where a right is missing.
+ * Returns the commands of the scripts that the user may not run. Redis would stop a commit half-way if a permission
+ * were missing.
  *
  * Returns names of commands.
  */

@@ -5,8 +5,8 @@ import { within } from '../patience.ts'
 /** The servers that know the current primary (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
 export interface Sentinels {
   /**
-   * The primary by the sentinel that knows the latest failover, because a partitioned sentinel reports an old one.
-   * Undefined when no sentinel answers. Never rejects.
+   * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
+   * one. Undefined when no sentinel answers. Never rejects.
    */
   primary(): Promise<Host | undefined>
   close(): void
@@ -35,7 +35,7 @@ export function createSentinels(options: SentinelOptions): Sentinels {
   }
 }
 
-/** One sentinel. Its connection is kept, and made anew at the next question after a failure. */
+/** One sentinel. Its connection is kept. After a failure, the next question opens a new connection. */
 class Sentinel {
   readonly #host: Host
   readonly #options: SentinelOptions

@@ -1,8 +1,8 @@
 import type { Durability } from '../store.ts'
 
 /*
- * The settings under which a Redis server keeps the promises of the store (docs/operations.md, "Redis"). Pure: text of
- * INFO and CONFIG GET in, problems out.
+ * The settings under which a Redis server keeps the promises of the store (docs/operations.md, "Redis"). The functions
+ * are pure: they read the text of INFO and CONFIG GET, and return problems.
  */
 
 /** Facts that a server reports about itself. */
@@ -13,7 +13,7 @@ export interface ServerFacts {
   readonly replicas: number
   /** Bytes left of `maxmemory`; absent without such a limit. */
   readonly roomBytes?: number
-  /** Commands that the store needs and the user may not run. */
+  /** Commands that the store needs but the user may not run. */
   readonly forbidden: readonly string[]
   /** Undefined where CONFIG GET is not allowed, as on some hosted servers. */
   readonly config?: Readonly<Record<string, string>>
@@ -55,7 +55,7 @@ export function readFacts(info: string, config: Readonly<Record<string, string>>
   }
 }
 
-/** The room on the fullest server. */
+/** The free memory of the fullest server. */
 export function roomOf(servers: readonly (ServerFacts | undefined)[]): { readonly roomBytes?: number } {
   const rooms = servers.flatMap((facts) => facts?.roomBytes ?? [])
   return rooms.length === 0 ? {} : { roomBytes: Math.min(...rooms) }
@@ -73,7 +73,10 @@ export function durabilityOf(facts: ServerFacts, wanted: Wanted): Durability {
   return SYNCED.every(([name, value]) => facts.config?.[name] === value) ? 'fsync' : 'async'
 }
 
-/** Sentences for the operator: which promise cannot be kept, and what to do. Empty when there is no problem. */
+/**
+ * Returns sentences for the operator. Each names a promise that cannot be kept, and the remedy. Empty without a
+ * problem.
+ */
 export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
   const { config } = facts
   const problems: string[] = []
@@ -83,7 +86,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
   if (facts.forbidden.length > 0)
     problems.push(
-      `the user may not run ${facts.forbidden.join(', ')} on what begins with cs:, so a commit would end half-way, or unconfirmed, or evidence unread: give it the rights of docs/operations.md`,
+      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with cs:, so a commit could end half-way or unconfirmed, or evidence be unreadable: give it the permissions in docs/operations.md`,
     )
   if (config === undefined) {
     if (!wanted.accept.includes('unread-settings'))
@@ -99,7 +102,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     !wanted.accept.includes('unconfirmed-failover')
   )
     problems.push(
-      'another server may take over, and no replica confirms what is written: set COUNTERSIGN_STORE_REPLICAS to 1 or more, or accept `unconfirmed-failover` by name',
+      'another server may take over, and no replica confirms writes: set COUNTERSIGN_STORE_REPLICAS to 1 or more, or accept `unconfirmed-failover` by name',
     )
   return problems
 }
@@ -117,12 +120,12 @@ function lossProblems(
   const problems: string[] = []
   if (durabilityOf(facts, wanted) === 'async' && wanted.durability !== 'async')
     problems.push(
-      `${SYNCED.map(([name]) => `${name} is ${config[name]}`).join(', ')}: the last seconds may be lost; they must be ${SYNCED.map(([, value]) => value).join(', ')}; or have replicas confirm, or ask for it by COUNTERSIGN_DURABILITY=async`,
+      `${SYNCED.map(([name]) => `${name} is ${config[name]}`).join(', ')}: the last seconds may be lost; set them to ${SYNCED.map(([, value]) => value).join(', ')}, let replicas confirm, or accept the loss with COUNTERSIGN_DURABILITY=async`,
     )
   const policy = config['maxmemory-policy'] ?? ''
   if (config['maxmemory'] !== '0' && policy !== 'noeviction' && !wanted.accept.includes('eviction'))
     problems.push(
-      `maxmemory-policy is ${policy}: records may be thrown away; set it to noeviction, or accept \`eviction\` by name`,
+      `maxmemory-policy is ${policy}: records may be evicted; set it to noeviction, or accept \`eviction\` by name`,
     )
   return problems
 }

@@ -25,8 +25,8 @@ export interface Slots {
 }
 
 /**
- * Parses the answer of CLUSTER SLOTS. `asked` is the node that answered, which may not know its own address. Undefined
- * for an unusable answer.
+ * Parses the answer of CLUSTER SLOTS. `asked` is the node that answered. It may not know its own address. Undefined for
+ * an unusable answer.
  */
 export function parseSlots(answer: unknown, asked: Host): Slots | undefined {
   if (!Array.isArray(answer) || answer.length === 0) return undefined

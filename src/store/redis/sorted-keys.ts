@@ -9,8 +9,8 @@ interface Sortable {
 }
 
 /**
- * Returns the keys in order, each once. SCAN yields them unordered, and may repeat one. All are in memory, about 200
- * bytes each.
+ * Returns the keys in order, each once. SCAN yields keys unordered, and may repeat a key. All keys are in memory, at
+ * about 200 bytes each.
  */
 export async function sortedKeys(
   pages: AsyncIterable<readonly string[]>,

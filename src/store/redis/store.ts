@@ -42,26 +42,26 @@ export interface RedisOptions {
   readonly sentinelPassword?: string
   /** Replicas that must confirm a commit before it counts (WAIT). Default 0. */
   readonly replicas?: number
-  /** `async` asks by name for a store that may lose the last seconds. */
+  /** `async` accepts a store that may lose the last seconds. */
   readonly durability?: 'async'
   /** Unsafe settings accepted by name (settings.ts). */
   readonly accept?: Wanted['accept']
   /** Longest time of a read, a claim, and of a wait for replicas, ms. */
   readonly callMs?: number
-  /** Another clock than the server's; all who open the store must share it. */
+  /** A clock in place of the server's. All processes that open the store must share it. */
   readonly clock?: ClockSources
 }
 
-/** Why no server is known that holds keys. */
+/** The reason that no server with keys is known. */
 const NOBODY = {
   single: 'no server is known',
-  sentinel: 'no sentinel that answers knows the primary by this name',
-  cluster: 'no node of the cluster answers, or it is no cluster',
+  sentinel: 'no sentinel that answers knows a primary by this name',
+  cluster: 'no node of the cluster answers, or the servers are not a cluster',
 } as const
 
-/** An answer that left the server in time may still be on its way. */
+/** An answer that the server sent in time may still be on its way. */
 const GRACE_MS = 50
-/** What a partition has seen just now may be so far ahead of what is known here of its server's time. */
+/** How far a partition's latest time may be ahead of this process's estimate of the server's time, ms. */
 const LAG_MS = 1_000
 
 /** The settings of the server do not let the store keep its promises. */
@@ -70,8 +70,8 @@ export class UnsafeRedis extends Error {
 }
 
 /**
- * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of the gateway may
- * open the same one.
+ * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of
+ * the gateway may open the same store.
  *
  * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore has not been completed
  */
@@ -94,7 +94,11 @@ export interface ConnectedRedis {
   readonly durability: Durability
 }
 
-/** The servers, connected, and with settings under which the promises of the store hold. @throws UnsafeRedis, StoreUnavailable */
+/**
+ * The servers, connected, and with settings under which the promises of the store hold.
+ *
+ * @throws UnsafeRedis, StoreUnavailable
+ */
 export async function connectRedis(
   options: RedisOptions,
   onChange: () => void = () => undefined,
@@ -129,7 +133,7 @@ export async function connectRedis(
 }
 
 /**
- * Half a store must never be taken for a whole one, nor that of a later version for ours.
+ * Refuses an incomplete store, and a store of a later version.
  *
  * @throws StoreUnavailable while a restore is under way, or was broken off; an Error of one sentence for another format
  */
@@ -178,7 +182,7 @@ class RedisStore implements Store {
     })
   }
 
-  /** Another server may hold what somebody here waits for. */
+  /** Callers may now wait for keys that another server holds. */
   serversChanged(): void {
     this.#waking.serversChanged()
   }
@@ -309,7 +313,7 @@ class RedisStore implements Store {
     return readEntries(reply)
   }
 
-  /** A full Redis refuses every write at once: there is no room that is kept for some. */
+  /** A full Redis refuses every write at once, because it reserves no memory for some of them. */
   shortOfRoom(): undefined {
     return undefined
   }
@@ -317,7 +321,7 @@ class RedisStore implements Store {
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
     const peers = this.#topology.peers()
-    // where one node of a cluster is away, the tenants on the others must not be
+    // when one node of a cluster is unavailable, the tenants on the other nodes must stay ready
     if (peers.some((peer) => peer.reason() === undefined))
       return { ready: true, ...roomOf(peers.map((peer) => peer.facts())) }
     return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
@@ -356,7 +360,10 @@ class RedisStore implements Store {
     return (await this.#calls.run(call)).reply
   }
 
-  /** @throws StoreIndeterminate when the replicas did not confirm in time: the commit is there, and may be lost with its server */
+  /**
+   * @throws StoreIndeterminate when the replicas did not confirm in time: the commit is written, and may be lost with
+   * its server
+   */
   async #confirm({ peer }: Answer, headKey: string, epoch: string, end: number): Promise<void> {
     if (this.#confirmations === undefined) return
     let timer: NodeJS.Timeout | undefined
@@ -370,7 +377,7 @@ class RedisStore implements Store {
     throw new StoreIndeterminate('the replicas did not confirm in time')
   }
 
-  /** A record's revision, or the time of the partition's last commit. */
+  /** Returns a record's revision, or the time of the partition's last commit. */
   async #version(partition: string, record: RecordName | undefined): Promise<string> {
     const keys = keysOf(partition)
     if (record === undefined) return String(await this.#read(keys.head, ['HGET', keys.head, 't']))

@@ -21,7 +21,7 @@ export interface Waking {
 
 export interface WakingOptions {
   readonly topology: Topology
-  /** A value that changes with each commit that a waiter waits for. */
+  /** A value that changes with each commit for which a waiter waits. */
   readonly version: (partition: string, record: RecordName | undefined) => Promise<string>
 }
 
@@ -30,7 +30,7 @@ interface Subscription {
   readonly partition: string
   readonly record: RecordName | undefined
   waiting: number
-  /** The server that it listens to; undefined while it cannot. */
+  /** The server to which the subscription listens; undefined without one. */
   peer: Peer | undefined
   lingering: NodeJS.Timeout | undefined
 }
@@ -113,7 +113,7 @@ class RedisWaking implements Waking {
     try {
       const before = moved ? undefined : await version(partition, record)
       await peer.subscribe(channel, wake)
-      // every waiter left while it was being made
+      // every waiter left while the subscription was being made
       if (!this.#subscriptions.has(channel)) return await peer.unsubscribe(channel)
       if (moved || (await version(partition, record)) !== before) wake()
     } catch {

@@ -7,7 +7,7 @@ export interface Ahead {
   readonly ms: number
 }
 
-/** The leads, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
+/** Returns how far each partition is ahead, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
 export async function timesOf(
   options: RedisOptions,
   partitions: readonly string[],

@@ -13,7 +13,7 @@ export interface Topology {
   peerAt(host: Host): Peer
   /** All servers that hold keys. */
   peers(): Peer[]
-  /** Refreshes the topology soon, because something changed. */
+  /** Refreshes the topology soon, after a sign that it changed. */
   refresh(): void
   /** Resolves when every known server was tried once. */
   readonly tried: Promise<void>
@@ -28,7 +28,7 @@ export interface TopologyOptions {
   readonly onChange: () => void
 }
 
-/** Intervals while every server is usable, and while some is not. */
+/** Intervals while every server is usable, and while a server is not. */
 const LOOK_EVERY_MS = 5_000
 const LOOK_AGAIN_MS = 500
 
@@ -105,7 +105,7 @@ class Lookout {
   readonly #calm: () => boolean
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** When closed, later results are discarded. */
+  /** After `close`, later results are discarded. */
   closed = false
 
   constructor(look: () => Promise<void>, calm: () => boolean) {
@@ -266,7 +266,7 @@ interface View {
   readonly healthy: boolean
 }
 
-/** The slots by the highest epoch, which knows the latest failover. A partitioned node still reports the old ones. */
+/** The slots by the highest epoch, which knows the latest failover. A partitioned node still reports the old slots. */
 function newest(views: readonly (View | undefined)[]): Slots | undefined {
   const rank = (view: View): number => view.epoch + (view.healthy ? 0.5 : 0)
   const known = views.filter((view) => view !== undefined)

@@ -5,7 +5,7 @@ import { type MetricName, METRICS } from '../../metrics/table.ts'
 import { traceOf } from '../tracing/trace.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 
-/** The state that counting keeps beside the metrics. */
+/** The state that counting keeps in addition to the metrics. */
 export interface EvidenceContext {
   /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: Map<string, number>

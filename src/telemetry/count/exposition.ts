@@ -3,7 +3,7 @@ import { Counter, type Metric, type OpenMetricsContentType, Registry } from 'pro
 
 /**
  * The two texts of `/metrics`. A registry of prom-client 15 writes one format, and renames counters for good when it
- * writes OpenMetrics. So each format has a registry, which knows each metric by its name in that format.
+ * writes OpenMetrics. So each format has its own registry, in which each metric has its name of that format.
  */
 export type Format = 'openmetrics' | 'text'
 
@@ -44,7 +44,10 @@ export function createExposition(
   }
 }
 
-/** Returns the metric, a counter without `_total`: prom-client adds that to its samples. Both share their values. */
+/**
+ * Returns the metric, for a counter without `_total`, because prom-client adds that suffix to its samples. Both metrics
+ * share their values.
+ */
 function openMetricsOf(metric: Metric): Metric {
   if (!(metric instanceof Counter)) return metric
   return Object.create(metric, { name: { value: nameOf(metric).replace(/_total$/, '') } }) as Metric
@@ -54,8 +57,8 @@ function openMetricsOf(metric: Metric): Metric {
 const nameOf = (metric: Metric): string => (metric as Metric & { readonly name: string }).name
 
 /**
- * Returns the format that a scraper prefers (RFC 9110 section 12.5.1): OpenMetrics when `accept` names that type in our
- * version and does not prefer text. Otherwise it is the classic text.
+ * Returns the format that a scraper prefers (RFC 9110 section 12.5.1): OpenMetrics when `accept` names it in the
+ * supported version and does not prefer text. Otherwise it returns the classic text format.
  */
 export function formatFor(accept = ''): Format {
   const offers = accept.split(',').map(offerOf)

@@ -6,7 +6,7 @@ import type { Instruments } from './instruments.ts'
 
 /** Values that each scrape reads. */
 export interface Readings {
-  /** Returns true for a registered tool. All others count under `_other`. */
+  /** Returns true for a registered tool. All other tools count under `_other`. */
   knowsTool(name: string): boolean
   /** The store's clock, ms since 1970. */
   now(): number
@@ -34,7 +34,7 @@ export interface Traffic {
 
 type OfKinds = Readonly<Record<RequestKind, number>>
 
-/** Longest wait of a scrape for each reading of the store, ms. A late census shows at the next scrape. */
+/** The longest time that a scrape waits for each reading of the store, ms. A late census appears in the next scrape. */
 const WAIT_MS = 2_000
 
 /** Creates a function that reads the gauges at each scrape. The census keeps its values until a newer one arrives. */
@@ -56,7 +56,10 @@ export function createReader(instruments: Instruments, readings: Readings): () =
   }
 }
 
-/** Creates the reader of the queue. Admission counts its refusals, and each scrape adds those since the last one. */
+/**
+ * Creates the reader of the queue. Admission counts its refusals, and each scrape adds the refusals since the last
+ * scrape.
+ */
 function createQueueReader(instruments: Instruments): (traffic: Traffic) => void {
   let before: OfKinds = { propose: 0, follow: 0, people: 0 }
   return ({ underWay, waiting, refused }) => {

@@ -34,7 +34,7 @@ export interface Instruments {
 export interface InstrumentOptions {
   /** Called once for each metric that reaches its bound of series. */
   readonly onFull: (metric: string) => void
-  /** Returns true for a registered tool. All others count under `_other`. */
+  /** Returns true for a registered tool. All other tools count under `_other`. */
   readonly knowsTool: (name: string) => boolean
 }
 
@@ -128,7 +128,10 @@ interface Counted {
   readonly exemplarLabels?: Exemplar
 }
 
-/** Raises the value to 0: a span between the clocks of two gateways may be negative, and a sum must never fall. */
+/**
+ * Raises the value to at least 0, because a span between two gateways' clocks may be negative, and a sum must never
+ * fall.
+ */
 function countedOf(labels: Labels, given: number, exemplarLabels: Exemplar | undefined): Counted {
   const value = Math.max(0, given)
   return exemplarLabels === undefined ? { labels, value } : { labels, value, exemplarLabels }

@@ -1,5 +1,5 @@
 /**
- * Holds: what counts into the table of metrics, its exposition, logs and traces.
+ * Holds: the code that counts into the table of metrics, its exposition, logs and traces.
  * Imports: contract, domain, events, gateway, metrics, store.
  * Start: count/metrics.ts, then count/count-evidence.ts.
  */

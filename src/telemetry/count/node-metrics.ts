@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 
-/** Gauges with the name of a counter, and gauges that `nodejs_active_resources` covers. */
+/** Omitted gauges: gauges with the name of a counter, and gauges that `nodejs_active_resources` covers. */
 const LEFT_OUT = [
   'nodejs_active_handles',
   'nodejs_active_handles_total',

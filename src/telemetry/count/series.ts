@@ -4,11 +4,13 @@ import { closedSeries, mostSeries } from '../../metrics/table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** The series of one metric, never more than the table allows. Every label set is admitted here before it counts. */
+/**
+ * The series of one metric, never more than the table allows. Every label set is admitted here before it is counted.
+ */
 export interface Series {
   /** Returns the labels to count under; undefined when the table has no place for them. */
   admit(labels: Labels): Labels | undefined
-  /** Makes all of these exist at 0, or none when there is no room. */
+  /** Makes all of these series exist at 0, or none of them without room for all. */
   expect(wanted: readonly Labels[]): void
   /** Drops the series whose open label of this origin holds a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
@@ -31,7 +33,7 @@ export function createSeries(spec: MetricSpec, { knowsTool, onFold, onStart, onE
   // the series under `_other` always have room
   const room = open.length === 0 ? Infinity : mostSeries(spec) - closedSeries(spec)
   const isOrdinary = (labels: Labels): boolean => open.some((name) => labels[name] !== OTHER)
-  // runs for each count, and joining an array costs three times as much
+  // this runs for each count, and joining an array would cost three times as much
   const keyOf = (labels: Labels): string => {
     let key = ''
     for (const name of names) key += `${labels[name]}\n`

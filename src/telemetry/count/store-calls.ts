@@ -20,7 +20,7 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
       () => observe({ operation, seconds: seconds() }),
       (error: unknown) => observe({ operation, seconds: seconds(), error: errorKind(error) }),
     )
-    // not the derived promise: the caller must not wait for the observer
+    // returns the original promise, because the caller must not wait for the observer
     return call
   }
   return {

@@ -5,7 +5,7 @@ import { write, writeSync } from 'node:fs'
 const TOGETHER = 16 * 1024
 /** Time between two tries while writing fails, ms. */
 const RETRY_MS = 100
-/** A write that takes longer is stuck: its reader may never return, ms. */
+/** Time after which a write counts as stuck, ms, because its reader may never return. */
 const STUCK_MS = 500
 /** Longest time for a slow reader at the end of a process, ms. */
 const LAST_LINES_MS = 1_000
@@ -95,7 +95,7 @@ export class LogOutput extends EventEmitter {
 
   #failed(error: NodeJS.ErrnoException): void {
     this.#pause = setTimeout(() => this.#send(), RETRY_MS).unref()
-    // EAGAIN: a full pipe that does not block
+    // EAGAIN means a full non-blocking pipe
     if (this.#failing || error.code === 'EAGAIN') return
     this.#failing = true
     this.emit('fault', error)

@@ -72,7 +72,10 @@ function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
   })
 }
 
-/** Logs one line per record, automatic decisions at `debug`: they are many. Never logs values that rules read. */
+/**
+ * Logs one line per record. Automatic decisions are logged at `debug`, because there are many. Never logs values that
+ * rules read.
+ */
 export function logEvidence(log: Logger, record: EvidenceRecord, origin?: Origin): void {
   const level = record.type.startsWith('decision.') ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return

@@ -13,7 +13,7 @@ import { createTracing, type Tracing } from './tracing.ts'
  * The SDK of OpenTelemetry and its exporter. Only `import()` loads this file, when an endpoint is set.
  */
 const PATH = 'v1/traces'
-/** Most spans that wait to be sent. Further spans are dropped, never requests. */
+/** Most spans that wait to be sent. Further spans are dropped; requests never are. */
 const MOST_WAITING = 4_096
 const SEND_EVERY_MS = 1_000
 const SEND_MS = 5_000

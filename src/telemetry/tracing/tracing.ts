@@ -28,7 +28,7 @@ export interface Tracing {
   close(): Promise<void>
 }
 
-/** Records nothing. It only carries the caller's trace context on. */
+/** Records nothing. The span only passes on the caller's trace context. */
 export const NO_TRACING: Tracing = {
   begin: (_, received) => carried(received),
   close: () => Promise.resolve(),
@@ -38,10 +38,13 @@ export function createTracing(tracer: Tracer, close: () => Promise<void>): Traci
   return { begin: (work, received) => new WorkSpan(tracer, work, received), close }
 }
 
-/** Work whose span is recorded only when it notes something, because most polls find no news. */
+/** Work whose span is recorded only when it records a fact, because most polls find no change. */
 const ONLY_WHEN_NOTED: ReadonlySet<Work> = new Set(['collect', 'revise'])
 
-/** A span that begins late: the trace may be known only after the thread is read. Until then it collects attributes. */
+/**
+ * A span that starts late, because the trace may be known only after the thread is read. Until then it collects
+ * attributes.
+ */
 class WorkSpan implements Span {
   readonly received: TraceContext | undefined
   readonly #tracer: Tracer
@@ -133,7 +136,7 @@ function spanContextOf(context: TraceContext | undefined): SpanContext | undefin
   return isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
-/** Notes names and ids of a record on the span of its work. It never notes payloads or values that rules read. */
+/** Adds names and ids of a record to the span of its work. It never adds payloads or values that rules read. */
 export function noteEvidence(span: Span, record: EvidenceRecord): void {
   const { tenant, actor, task_id, thread_id, revision, tool } = record
   const { type, details } = record

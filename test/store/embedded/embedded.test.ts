@@ -277,7 +277,7 @@ describe('a disk that fails', () => {
     const [made, path] = [newDirectory(), newDirectory()]
     await (await open({ path: made, statfs, minFreeBytes: 0 })).close()
     free.bytes = 1024 * 1024 - 1
-    const full = 'the disk is nearly full: 1048575 bytes are free, 1048576 are needed'
+    const full = 'the disk is nearly full: 1048575 bytes are free, and 1048576 are needed'
     await expect(openEmbeddedStore({ path, statfs, minFreeBytes: 0 })).rejects.toThrow(full)
     await expect(openEmbeddedRestore({ path, statfs })).rejects.toThrow(full)
     expect(readdirSync(path).filter((name) => !name.startsWith('lock.'))).toEqual([])
@@ -292,7 +292,7 @@ describe('a disk that fails', () => {
     free.bytes = 4_999
     await expect
       .poll(() => store.shortOfRoom())
-      .toBe('the disk is nearly full: 4999 bytes are free, 5000 are needed')
+      .toBe('the disk is nearly full: 4999 bytes are free, and 5000 are needed')
     expect((await store.commit('t', commitOf(store, { events: ['e'] }))).ok).toBe(true)
     expect((await store.health()).ready).toBe(true)
     free.bytes = 999
@@ -312,7 +312,7 @@ describe('a disk that fails', () => {
     await expect.poll(async () => (await store.health()).ready).toBe(false)
     expect(await store.health()).toEqual({
       ready: false,
-      reason: 'the disk is nearly full: 999 bytes are free, 1000 are needed',
+      reason: 'the disk is nearly full: 999 bytes are free, and 1000 are needed',
       roomBytes: 0,
     })
     await expect(store.commit('t', commitOf(store, { events: ['e'] }))).rejects.toBeInstanceOf(
@@ -334,7 +334,7 @@ describe('a disk that fails', () => {
     await store.commit('t', commitOf(store, { events: ['e'] }))
     const refused = async (what: string): Promise<void> => {
       await expect.poll(async () => (await store.health()).ready).toBe(false)
-      const reason = `store.mdb ${what} while it was open: put it right, and restart`
+      const reason = `store.mdb ${what} while it was open: repair it, and restart`
       expect(await store.health()).toMatchObject({ ready: false, reason })
       await expect(store.commit('t', commitOf(store, { events: ['lost'] }))).rejects.toMatchObject({
         name: 'StoreUnavailable',

@@ -157,7 +157,7 @@ describe('a stopped Redis', () => {
     const store = await open(server, { callMs: 60_000 })
     server.signal('SIGSTOP')
     await expect(store.get('t', 'thread', 'silent')).rejects.toThrow(
-      'redis: the server did not answer any more, and the connection was given up',
+      'redis: the server stopped answering, and the connection was closed',
     )
     server.signal('SIGCONT')
     await ready(store)
@@ -166,7 +166,7 @@ describe('a stopped Redis', () => {
     void server.kill('SIGKILL')
     // what was sent and not read makes it a reset
     await expect(asked).rejects.toThrow(
-      /^redis: (the connection was lost before the answer came|read ECONNRESET)$/,
+      /^redis: (the connection was lost before the answer arrived|read ECONNRESET)$/,
     )
   })
 

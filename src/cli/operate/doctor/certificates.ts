@@ -60,8 +60,8 @@ function lookAt(what: string, host: string, port: number): Promise<Finding> {
 const unreachable = (what: string, name: string, why: string): Finding =>
   warning(
     'certificates',
-    `${name} cannot be reached by TLS from here: ${why}`,
-    what === FRONT ? 'look at it from where people are' : 'the gateway itself has to reach it',
+    `${name} cannot be reached by TLS from this machine: ${why}`,
+    what === FRONT ? 'test it from a machine of its users' : 'the gateway itself must reach it',
   )
 
 const untrusted = (name: string, why: string): Finding =>

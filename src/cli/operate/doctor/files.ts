@@ -33,15 +33,15 @@ function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
 }
 
 /**
- * Checks an openly readable secret. deploy/secrets.sh makes such files in a directory that only one user may enter, and
- * compose mounts each file by itself.
+ * Checks a secret that all users can read. deploy/secrets.sh makes such files in a directory that only one user may
+ * enter, and compose mounts each file by itself.
  */
 function lookAtOpenSecret(path: string, by: string): Finding[] {
   const real = realpathSync(path)
   if (!mayAllEnter(dirname(real))) return []
   const what = `${path}, named by ${by}, holds a secret and is readable by all users`
   return isMountedAlone(real)
-    ? [warning('files', `${what} here`, 'close its directory to other users, on the host that mounts it')]
+    ? [warning('files', `${what} here`, 'on the host that mounts it, close its directory to other users')]
     : [error('files', what, `chmod o-rwx ${path}`)]
 }
 
@@ -58,11 +58,15 @@ function lookAtData(path: string): Finding[] {
   const places = [path, join(path, 'store.mdb'), join(path, 'demo-credentials.json')]
   const open = places.filter((place) => isOpenTo(factsOf(place), GROUP_AND_OTHERS))
   return open.map((place) =>
-    error('files', `${place} holds the state of the gateway and is open to others`, `chmod go-rwx ${place}`),
+    error(
+      'files',
+      `${place} holds the state of the gateway, and other users can read it`,
+      `chmod go-rwx ${place}`,
+    ),
   )
 }
 
-/** Checks the nearest existing directory above. */
+/** Checks the nearest existing directory above a missing one. */
 function mayBeMade(path: string): Finding[] {
   let above = dirname(resolve(path))
   while (factsOf(above) === undefined && above !== dirname(above)) above = dirname(above)
@@ -71,15 +75,21 @@ function mayBeMade(path: string): Finding[] {
     : [
         error(
           'files',
-          `${path} is not there, and cannot be made in ${above}`,
-          'make it, for the user that runs the gateway',
+          `${path} does not exist, and cannot be created in ${above}`,
+          'create it for the user that runs the gateway',
         ),
       ]
 }
 
 function lookAtPolicies(path: string): Finding[] {
   return isOpenTo(factsOf(path), OTHERS_WRITE)
-    ? [error('files', `all users may write ${path}, and so decide which calls run`, `chmod o-w ${path}`)]
+    ? [
+        error(
+          'files',
+          `all users can write to ${path}, and so can decide which calls run`,
+          `chmod o-w ${path}`,
+        ),
+      ]
     : []
 }
 
@@ -90,7 +100,7 @@ function lookAtAuthorities(path: string): Finding[] {
     )
     if (blocks === null)
       return [
-        error('certificates', `${path} holds no certificate`, 'NODE_EXTRA_CA_CERTS names a file in PEM form'),
+        error('certificates', `${path} contains no certificate`, 'set NODE_EXTRA_CA_CERTS to a PEM file'),
       ]
     return blocks
       .map((text) => new X509Certificate(text))
@@ -100,7 +110,7 @@ function lookAtAuthorities(path: string): Finding[] {
       error(
         'certificates',
         `${path} cannot be read, or is not a certificate`,
-        'NODE_EXTRA_CA_CERTS names a file in PEM form',
+        'set NODE_EXTRA_CA_CERTS to a PEM file',
       ),
     ]
   }
@@ -112,8 +122,8 @@ function lookAtAuthority(path: string, authority: X509Certificate): Finding[] {
 }
 
 /**
- * A finding on a certificate authority, at most a warning. System bundles hold expired ones, and an expired one of ours
- * is an error where it is used.
+ * A finding on a certificate authority, at most a warning. System bundles contain expired authorities. An expired
+ * authority that matters is an error where it is used.
  */
 export function authorityFinding(
   path: string,
@@ -124,10 +134,13 @@ export function authorityFinding(
   const found = certificateFinding(name, new Date(validTo), now)
   return found.level === 'ok'
     ? undefined
-    : warning('certificates', found.what, 'if something of yours is signed by it, renew it there')
+    : warning('certificates', found.what, 'if it signed a certificate of yours, renew that certificate')
 }
 
-/** Whether we may open the store. In another user's store we would create files under our own user. */
+/**
+ * Whether this process may open the store. In another user's store, this process would create files that the other user
+ * does not own.
+ */
 export function isOurs(path: string): boolean {
   const owner = factsOf(path)?.uid
   return owner === undefined || process.getuid === undefined || owner === process.getuid()

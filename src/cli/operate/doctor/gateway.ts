@@ -8,12 +8,12 @@ import { dateFinding } from './store.ts'
 const ASK_MS = 3_000
 const SEE_LOG = 'its log has the reason'
 const NEARLY_FULL = /\bnearly full\b/
-const MAKE_ROOM = 'make room on the disk of the store'
+const MAKE_ROOM = 'free space on the disk of the store'
 
 /** The program that answers at this configuration's address. */
 export interface RunningGateway {
   readonly findings: readonly Finding[]
-  /** It is a gateway, and answers for its store. */
+  /** True when the program is a gateway. It then reports on its store itself. */
   readonly speaks: boolean
   /** The bundle revision in force. */
   readonly revision?: string
@@ -25,7 +25,7 @@ interface Readiness {
   readonly policies: string
 }
 
-/** Asks the gateway. Undefined when it does not answer: then the check of the ports finds their users. */
+/** Asks the gateway. Undefined when no program answers. The check of the ports then finds other users of them. */
 export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
   if (config.port === 0) return undefined
   const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`
@@ -37,7 +37,7 @@ export async function askGateway(config: Config): Promise<RunningGateway | undef
   const readiness = (await response.json().catch(() => undefined)) as Partial<Readiness> | undefined
   if (typeof readiness?.ready !== 'boolean' || typeof readiness.store !== 'string')
     return {
-      findings: [error('gateway', `something else answers at ${url}`, 'end it, or choose another port')],
+      findings: [error('gateway', `another program answers at ${url}`, 'end it, or choose another port')],
       speaks: false,
     }
   const date = Date.parse(response.headers.get('date') ?? '')
@@ -66,7 +66,7 @@ async function askForPolicies(config: Config, url: string): Promise<Omit<Running
       findings: [
         warning(
           'gateway',
-          'the admin key is not in this configuration: policies were not asked for',
+          'this configuration has no admin key: the policies in force were not checked',
           'set COUNTERSIGN_ADMIN_KEY',
         ),
       ],
@@ -83,12 +83,12 @@ function refusedFinding({ code, message }: CliFailure): Finding {
   if (code === 'unauthenticated')
     return error(
       'gateway',
-      `it does not take the admin key of this configuration: ${message}`,
-      'look where it was started',
+      `the gateway does not accept the admin key of this configuration: ${message}`,
+      'check the configuration with which it was started',
     )
   return warning(
     'gateway',
-    `it did not say which policies are in force: ${message}`,
+    `the gateway did not report the policies in force: ${message}`,
     'its log has the reason',
   )
 }

@@ -22,8 +22,8 @@ export async function lookAtIssuer(config: Config): Promise<Finding[]> {
     return [
       error(
         CHECK,
-        `${place} answers ${response.status} and no metadata`,
-        'is oidc_issuer the issuer itself?',
+        `${place} answers ${response.status} without metadata`,
+        'check that oidc_issuer names the issuer itself',
       ),
     ]
   const differing = differences(metadata, config, issuer)
@@ -34,7 +34,7 @@ export async function lookAtIssuer(config: Config): Promise<Finding[]> {
 function unanswered(issuer: string, { name, message, cause }: Error): Finding[] {
   if (name !== 'TimeoutError' && issuer.startsWith('https:')) return []
   const why = cause instanceof Error ? cause.message : message
-  return [warning(CHECK, `${issuer} does not answer: ${why}`, 'the gateway itself has to reach it')]
+  return [warning(CHECK, `${issuer} does not answer: ${why}`, 'the gateway itself must reach it')]
 }
 
 async function metadataOf(response: Response): Promise<Metadata | undefined> {
@@ -60,16 +60,16 @@ function differences(metadata: Metadata, config: Config, issuer: string): Findin
 }
 
 function ofIssuer({ issuer: theirs }: Metadata, ours: string): Finding[] {
-  // the setting may lack the provider's final slash, and sign-in compares URLs
+  // the setting may lack the provider's final slash, because sign-in compares URLs
   if (typeof theirs === 'string' && URL.canParse(theirs) && new URL(theirs).href === new URL(ours).href)
     return []
-  const what = `the provider calls itself ${JSON.stringify(theirs) ?? 'nothing'}, and oidc_issuer is "${ours}"`
-  return [error(CHECK, what, 'set oidc_issuer to what the provider calls itself')]
+  const what = `the provider names itself ${JSON.stringify(theirs) ?? 'nothing'}, but oidc_issuer is "${ours}"`
+  return [error(CHECK, what, 'set oidc_issuer to the name that the provider uses')]
 }
 
 function ofPkce({ code_challenge_methods_supported: methods }: Metadata, issuer: string): Finding[] {
   const todo = 'sign-in sends PKCE with S256: let the provider accept it'
-  if (methods === undefined) return [warning(CHECK, `${issuer} does not say that it supports PKCE`, todo)]
+  if (methods === undefined) return [warning(CHECK, `${issuer} does not report support for PKCE`, todo)]
   if (lacking(methods, ['S256']).length === 0) return []
   return [error(CHECK, `${issuer} does not support PKCE with S256`, todo)]
 }
@@ -90,7 +90,7 @@ function ofClaims({ claims_supported: known }: Metadata, config: Config, issuer:
   })
 }
 
-/** The wanted entries that the list lacks; a missing list proves nothing. */
+/** The wanted entries that the list lacks. A missing list proves nothing. */
 const lacking = (list: unknown, wanted: readonly string[]): string[] =>
   Array.isArray(list) ? wanted.filter((one) => !list.includes(one)) : []
 

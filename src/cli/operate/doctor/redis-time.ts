@@ -4,13 +4,13 @@ import { SYSTEM } from '../../../gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../../gateway/core/indexes.ts'
 import { error, type Finding } from './finding.ts'
 
-/** Records to check: more are not needed to detect a wrong clock. */
+/** Records to check. More records are not needed to detect a wrong clock. */
 const LOOKED_AT = 1_000
 
 /**
  * Checks the time of an otherwise healthy Redis. After its clock was set back, stored times are in the future. A
- * gateway then starts and is ready, but its commits are late. That holds for all tenants, or for tenants that were busy
- * while the clock was wrong.
+ * gateway then starts and is ready, but its commits are late. The gateway is affected for all tenants, or for those
+ * that were busy while the clock was wrong.
  */
 export async function lookAtRedisTime(config: Config): Promise<Finding[]> {
   const partitions = [SYSTEM, ...(await tenantsIn(config))]
@@ -24,7 +24,7 @@ export async function lookAtRedisTime(config: Config): Promise<Finding[]> {
     error(
       'clock',
       `the clock of Redis is ${(first.ms / 1_000).toFixed(1)} s behind the last write of ${whose}: gateways that were started since decide nothing there, every decision is 503`,
-      'set it right (NTP); where it is right now and was wrong before, they wait until it has caught up',
+      'set the clock (NTP); if it is right now but was wrong before, commits wait until it has caught up',
     ),
   ]
 }

@@ -24,7 +24,7 @@ export function lookAtNode({
   if (Number.parseInt(llhttp) < STRICT_PARSER)
     return warning(
       'node',
-      `Node.js ${node} reads chunks that RFC 9112 forbids (llhttp ${llhttp}), which a proxy may read otherwise`,
+      `Node.js ${node} accepts chunks that RFC 9112 forbids (llhttp ${llhttp}), and a proxy may interpret them differently`,
       'install 20.19.2 or later',
     )
   return ok('node', `Node.js ${node}`)
@@ -36,14 +36,14 @@ export function lookAtConfig({ origins, unknown, withoutEffect }: LoadedConfig):
   const ignored = unknown.map((variable) =>
     warning(
       'config',
-      `${variable} is no setting and is ignored`,
-      'take it away, or look in `countersign config` for what was meant',
+      `${variable} is not a setting and is ignored`,
+      'remove it, or find the intended setting in `countersign config`',
     ),
   )
   const without = withoutEffect.map(({ name, counts }) =>
     warning(
       'config',
-      `${name} has no effect: it counts only ${counts}`,
+      `${name} has no effect: it applies only ${counts}`,
       'remove it, or set the setting that it needs',
     ),
   )
@@ -70,8 +70,8 @@ function lookAtAddress({ host, publicUrl, metricsHost }: Config): Finding[] {
     findings.push(
       error(
         'address',
-        'public_url is not https: browsers keep no session, and keys go over the wire in the clear',
-        'put TLS in front and set the https address',
+        'public_url is not https: browsers keep no session, and keys are sent unencrypted',
+        'add a proxy with TLS, and set the https address',
       ),
     )
   if (open)
@@ -86,7 +86,7 @@ function lookAtAddress({ host, publicUrl, metricsHost }: Config): Finding[] {
     findings.push(
       warning(
         'address',
-        `metrics are open on ${metricsHost}: they name tools and rules`,
+        `metrics are readable on ${metricsHost}: they name tools and rules`,
         'let only Prometheus reach that port',
       ),
     )
@@ -157,12 +157,12 @@ function lookAtPort({ name, host, port }: { name: string; host: string; port: nu
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
-      const why = code === 'EADDRINUSE' ? 'another process has it' : message
+      const why = code === 'EADDRINUSE' ? 'another process uses it' : message
       resolve([
         error(
           'ports',
           `${name} ${host}:${port}: ${why}`,
-          `end what listens there, or choose another ${name}`,
+          `end the process that listens there, or choose another ${name}`,
         ),
       ])
     })

@@ -18,12 +18,12 @@ const DATE_FUZZ_MS = 2_000
 
 /**
  * Opens the store as the gateway would: reachable, durable as configured, and writable. A running gateway holds the
- * embedded store.
+ * embedded store open.
  */
 export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
   const name = config.store.shown
   if (config.store.kind === 'embedded') {
-    if (isRunning) return [ok('store', `${name} is held by the gateway, which speaks for it`)]
+    if (isRunning) return [ok('store', `the gateway holds ${name}, and reports on it`)]
     const finding = unopened(config.store.path, name)
     if (finding !== undefined) return [finding]
   }
@@ -43,8 +43,8 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
 function unopened(path: string, name: string): Finding | undefined {
   if (!existsSync(path))
     return isLink(path)
-      ? error('store', `${path} is a link that leads nowhere`, directoryAdvice('ENOENT'))
-      : ok('store', `${name} is not there yet: the first start makes it`)
+      ? error('store', `${path} is a link to a missing place`, directoryAdvice('ENOENT'))
+      : ok('store', `${name} does not exist yet: the first start creates it`)
   if (!isOurs(path)) return warnOfOwner(path)
   const why = whyUnwritable(path)
   return why === undefined
@@ -69,7 +69,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
         error(
           'store',
           `${name} is not ready: ${reason ?? 'no reason given'}`,
-          'fix it; until then every call is answered 503',
+          'fix it; until then the gateway answers 503 to every call',
         ),
       ]
     const refused = await writeRefusal(store)
@@ -79,7 +79,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
           'store',
           `${name} answers reads and refuses writes: ${refused}`,
           (config.store.kind === 'embedded' ? undefined : redisAdvice(refused)) ??
-            'fix it; until then every call is answered 503',
+            'fix it; until then the gateway answers 503 to every call',
         ),
       ]
     const start = performance.now()
@@ -93,7 +93,11 @@ async function open(config: Config, name: string): Promise<Finding[]> {
     const read = `${tookMs.toFixed(1)} ms for a read`
     return [
       tookMs > SLOW_MS
-        ? warning('store', `${name} answers slowly: ${read}`, 'move it nearer: every decision waits for it')
+        ? warning(
+            'store',
+            `${name} answers slowly: ${read}`,
+            'move it nearer to the gateway: every decision waits for it',
+          )
         : ok('store', `${name}: ready, durability ${store.durability}, ${read}`),
       clock,
     ]
@@ -110,25 +114,25 @@ async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promi
   const writes = [put('instance', id, nothing), remove('instance', id)]
   const commit = { commitId: id, deadline: now + WRITE_MS, guards: [], writes, events: [] }
   try {
-    // a late commit is a problem of clocks, which have their own line
+    // a late commit is a problem of clocks, and a separate line reports those
     await store.commit(SYSTEM, commit)
     return undefined
   } catch (cause) {
     const { message } = cause as Error
-    // replicas have their own line
+    // a separate line reports replicas
     return message.startsWith('the replicas did not confirm') ? undefined : message
   }
 }
 
 /**
- * Compares our clock with another. Time in the store never runs backwards, so a clock that is behind waits for
+ * Compares our clock with another. Time in the store never runs backwards, so a gateway whose clock is behind waits for
  * deadlines that have passed.
  */
 export function clockFinding(whose: string, theirs: number, ours: number): Finding {
   return judge(whose, { apart: Math.abs(theirs - ours), isBehind: ours < theirs, fuzzMs: 0 })
 }
 
-/** Compares our clock with a Date header, which has whole seconds. */
+/** Compares this machine's clock with a Date header, which has whole seconds. */
 export function dateFinding(whose: string, date: number, ours: number): Finding {
   const apart = Math.max(0, Math.abs(date - ours) - DATE_FUZZ_MS)
   return judge(whose, { apart, isBehind: ours < date, fuzzMs: DATE_FUZZ_MS })
@@ -148,13 +152,13 @@ function judge(whose: string, { apart, isBehind, fuzzMs }: Apart): Finding {
   return ok('clock', `within ${(CLOCK_WARNING_MS + fuzzMs) / 1_000} s of ${whose}`)
 }
 
-/** Checks our clock without another one: now cannot be before the newest write. */
+/** Checks this machine's clock without another: the present cannot be earlier than the newest write. */
 export function clockSanity(newestFileMs: number, ours: number): Finding[] {
   return newestFileMs > ours + CLOCK_ERROR_MS
     ? [
         error(
           'clock',
-          `files are newer than now (${new Date(ours).toISOString()})`,
+          `files have times in the future (${new Date(ours).toISOString()})`,
           'set the clock right (NTP)',
         ),
       ]
