@@ -313,7 +313,7 @@ describe('a refused configuration', () => {
   })
 
   it.each([
-    ['redis://h:0', 'no host and port'],
+    ['redis://h:0', 'not a host and port'],
     ['redis://h:6379,i:6379', 'redis+cluster'],
     ['redis://h/x', 'number of a database'],
     ['redis+cluster://h/0', 'leave the path out'],
@@ -323,10 +323,10 @@ describe('a refused configuration', () => {
     ['REDIS://:secret-canary@h', '`REDIS:` is not known'],
     ['redis:/:secret-canary@h', '`redis:` is not known'],
     ['secret-canary', 'an address without a scheme'],
-    ['redis://:secret-canary', 'host 1 of the address is no host and port'],
-    ['redis://user:secret-canary', 'host 1 of the address is no host and port'],
-    ['redis://h:6379?password=secret-canary', 'host 1 of the address is no host and port'],
-    ['redis+cluster://a,u:secret-canary', 'host 2 of the address is no host and port'],
+    ['redis://:secret-canary', 'host 1 of the address is not a host and port'],
+    ['redis://user:secret-canary', 'host 1 of the address is not a host and port'],
+    ['redis://h:6379?password=secret-canary', 'host 1 of the address is not a host and port'],
+    ['redis+cluster://a,u:secret-canary', 'host 2 of the address is not a host and port'],
   ])('the store %s', (store, why) => {
     expect(failure(['--store', store])).toContain(why)
     expect(failure(['--store', store])).not.toContain('secret-canary')
@@ -371,7 +371,7 @@ describe('a refused configuration', () => {
     ],
     [[...client, '--oidc-issuer', 'https://u:p@a.example'], 'must be the https URL'],
     [[...client, '--oidc-issuer', 'https://a.example', '--oidc-scopes', 'email profile'], '`openid` must be'],
-    [[...client, '--oidc-issuer', 'https://a.example', '--oidc-tenant', 'A B'], 'no name of a tenant'],
+    [[...client, '--oidc-issuer', 'https://a.example', '--oidc-tenant', 'A B'], 'not a name of a tenant'],
   ])('single sign-on settings that cannot work: %j', (args, why) => {
     expect(failure(args)).toContain(why)
   })

@@ -80,7 +80,7 @@ describe('a damaged backup', () => {
     await expect(verifyBackup(inPieces(text))).rejects.toThrow(
       'line 4: it breaks law S06: event 2 is missing: event 7 follows 1',
     )
-    await expect(verifyBackup(inPieces('hello\n'))).rejects.toThrow('line 1: this is no backup')
+    await expect(verifyBackup(inPieces('hello\n'))).rejects.toThrow('line 1: this is not a backup')
     await expect(verifyBackup(inPieces(''))).rejects.toThrow('cut off after line 0')
   })
 
@@ -132,10 +132,10 @@ describe('a backup written by hand', () => {
     [`{"index":"${'i'.repeat(300)}","score":1,"member":"m"}`, 'S16'],
     ['{"limit":"l","width":0,"buckets":[[1,1]]}', 'S18'],
     ['{"limit":"l","width":1,"buckets":[[1,-1]]}', 'S18'],
-    ['{"limit":"l","width":1,"buckets":[1]}', 'none of a backup'],
-    ['{"event":"1","commit":"c","body":""}', 'none of a backup'],
-    ['{"nothing":1}', 'none of a backup'],
-    ['[]', 'none of a backup'],
+    ['{"limit":"l","width":1,"buckets":[1]}', 'does not belong to a backup'],
+    ['{"event":"1","commit":"c","body":""}', 'does not belong to a backup'],
+    ['{"nothing":1}', 'does not belong to a backup'],
+    ['[]', 'does not belong to a backup'],
   ])('is refused for %s', async (line, what) => {
     const text = sealed([header, '{"partition":"a"}', line, '{"time":1}'], totals)
     await expect(verifyBackup(inPieces(text))).rejects.toThrow(what)

@@ -49,7 +49,7 @@ describe('a proof of one record', () => {
     )
     const other = linesOf(texts.with(10, texts[0] ?? '')).join('\n')
     await expect(prove(1, { file: other })).rejects.toThrow(
-      /^the first 20 records are not those that were signed at /,
+      /^the first 20 records are not the records that were signed at /,
     )
   })
 
@@ -82,7 +82,7 @@ describe('a proof of one record', () => {
       expect(() => openProof(writeLogProof({ ...proof, note }), [VERIFIER_KEY])).toThrow(
         'not signed by this key',
       )
-    expect(() => openProof(text.slice(1), [VERIFIER_KEY])).toThrow('this is no tlog-proof')
+    expect(() => openProof(text.slice(1), [VERIFIER_KEY])).toThrow('this is not a tlog-proof')
     expect(() => openProof(text, ['x'])).toThrow('not signed by this key')
   })
 

@@ -534,7 +534,7 @@ describe('an impossible history', () => {
       [keyOf('owner' as 'agent', 'eve')],
       'only agents and reviewers hold keys',
     ],
-    ['a session by a way that there is not', [opened('s', { via: 'key' })], 'nobody signs in by "key"'],
+    ['a session by a way that there is not', [opened('s', { via: 'key' })], 'no one signs in by "key"'],
     [
       'a session for ever',
       [opened('s', { via: 'oidc', expires_at: null })],
@@ -610,7 +610,7 @@ describe('an impossible history', () => {
       'its thread was at revision 2 at that time',
     ],
     ['a vote by an agent', [pending(), voted('agent:bot')], 'an actor of kind agent cannot do that'],
-    ['a vote for something else', [pending(), voted(ANN, 'abstain')], 'nobody can vote "abstain"'],
+    ['a vote for something else', [pending(), voted(ANN, 'abstain')], '"abstain" is not a vote'],
     [
       'a vote when the time was up',
       [pending(), voted(ANN, 'approve', { at: SECONDS.late })],
@@ -884,7 +884,11 @@ describe('an impossible history', () => {
       'no tenant has so many frozen names',
     ],
     ['a lifting of nothing', [freeze(1, {}, 'ended')], 'this scope was not frozen'],
-    ['a refusal for another reason', [...APPROVED, minted(), refused('odd')], 'nothing is refused as "odd"'],
+    [
+      'a refusal for another reason',
+      [...APPROVED, minted(), refused('odd')],
+      '"odd" is not a reason for a refusal',
+    ],
     [
       'a revision without a verdict',
       [pending(), revised(ASKED, { details: { verdict: 'odd' } })],
@@ -943,7 +947,7 @@ describe('an impossible history', () => {
     [
       'a vote that is a word of JavaScript',
       [pending(), voted(ANN, 'constructor')],
-      'nobody can vote "constructor"',
+      '"constructor" is not a vote',
     ],
     [
       'a session of an agent',
@@ -1080,7 +1084,7 @@ describe('an impossible history', () => {
       'a freeze names an agent or a tool, but not both',
     ],
     ['another version', [{ ...decided('allow'), v: 2 }], 'it has version 2, but only 1 is known'],
-    ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'nothing is known of the type "x"'],
+    ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'the type "x" is unknown'],
     ['a time that is none', [{ ...decided('allow'), at: 'now' }], 'its `at` is not a time'],
     ['nobody', [{ ...decided('allow'), actor: { kind: 'x', id: 'x' } }], 'it has no actor'],
     ['half a revision', [{ ...pending(), revision: 1.5 }], 'its revision is not a number'],
@@ -1104,37 +1108,37 @@ describe('an impossible history', () => {
     [
       'an allow beside a rule that did not allow',
       [decided('allow', ['a'], { details: { rules: ['a', 'q'] } })],
-      'the rule "q" fired, and did not decide',
+      'the rule "q" fired but did not decide',
     ],
     [
       'a review for its risk beside a rule that did not allow',
       [pending(ASKED, { details: { by: ['a', 'allow_up_to'], rules: ['a', 'q'] } })],
-      'the rule "q" fired, and did not decide',
+      'the rule "q" fired but did not decide',
     ],
     [
       'an allow by a rule that rejects',
       [decided('reject', ['q']), decided('allow', ['q'])],
-      'the rule "q" of this bundle said `reject` before',
+      'the rule "q" of this bundle gave `reject` before',
     ],
     [
       'a revision by a rule that allows',
       [decided('allow', ['r']), pending(ASKED, { details: { by: ['s'], rules: ['s'] } }), revised()],
-      'the rule "r" of this bundle said `allow` before',
+      'the rule "r" of this bundle gave `allow` before',
     ],
     [
       'a review although a rule fired that rejects',
       [decided('reject', ['q']), pending(ASKED, { details: { rules: ['q', 'r'] } })],
-      'the rule "q" of this bundle said `reject` before, and it fired',
+      'the rule "q" of this bundle gave `reject` before, and it fired',
     ],
     [
       'a limit without room that did not fire',
       [decided('allow', ['a'], used({}))],
-      'whether there was room in the limit "many" is told in two ways',
+      'the record contradicts itself about room in the limit "many"',
     ],
     [
       'a limit with room that fired',
       [decided('reject', ['many'], { details: { limits: [{ amount: 1, id: 'many' }] } })],
-      'whether there was room in the limit "many" is told in two ways',
+      'the record contradicts itself about room in the limit "many"',
     ],
     [
       'a call of a risk that nobody said',
@@ -1250,11 +1254,7 @@ describe('an impossible history', () => {
       [webhook('created', { id: 'w', format: 'fax' })],
       'its `format` is not one of event, chat, teams',
     ],
-    [
-      'a record of no kind',
-      [record('constructor' as 'agent.event')],
-      'nothing is known of the type "constructor"',
-    ],
+    ['a record of no kind', [record('constructor' as 'agent.event')], 'the type "constructor" is unknown'],
     ['reasons that are none', [decided('reject', [], { details: { by: null } })], 'its `by` is not a list'],
   ])('%s', (_, records, fault) => {
     expect(first(records)).toBe(fault)

@@ -153,7 +153,7 @@ describe('networks that are allowed for development', () => {
       'x/8:1',
       '*:443',
     ])
-      expect(() => parseAllowed(text), text).toThrow(/is no network and port/)
+      expect(() => parseAllowed(text), text).toThrow(/is not a network and port/)
   })
 
   it('never include metadata or link-local addresses, or a network without hosts', () => {
