@@ -36,12 +36,8 @@ export const ThreadsQuery = Type.Object(
     task_id: Type.Optional(Type.String({ minLength: 1 })),
     mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
-    since: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only threads opened at this time or later.' }),
-    ),
-    until: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only threads opened before this time.' }),
-    ),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
+    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),
     q: Type.Optional(
       Type.String({
         minLength: 1,
@@ -59,10 +55,7 @@ export type ThreadsQuery = Static<typeof ThreadsQuery>
 
 export const Claim = Type.Object(
   { reviewer: Type.String(), name: Type.Optional(Type.String()), expires_at: Instant },
-  {
-    description:
-      'The reviewer who is looking at the thread. Others may still vote. A claim expires by itself.',
-  },
+  { description: 'Who is looking at the thread. Others may still vote. A claim ends by itself.' },
 )
 export type Claim = Static<typeof Claim>
 
@@ -75,21 +68,16 @@ export const ThreadSummary = Type.Object({
   tool_name: Type.String(),
   heading: HeadingView,
   agent: Type.String(),
-  subject: Type.Optional(
-    Type.String({ description: 'Shortened in lists; the thread itself has the full text.' }),
-  ),
+  subject: Type.Optional(Type.String({ description: 'Shortened in lists; the thread has all of it.' })),
   message: Type.String(),
   created_at: Instant,
   deadline: Type.Optional(Instant),
   groups: Type.Array(Type.String()),
   escalated_to: Type.Array(Type.String(), {
-    description: 'Groups that may also approve, because of an escalation.',
+    description: 'Groups that may also approve, since an escalation.',
   }),
   approvals: Type.Object({ given: Type.Integer(), required: Type.Integer() }),
-  updated_at: Type.String({
-    format: 'date-time',
-    description: 'Time of the last revision or vote, or of the end.',
-  }),
+  updated_at: Type.String({ format: 'date-time', description: 'Time of the last revision, vote or end.' }),
   withdrawn_at: Type.Optional(
     Type.String({ format: 'date-time', description: 'Time when the agent withdrew the call.' }),
   ),
@@ -132,7 +120,7 @@ const Rule = Type.Object({
   verdict: Type.Enum(['allow', 'review', 'reject']),
   mode: Type.Enum(['enforced', 'shadow']),
   reason: Type.String(),
-  unknown: Type.Boolean({ description: 'Whether the rule fired only because a value could not be checked.' }),
+  unknown: Type.Boolean({ description: 'Whether it fired only because a value could not be checked.' }),
   file: Type.String(),
   line: Type.Integer(),
 })
@@ -167,11 +155,10 @@ export const TextWarning = Type.Object({
       '`subject`, `preview`, `summary`, `workflow`, `task`, `image 2`, `payload` and a JSON Pointer, or `more places`.',
   }),
   kinds: Type.Array(Type.String(), { description: 'Such as `direction`, `invisible`, `mixed_script`.' }),
-  message: Type.String({ description: 'The same warnings in sentences.' }),
+  message: Type.String({ description: 'The same in sentences.' }),
   words: Type.Array(
     Type.String({
-      description:
-        'A word that looks like a different word, with foreign letters as code points: `p[U+0430]ypal`.',
+      description: 'A word that looks like another one, with foreign letters spelled out: `p[U+0430]ypal`.',
     }),
   ),
 })
@@ -179,19 +166,19 @@ export type TextWarning = Static<typeof TextWarning>
 
 const Warnings = Type.Array(TextWarning, {
   description:
-    'Places that could deceive a reader of this revision. In the console, a reviewer must confirm these places before approving.',
+    'Places that could deceive a reader of this revision. In the console, a reviewer must confirm them before approving.',
 })
 
 const Masked = Type.Array(Type.String(), {
   description:
-    'JSON Pointers into `payload` to values that are replaced by a tag, `[hidden 1a2b3c4d]`. Equal values of a thread have equal tags. Empty for a reviewer key.',
+    'JSON Pointers into payload of values replaced by a tag, `[hidden 1a2b3c4d]`. Equal values of a thread have equal tags. Empty for a reviewer key.',
 })
 
 const ShownHash = Type.Optional(
   Type.String({
     ...ActionHash,
     description:
-      'Hash of the whole action, computed by the runtime. Absent if values are masked, like `payload_digest`.',
+      'Hash of the whole action, by the runtime. Absent if values are masked, like `payload_digest`.',
   }),
 )
 
@@ -281,7 +268,7 @@ export type LimitState = Static<typeof LimitState>
 export const Upcoming = Type.Object({
   kind: Type.Enum(['reminder', 'escalation']),
   at: Instant,
-  group: Type.Optional(Type.String({ description: 'Group that may fill seats from that time on.' })),
+  group: Type.Optional(Type.String({ description: 'Group that may fill seats from then on.' })),
 })
 export type Upcoming = Static<typeof Upcoming>
 
@@ -298,7 +285,7 @@ export const ThreadView = Type.Object({
   tool_source: Type.Optional(
     Type.Object(
       { server: Type.String(), name: Type.String() },
-      { description: 'The MCP server and its tool, according to the contract in force.' },
+      { description: 'The MCP server and its tool, by the contract in force.' },
     ),
   ),
   reversibility: Type.Optional(Type.String()),
@@ -330,8 +317,7 @@ export const ThreadView = Type.Object({
   votes: Type.Array(VoteView),
   comments: Type.Array(CommentView),
   earlier: Type.Array(EarlierCall, {
-    description:
-      'Other calls of the task, latest first. The list has only the last allowed call of each tool.',
+    description: 'Other calls of the task, latest first. It has only the last allowed call of each tool.',
   }),
   limits: Type.Array(LimitState),
   upcoming: Type.Array(Upcoming),
@@ -397,7 +383,7 @@ export type ThreadChange = Static<typeof ThreadChange>
 export const AgentView = Type.Object({
   id: Type.String(),
   owners: Type.Array(Type.Object({ reviewer: Type.String(), name: Type.Optional(Type.String()) })),
-  tools: Type.Array(Type.String(), { description: 'Tools that the agent may use, as globs.' }),
+  tools: Type.Array(Type.String(), { description: 'Tools that it may use, as globs.' }),
   signed_approvals: Type.Boolean(),
   prevent_self_review: Type.Boolean(),
   token_ttl_ms: Type.Integer(),

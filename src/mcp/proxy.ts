@@ -131,9 +131,7 @@ interface UnderWay {
   }
 }
 
-/**
- * The error for the end of the server. Its name keeps the thread open, because the client may start the server again.
- */
+/** The error for the end of the server. Its name keeps the thread open: the client may start the server again. */
 class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
@@ -259,9 +257,7 @@ async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | unde
   }
 }
 
-/**
- * Ends held calls whose tool changed, because reviewers saw a different tool. After a late list, `send` checks again.
- */
+/** Ends held calls whose tool changed: reviewers saw a different tool. After a late list, `send` checks again. */
 async function reviewHeld(proxy: State): Promise<void> {
   const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
   const reviewing = held.map(async (one) => {
@@ -370,10 +366,7 @@ interface Progress {
 /** The step of the proxy's own progress. It is tiny, so that any progress of the server exceeds it. */
 const PROGRESS_STEP = 1 / 1_000_000
 
-/**
- * Reports progress while a call is held, if the client requests it. Without progress, many clients give up after a
- * minute.
- */
+/** Reports requested progress while a call is held. Without progress, many clients give up after a minute. */
 function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
   const token = idOf(objectIn(rest['_meta'])['progressToken'])
   let timer: ReturnType<typeof setInterval> | undefined

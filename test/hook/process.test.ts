@@ -135,7 +135,7 @@ describe('a call', () => {
     const input = callOf('hold', { n: 3 })
     const first = await run(['claude-code', '--max-wait', '1s', '--state', MAIN], input)
     expect(first.code).toBe(2)
-    expect(first.err).toContain('not remembered')
+    expect(first.err).toContain('cannot be kept')
     const { code, err } = await run(['claude-code', '--state', MAIN], callOf('t', {}))
     expect([code, err.includes('not remembered')]).toEqual([0, true])
   })
@@ -150,7 +150,7 @@ describe.each(HARNESSES)('exit code 2 and a reason for %s', (harness, event) => 
     ['no input', () => hook(''), 'at character 0'],
     ['garbage', () => hook('\u0000\u0001<html>'), 'expected a value'],
     ['half a call', () => hook(called('t', {}).slice(0, -1)), 'at character'],
-    ['a call and more', () => hook(`${called('t', {})}{}`), 'something follows'],
+    ['a call and more', () => hook(`${called('t', {})}{}`), 'text after the'],
     ['10 MB', () => hook(called('t', { text: 'x'.repeat(10_000_000) })), 'longer than'],
     ['10 MB that are no JSON', () => hook('['.repeat(10_000_000)), 'longer than'],
     ['deep nesting', () => hook(called('t', 0).replace(':0}', `:${'['.repeat(1_000)}`)), 'nested'],
