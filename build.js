@@ -5,16 +5,16 @@ import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /*
- * `npm run build`, and with --if-changed what `npm start` runs first: compile src/, bundle the program, bundle the console. The digest of everything
- * that goes in is kept in node_modules/.cache; with --if-changed an equal digest means that there is nothing to do.
+ * `npm run build` compiles src/, then bundles the program and the console. It keeps the digest of its inputs in node_modules/.cache. With --if-changed,
+ * as `npm start` runs it, an equal digest means that there is nothing to do.
  */
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const ROOT = at('.')
 const KEPT = at('node_modules/.cache/countersign-build')
 const OUTPUTS = ['packages/sdk/dist/index.js', 'dist/main.js', 'dist/bin/main.js', 'dist/console/index.html']
-// the console's playground holds the policies
-const SOURCES = ['src', 'packages/sdk/src', 'policies', 'examples/policies']
+// without policies/, which users edit: only the examples of the console's playground come from there
+const SOURCES = ['src', 'packages/sdk/src', 'examples/policies']
 const INPUTS = [
   'build.js',
   'bundle.js',
