@@ -77,8 +77,8 @@ function table(): string {
   return [
     '# Limits',
     '',
-    'This page lists every cap and duration of the wire, from src/contract/limits.ts. The gateway accepts a value up to the',
-    'limit. The last column says what happens beyond it.',
+    'This page lists every limit and duration of the HTTP API, from src/contract/limits.ts. The gateway accepts a value up to',
+    "the limit. The last column shows the gateway's answer beyond the limit.",
     '',
     '| name | limit | scope | beyond it |',
     '|---|---|---|---|',

@@ -137,7 +137,7 @@ describe('a call', () => {
     expect(first.code).toBe(2)
     expect(first.err).toContain('cannot be kept')
     const { code, err } = await run(['claude-code', '--state', MAIN], callOf('t', {}))
-    expect([code, err.includes('not remembered')]).toEqual([0, true])
+    expect([code, err.includes('cannot be kept')]).toEqual([0, true])
   })
 })
 

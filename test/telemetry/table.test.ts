@@ -48,24 +48,25 @@ A gateway shows these metrics at \`/metrics\` (\`COUNTERSIGN_METRICS_HOST\`, \`C
 \`process_\` and \`nodejs_\` metrics. This page is made from src/metrics/table.ts.
 
 - **Take \`max\`, not \`sum\`, over instances** of each metric whose help says that it is the same on every instance. Every
-  instance reads these from the store, at most every 5 seconds.
-- **Exemplars.** Start Prometheus with \`--enable-feature=exemplar-storage\` to keep them. They name the trace of the
-  call's \`traceparent\`.
+  instance reads these metrics from the store, at most every 5 seconds.
+- **Exemplars.** Start Prometheus with \`--enable-feature=exemplar-storage\` to keep exemplars. An exemplar names the
+  trace of the call's \`traceparent\`.
 - **Formats.** A scraper that sends \`Accept: application/openmetrics-text\` gets OpenMetrics 1.0 with exemplars. Every
   other scraper gets the classic text.
-- **At 0 from the start.** All series of closed labels exist at the start, so \`rate()\` sees the first event. The same
-  holds for every tool, rule and route, while there is room for all of them.
+- **At 0 from the start.** All series of closed labels exist at the start, so \`rate()\` sees the first event. Series of
+  every tool, rule and route also exist from the start, while there is room for all of them.
 - **Bounded.** No label holds a task, thread, agent, reviewer or tenant. The last column is the most samples that a
-  metric can have. One instance never shows more than ${MAX_SAMPLES.toLocaleString('en-US')} in all, whatever agents send and bundles hold.
-- **\`_other\`** counts tools without a contract. It also counts all observations that find no room in their metric. The
-  log names such a metric once, and \`countersign_metrics_folded_total\` counts the observations.
-- **A new bundle** removes the names of the old one. If it has more rules than there is room for, counts of rules begin
-  anew.
+  metric can have. One instance never shows more than ${MAX_SAMPLES.toLocaleString('en-US')} samples in total, regardless of agents and bundles.
+- **\`_other\`** counts tools without a contract. It also counts all observations for which a metric has no free series.
+  The log names such a metric once, and \`countersign_metrics_folded_total\` counts the observations.
+- **A new bundle** removes the names of the old bundle. If there is no room for the new rules, counts of rules restart
+  at 0.
 
 ## Adding one
 
 1. Add a row to \`src/metrics/table-*.ts\`.
-2. Add the line that counts it: \`instruments.count\`, \`observe\` or \`set\`. The compiler checks names and closed labels.
+2. Add the line that records the metric: \`instruments.count\`, \`observe\` or \`set\`. The compiler checks names and closed
+   labels.
 3. Add a panel in \`grafana/src/\`: every metric is on a dashboard.
 4. Run \`npm run dashboards\` and \`npx vitest run test/telemetry/table.test.ts -u\`.
 `
