@@ -30,7 +30,7 @@ export const WARNINGS: Readonly<Record<TextWarning, string>> = {
   unknown: 'Unassigned characters are in the text.',
   mixed_script: 'A word mixes letters of different alphabets that look alike.',
   look_alike_word: 'A word reads as Latin letters but is written in another alphabet.',
-  look_alike: 'Some signs look like others, and are used in their place.',
+  look_alike: 'Some characters look like others, and replace them.',
   digits: 'Digits of another script are in the text.',
   decomposed: 'Letters are written in two parts: texts that look equal may differ.',
   stacked: 'Marks are stacked on letters, or strike them out.',

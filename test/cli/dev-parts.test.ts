@@ -56,7 +56,7 @@ describe('peopleOf', () => {
     })
   })
 
-  it('takes the owner when there is no other reviewer, and omits missing people', () => {
+  it('falls back to the owner as reviewer, and leaves out people who are not in the directory', () => {
     expect(peopleOf(directory({ main: tenant({ bot: ['ann'] }, ['ann']) }))?.reviewer).toBe('ann')
     expect(peopleOf(directory({ main: tenant({}, []) }))).toEqual({
       tenant: 'main',

@@ -183,7 +183,7 @@ const CODES = [
 describe('the analysis of a rule', () => runCases(IDLE))
 describe('the check of a quorum', () => runCases([...STAFF, ...PAIRS]))
 
-describe('the check of two levels', () => {
+describe('the check that one group of people fills two levels', () => {
   const apart = { 'directory.yaml': DIRECTORY.replace('carol: { groups: [on-call, ', 'carol: { groups: [') }
   const found = async (files: Record<string, string>): Promise<readonly string[]> =>
     (await diagnose(bundle(files))).map(({ code }) => code)
