@@ -107,7 +107,7 @@ const PHRASES = [
     id: 'none',
     find: /\bnone (?:is|are|was|were|has|have|may|can|waits?|of it)\b|\b(?:is|are|was|were) none\b/gi,
     say: 'name what is missing: no rule, no record',
-    bad: ['None is remembered.', 'what is none names nothing'],
+    bad: ['No delivery is kept.', 'what is none names nothing'],
     good: ['No delivery is remembered.', 'none of the rules fires'],
   },
   {
@@ -156,7 +156,7 @@ const PHRASES = [
   },
   {
     id: 'one-that',
-    find: /\b(?:is|are|(?<!must )be|was|as) (?:one|ones|those|that) (?:that|which|of|whose|who)\b|\bthe ones? (?:of|whose|which)\b|\bthat which\b/gi,
+    find: /\b(?:is|are|(?<!must )be|was|as) (?:one (?!of §)|ones |those |that )(?:that|which|of|whose|who)\b|\bthe ones? (?:of|whose|which)\b|\bthat which\b/gi,
     say: 'name the thing in place of "one that"',
     bad: ['A setting is one that has a default.', 'the one of the future'],
     good: ['A setting has a default.', 'the future checkpoint', 'The level must be one of three.'],

@@ -87,7 +87,7 @@ describe('an unfinished call', () => {
     directory = '/proc/countersign/hooks'
     expect([open().take(KEY), notes]).toEqual([
       undefined,
-      [expect.stringContaining('people are asked again')],
+      [expect.stringContaining('reviewers are asked again')],
     ])
   })
 

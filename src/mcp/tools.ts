@@ -199,7 +199,7 @@ function ofAnother(
 ): NotExecuted {
   return new NotExecuted(
     'unknown_tool',
-    `the contract of this name is for \`${source.name}\` of server \`${source.server}\`, not for \`${name}\` of server \`${server}\`: import the tool, or name the server with --server`,
+    `the contract is for \`${source.name}\` of server \`${source.server}\`, not for \`${name}\` of server \`${server}\`. Import the tool, or name the server with --server`,
   )
 }
 

@@ -39,7 +39,7 @@ export interface UnfinishedParts {
   readonly keptMs: number
   /** ms since 1970. */
   readonly now: () => number
-  /** Receives each fault. Receives a fault. It never stops a call, but reviewers are asked again. */
+  /** Receives each fault. A fault never stops a call, but reviewers are asked again. */
   readonly note: (text: string) => void
 }
 

@@ -189,7 +189,7 @@ describe('countersign evidence', () => {
       /^ {2}FAILS {4}inclusion {5}\d+ records were signed at 20\S+Z, but the export has only \d+$/m,
     )
     expect((await verify(good, '--receipt', `1:${'0'.repeat(64)}`)).out).toMatch(
-      /^ {2}FAILS {4}inclusion {5}record 1 is not the one of its receipt$/m,
+      /^ {2}FAILS {4}inclusion {5}record 1 does not match its receipt$/m,
     )
     const soon = await verify(good, '--within', 'soon')
     expect([soon.code, soon.err]).toEqual([

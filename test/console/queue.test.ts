@@ -56,7 +56,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('alert').waitFor()
     expect(await page.getByText('Your session has ended.').count()).toBe(0)
-    await page.getByRole('button', { name: 'Go on as Cat Cox' }).click()
+    await page.getByRole('button', { name: 'Continue as Cat Cox' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })

@@ -86,7 +86,7 @@ describe('the page of destinations', () => {
     await ann.keyboard.press('j')
     await ann.keyboard.press('Enter')
     await ann.getByRole('heading', { name: 'Deliveries' }).waitFor()
-    await ann.getByText('None is remembered.').waitFor()
+    await ann.getByText('No delivery is kept.').waitFor()
     await ann.keyboard.press('Escape')
     await ann.getByRole('heading', { name: 'Webhooks' }).waitFor()
     await ann.keyboard.press('Escape')
@@ -109,7 +109,7 @@ describe('one destination', () => {
   it('shows each new delivery, with a link to its thread', async () => {
     const { id } = await destination()
     await visit(ann, console_.world, `webhooks/${id}`)
-    await ann.getByText('None is remembered.').waitFor()
+    await ann.getByText('No delivery is kept.').waitFor()
     const { thread } = await held(bot)
     const row = rows(ann).filter({ hasText: 'review.pending' })
     await row.getByText('delivered').waitFor()

@@ -101,7 +101,7 @@ it('explains each refused commit of that tenant, sends no unrecorded delivery, a
   expect(said('the store cannot answer now')).toMatchObject(
     Array.from({ length: 3 }, () => ({
       reason: expect.stringMatching(
-        /^the commit came too late: .* its clock is behind the last write of this tenant/,
+        /^the commit was too late: .* its clock is behind the last write of this tenant/,
       ),
     })),
   )

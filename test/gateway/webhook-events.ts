@@ -166,7 +166,7 @@ export class Events {
     const event = EVENTS[type]
     if (event === undefined) return undefined
     if (type === 'review.expired')
-      thread.message = /^expired: (?:nobody decided|the approval was not collected) in time$/
+      thread.message = /^expired: (?:no reviewer decided|the approval was not collected) in time$/
     if (type === 'review.frozen') thread.message = exactly(`frozen: ${this.#freeze}`)
     if (type === 'review.withdrawn') thread.message = exactly(`withdrawn: ${String(details['reason'])}`)
     if (type === 'approval.revoked') thread.message = new RegExp(`^${String(details['code'])}: `)

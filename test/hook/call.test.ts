@@ -33,7 +33,7 @@ describe('a call', () => {
   it.each([
     ['nothing', '', 'at character 0'],
     ['no JSON', '{"session_id"', 'at character'],
-    ['more than one document', `${said()}\n${said()}`, 'something follows'],
+    ['more than one document', `${said()}\n${said()}`, 'text after the document'],
     ['a list', `[${said()}]`, 'no JSON object'],
     ['a name twice', said().replace('{', '{"tool_name":"Read",'), 'duplicate key `tool_name`'],
     [

@@ -438,7 +438,7 @@ describe('an overloaded gateway', () => {
       const metrics = await (await fetch(world.app.metricsUrl)).text()
       const count = answers.length - allowed.length
       expect(metrics).toContain(`countersign_requests_refused_total{kind="propose"} ${count}`)
-      expect(world.logged.filter((line) => line.includes('some requests are refused'))).toHaveLength(1)
+      expect(world.logged.filter((line) => line.includes('some are refused'))).toHaveLength(1)
     } finally {
       open()
       await world.close()

@@ -329,7 +329,7 @@ describe('a backtest', () => {
   it.each([
     ['{', 'line 1 is not JSON'],
     ['{"number":1}', 'line 1 is not a line of `countersign evidence export`'],
-    ['{"number":1,"leaf_hash":"00","record":{"tenant":"a","type":"t"}}', 'record 1 does not have the hash'],
+    ['{"number":1,"leaf_hash":"00","record":{"tenant":"a","type":"t"}}', 'record 1 does not match its recorded hash'],
   ])('refuses %s', async (text, message) => {
     await expect(readAll(text)).rejects.toThrow(message)
   })
@@ -375,9 +375,9 @@ describe('a backtest', () => {
     await refused([])
     for (const number of [1.5, '1']) await refused(record, number)
     const half = line.replace('"tenant"', '"x":"\\ud800","tenant"')
-    await expect(readAll(half)).rejects.toThrow('does not have the hash')
+    await expect(readAll(half)).rejects.toThrow('does not match its recorded hash')
     const deep = line.replace('"tenant"', `"x":${'['.repeat(5_000)}${']'.repeat(5_000)},"tenant"`)
-    await expect(readAll(deep)).rejects.toThrow('does not have the hash')
+    await expect(readAll(deep)).rejects.toThrow('does not match its recorded hash')
   })
 })
 

@@ -238,7 +238,7 @@ const CASES: readonly Case[] = [
   [
     'reviewers of a reject rule',
     pay('  - { id: a, reject: A., reviewers: { group: security } }\n'),
-    'rules/pay.yaml:3:37 reviewers-unused: nobody reviews a rejected call',
+    'rules/pay.yaml:3:37 reviewers-unused: no reviewer sees a rejected call',
   ],
   [
     'an allow rule above the limit',

@@ -72,9 +72,9 @@ export class NotExecuted extends Error {
  */
 export function refusalText({ outcome, message, thread_id }: NotExecuted): string {
   if (outcome === 'timeout' && thread_id === undefined)
-    return `Not executed: ${message}. Call the tool again with exactly the same arguments to go on.`
+    return `Not executed: ${message}. Call the tool again with exactly the same arguments to continue.`
   if (outcome === 'timeout')
-    return `Not executed: people have not decided yet (thread ${thread_id}). Call the tool again with exactly the same arguments to go on waiting.`
+    return `Not executed: people have not decided yet (thread ${thread_id}). Call the tool again with exactly the same arguments to continue waiting.`
   if (outcome === 'changes_requested') return `Not executed: the reviewers ask for changes: ${message}`
   return `Not executed: ${message}`
 }

@@ -67,7 +67,7 @@ export function SignInPage() {
           Sign in with this link
         </button>
       )}
-      {me.value && <button onClick={leave}>Go on as {me.value.name}</button>}
+      {me.value && <button onClick={leave}>Continue as {me.value.name}</button>}
       {sso && <button onClick={() => void leaveFor(sso.url)}>Sign in with {sso.label}</button>}
       {!token && (
         <p class="quiet">

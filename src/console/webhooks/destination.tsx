@@ -68,7 +68,7 @@ export function Destination({ id, state }: DestinationProps) {
         row={(delivery) => <DeliveryRow key={delivery.id} delivery={delivery} act={act} />}
         more={list.more}
         retry={() => void read()}
-        empty={<p class="big">{state ? `None is ${state}.` : 'None is remembered.'}</p>}
+        empty={<p class="big">{state ? `No delivery is ${state}.` : 'No delivery is kept.'}</p>}
       />
       <p class="quiet small">
         Deliveries are kept for a day after they are made, and for a week after they are given up.{' '}

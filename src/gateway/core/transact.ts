@@ -216,7 +216,7 @@ async function land<T>(
 
 /** The two causes of a late commit, which the gateway cannot distinguish. */
 const TOO_LATE =
-  'the commit came too late: the store is slow, or its clock is behind the last write of this tenant (`countersign doctor` compares them)'
+  'the commit was too late: the store is slow, or its clock is behind the last write of this tenant (`countersign doctor` compares them)'
 
 /** The failed guards, when a new attempt makes sense; throws otherwise. */
 async function failedGuards(

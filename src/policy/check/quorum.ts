@@ -123,7 +123,7 @@ function reportOwners(
   { needs, name, agent }: { readonly needs: string; readonly name: string; readonly agent: AgentEntry },
 ): void {
   const message = `${needs}, but too few are left for agent \`${agent.id}\` of tenant \`${name}\`: its owners may not vote`
-  const hint = 'add somebody who does not own the agent to the group'
+  const hint = 'add a reviewer who does not own the agent to the group'
   reader.report('level-understaffed', at, message, hint)
 }
 
@@ -204,7 +204,7 @@ function findUnreachable(
       for (const agent of agentsOf(tenant, reached)) {
         if (!alone(agent) || beside(agent)) continue
         const who = agent === undefined ? '' : `for agent \`${agent.id}\` `
-        return `rule \`${rule.id}\` needs ${asked} beside the people of level ${risk}, but nobody ${who}in tenant \`${name}\` can fill every seat`
+        return `rule \`${rule.id}\` needs ${asked} beside the people of level ${risk}, but no combination of reviewers ${who}in tenant \`${name}\` can fill every seat`
       }
     }
   }

@@ -90,7 +90,7 @@ function checkPeople(
   { groups, verdict }: { readonly groups: GroupUse[]; readonly verdict: Verdict | undefined },
 ): RuleIr['reviewers'] {
   const map = readMap(reader, doc, '`reviewers`')
-  if (map && verdict === 'reject') reader.report('reviewers-unused', map, 'nobody reviews a rejected call')
+  if (map && verdict === 'reject') reader.report('reviewers-unused', map, 'no reviewer sees a rejected call')
   return map && checkReviewers(reader, map, groups)
 }
 

@@ -111,7 +111,7 @@ export function routingSchema(groups: readonly string[]): JsonObject {
     title: 'Countersign routing.yaml',
     ...closed(['levels'], {
       unmatched: { enum: ['reject', 'review'], description: 'The verdict on a call that no rule covers.' },
-      allow_up_to: { enum: RISKS, description: 'An allowed call of a higher risk goes to review.' },
+      allow_up_to: { enum: RISKS, description: 'The gateway holds an allowed call of a higher risk.' },
       timezone: text('An IANA name, such as Europe/Berlin; for time.* and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       lists: {

@@ -119,7 +119,7 @@ function misfitOfList(schema: JsonObject, value: JsonValue): string | undefined 
   if (only !== undefined && !is(only)) return 'the `default` is not what `const` says'
   const among = schema['enum']
   if (!Array.isArray(among) || (among as readonly JsonValue[]).some(is)) return undefined
-  return 'the `default` is none of the values of `enum`'
+  return 'the `default` is not among the values of `enum`'
 }
 
 interface Measure {

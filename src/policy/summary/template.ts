@@ -62,7 +62,7 @@ const wrong = (message: string, hint: string): SummaryProblem => ({ kind: 'summa
 const EXAMPLE = 'write a field as `{amount_cents|money:currency}`, and a brace as `{{` or `}}`'
 
 function literal(piece: string): SummaryPart | SummaryProblem {
-  if (piece === '{' || piece === '}') return wrong(`\`${piece}\` stands alone in the summary`, EXAMPLE)
+  if (piece === '{' || piece === '}') return wrong(`\`${piece}\` has no partner in the summary`, EXAMPLE)
   return { text: piece === '{{' || piece === '}}' ? piece.slice(1) : piece }
 }
 

@@ -318,7 +318,7 @@ describe('the child process', () => {
     )
     const result = await loadBundleInChild(dirWith(bundle()), { childUrl })
     expect(codes(result)).toEqual(['. load-crashed'])
-    expect(JSON.stringify(result)).toContain('makes none')
+    expect(JSON.stringify(result)).toContain('sent an incomplete one')
   })
 
   it('is tried again at normal priority when it makes no progress in the background', async () => {

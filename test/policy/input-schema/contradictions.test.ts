@@ -25,7 +25,7 @@ const CASES: readonly Case[] = [
   [
     'a default that is not listed',
     schema('flag: { enum: [usd, eur], default: euro }'),
-    'tools/pay.yaml:15:40 bad-schema: the `default` is none of the values of `enum`',
+    'tools/pay.yaml:15:40 bad-schema: the `default` is not among the values of `enum`',
   ],
   [
     'a default that is not the const',

@@ -136,12 +136,12 @@ const STAFF: readonly Case[] = [
   [
     'a level with one person too few once an owner is excluded',
     { ...directory('bot: { owners: [dana] }', 'bot: { owners: [bob] }') },
-    'routing.yaml:8:22 level-understaffed: level critical needs 2 of group `security-leads`, but too few are left for agent `bot` of tenant `acme`: its owners may not vote | add somebody who does not own the agent to the group',
+    'routing.yaml:8:22 level-understaffed: level critical needs 2 of group `security-leads`, but too few are left for agent `bot` of tenant `acme`: its owners may not vote | add a reviewer who does not own the agent to the group',
   ],
   [
     'a rule that asks for more people than there are',
     pay('  - { id: a, review: A., reviewers: { group: fraud-desk, approvals: 2 } }\n'),
-    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 2 of group `fraud-desk` beside the people of level low, but nobody for agent `bot` in tenant `acme` can fill every seat',
+    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 2 of group `fraud-desk` beside the people of level low, but no combination of reviewers for agent `bot` in tenant `acme` can fill every seat',
   ],
   [
     'a rule that needs one person on two seats',
@@ -151,7 +151,7 @@ const STAFF: readonly Case[] = [
         .replace('carol: { groups: [on-call, ', 'carol: { groups: ['),
       ...pay('  - { id: a, review: A., reviewers: { group: fraud-desk } }\n'),
     },
-    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 1 of group `fraud-desk` beside the people of level low, but nobody for agent `bot` in tenant `acme` can fill every seat',
+    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 1 of group `fraud-desk` beside the people of level low, but no combination of reviewers for agent `bot` in tenant `acme` can fill every seat',
   ],
 ]
 

@@ -71,9 +71,9 @@ const CASES: readonly Case[] = [
   [
     'a brace that is never closed',
     summary('Pay {amount'),
-    `${AT} bad-summary: \`{\` stands alone in the summary | write a field as \`{amount_cents|money:currency}\`, and a brace as \`{{\` or \`}}\``,
+    `${AT} bad-summary: \`{\` has no partner in the summary | write a field as \`{amount_cents|money:currency}\`, and a brace as \`{{\` or \`}}\``,
   ],
-  ['a brace that closes nothing', summary('Pay }'), `${AT} bad-summary: \`}\` stands alone in the summary`],
+  ['a brace that closes nothing', summary('Pay }'), `${AT} bad-summary: \`}\` has no partner in the summary`],
   [
     'a format that there is not',
     summary('Pay {amount|monye:note}'),

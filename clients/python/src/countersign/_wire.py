@@ -165,7 +165,7 @@ def _complaints(errors: Json) -> list[tuple[str, str]]:
 
 def _unreadable(status: int) -> NotExecuted:
     message = (
-        f"what came with status {status} is no answer of the agent API:"
+        f"the response with status {status} is not an answer of the agent API:"
         " something else may answer at this address, or between"
     )
     return GatewayUnavailable(message) if status in _RETRIED else UnexpectedAnswer(message)
