@@ -5,8 +5,8 @@ import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /*
- * `npm run build` compiles src/, then bundles the program and the console. It keeps the digest of its inputs in node_modules/.cache. With --if-changed,
- * as `npm start` runs it, an equal digest means that there is nothing to do.
+ * `npm run build` compiles src/, then bundles the program and the console. It keeps the digest of its inputs in
+ * node_modules/.cache. With --if-changed, as `npm start` runs it, an equal digest means that there is nothing to do.
  */
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
@@ -71,7 +71,7 @@ async function bundleConsole() {
   await (await import('vite')).build()
 }
 
-/** That of the command line: before the first build there is no other way to it. */
+/** Loads the command line's progress line from its source, because the first build has no compiled one. */
 async function progressModule() {
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({

@@ -2,7 +2,10 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { build } from 'rolldown'
 
-/* Of these the bundle reads the modules, of which it takes what is used: an eighth of what their CommonJS would bring. */
+/*
+ * The bundle reads the ES modules of these packages and keeps the used exports: an eighth of the bytes of their
+ * CommonJS files.
+ */
 const asModules = ['core', 'exporter-trace-otlp-http', 'otlp-transformer', 'resources', 'sdk-trace'].map(
   (name) => `@opentelemetry/${name}`,
 )
@@ -10,8 +13,9 @@ const otherModules = ['@opentelemetry/otlp-exporter-base', '@opentelemetry/seman
 const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
 
 /**
- * Bundles the program into a few files instead of eight hundred: most of the time until a gateway is ready went into finding and reading modules
- * (docs/decisions/0008). Not minified, so that a stack trace can be read. dist/ beside it stays as it is compiled, for the tests.
+ * Bundles the program into a few files instead of eight hundred. A gateway spent most of its start-up on finding and
+ * reading modules (docs/decisions/0008). The bundle is not minified, so that stack traces are readable. Tests use the
+ * compiled dist/ beside it.
  */
 export async function bundleProgram() {
   await build({
@@ -31,7 +35,10 @@ export async function bundleProgram() {
   writeLicences()
 }
 
-/* Packages that are in the program and are not installed beside it: their licences go where they go (docs/decisions/0013). */
+/*
+ * Packages that the program contains and that are not installed beside it. Their licences are in the bundle
+ * (docs/decisions/0013).
+ */
 const within = {
   '@countersign/sdk': 'LICENSE',
   'openid-client': 'LICENSE.md',

@@ -4,9 +4,9 @@ import { defineConfig } from 'vitest/config'
 import { OverdueReporter } from './test/overdue/overdue.ts'
 import { PlainSummary } from './test/reporter.ts'
 
-/** What commits, reads commits or waits for them runs on each store. */
+/** Tests of commits, of reads and of waits run on each store. */
 const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/call-id.test.ts']
-/** What is decided before a store is asked: one store is enough. */
+/** Tests of decisions that precede the store run on one store. */
 const ON_ONE_STORE = [
   'auth',
   'canary',
@@ -24,12 +24,15 @@ const ON_ONE_STORE = [
   'waits',
 ].map((name) => `test/http/${name}.test.ts`)
 
-/** No test may count on time, so files may run beside each other. Three on two cores, because many wait; browsers and clusters take their memory. */
+/**
+ * Workers. Files run in parallel, because no test may count on time. Two cores run three files, because many files wait;
+ * browsers and clusters need the memory.
+ */
 const WORKERS = Math.min(4, Math.max(3, availableParallelism()))
 
-/** Of what never ends, not of what is slow. */
+/** The limit of one test, ms: for a test that never ends, not for a slow one. */
 const PATIENCE_MS = 180_000
-/** Of a whole file, where the longest takes a minute. A soak takes what it takes. */
+/** The limit of a whole file, ms. Most files take less than a minute; a soak may take hours. */
 const FILE_MS = process.env['COUNTERSIGN_SOAK'] === undefined ? 15 * 60_000 : 6 * 3_600_000
 
 /** The SDK's sources in place of its build: tests import some of its files by path, and an error has one class. */

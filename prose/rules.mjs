@@ -230,6 +230,9 @@ export function problemsIn({ kind, text }) {
   return kind === 'heading' ? phrases : [...phrases, ...longSentences(kind, text)]
 }
 
+/** False for data in a string, such as a list of codes: every sentence has one of these words. */
+const isProse = (text) => /\b(?:the|an?|is|are|of|to|in|and|or|for|that|with|no|not|by)\b/.test(text)
+
 function longSentences(kind, text) {
   // a message says what is wrong and what to do, with a semicolon between
   const parts = kind === 'string' ? text.split(/(?<=;)\s/) : [text]
@@ -239,7 +242,7 @@ function longSentences(kind, text) {
     from = start + part.length
     return sentencesOf(part)
       .map((one) => ({ ...one, words: wordsIn(one.text) }))
-      .filter(({ words }) => words > MOST_WORDS)
+      .filter(({ text: one, words }) => words > MOST_WORDS && isProse(one))
       .map(({ at, text: sentence, words }) => ({
         id: 'sentence-length',
         at: start + at,
