@@ -245,7 +245,7 @@ function ofTwin({ prefix, server }: State, name: string, tools: Tools): string |
   const twin = otherToolOf(name, tools.names(), prefix)
   return (
     twin &&
-    `the contract does not say whether it is for \`${name}\` or for \`${twin}\`, which an earlier import called the same: import the tools again with \`countersign import mcp --update\`, or give the contract \`source: { server: ${server}, name: ... }\``
+    `the contract does not say whether it is for \`${name}\` or for \`${twin}\`, which an earlier import gave the same name. Import the tools again with \`countersign import mcp --update\`, or give the contract \`source: { server: ${server}, name: ... }\``
   )
 }
 

@@ -68,7 +68,7 @@ export function checkLevelPairs(
   const { low, high, where } = first
   const others = found.slice(1).map((pair) => `${pair.low} and ${pair.high}`)
   const also = others.length === 0 ? '' : ` (nor those of ${others.join(', ')})`
-  const message = `the people of levels ${low} and ${high} cannot fill every seat together ${where}${also}: a call of risk ${low} that its agent calls ${high} asks for both when it goes to people`
+  const message = `the reviewers of levels ${low} and ${high} cannot fill every seat together ${where}${also}; a held call of risk ${low} that its agent rates ${high} needs both levels`
   reader.report('levels-understaffed', at, message, 'add reviewers to the groups')
 }
 
@@ -204,7 +204,7 @@ function findUnreachable(
       for (const agent of agentsOf(tenant, reached)) {
         if (!alone(agent) || beside(agent)) continue
         const who = agent === undefined ? '' : `for agent \`${agent.id}\` `
-        return `rule \`${rule.id}\` needs ${asked} beside the people of level ${risk}, but no combination of reviewers ${who}in tenant \`${name}\` can fill every seat`
+        return `rule \`${rule.id}\` needs ${asked} beside the reviewers of level ${risk}, but no combination of reviewers ${who}in tenant \`${name}\` can fill every seat`
       }
     }
   }

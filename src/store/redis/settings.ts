@@ -86,7 +86,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
   if (facts.forbidden.length > 0)
     problems.push(
-      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with cs:, so a commit could end half-way or unconfirmed, or evidence be unreadable: give it the permissions in docs/operations.md`,
+      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with cs:, so commits or evidence could be incomplete. Give the user the permissions in docs/operations.md`,
     )
   if (config === undefined) {
     if (!wanted.accept.includes('unread-settings'))

@@ -141,7 +141,7 @@ const STAFF: readonly Case[] = [
   [
     'a rule that asks for more people than there are',
     pay('  - { id: a, review: A., reviewers: { group: fraud-desk, approvals: 2 } }\n'),
-    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 2 of group `fraud-desk` beside the people of level low, but no combination of reviewers for agent `bot` in tenant `acme` can fill every seat',
+    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 2 of group `fraud-desk` beside the reviewers of level low, but no combination of reviewers for agent `bot` in tenant `acme` can fill every seat',
   ],
   [
     'a rule that needs one person on two seats',
@@ -151,7 +151,7 @@ const STAFF: readonly Case[] = [
         .replace('carol: { groups: [on-call, ', 'carol: { groups: ['),
       ...pay('  - { id: a, review: A., reviewers: { group: fraud-desk } }\n'),
     },
-    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 1 of group `fraud-desk` beside the people of level low, but no combination of reviewers for agent `bot` in tenant `acme` can fill every seat',
+    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 1 of group `fraud-desk` beside the reviewers of level low, but no combination of reviewers for agent `bot` in tenant `acme` can fill every seat',
   ],
 ]
 
@@ -159,7 +159,7 @@ const PAIRS: readonly Case[] = [
   [
     'a level that can be filled, but not together with another one',
     directory('carol: { groups: [on-call, ', 'carol: { groups: ['),
-    'routing.yaml:8:22 levels-understaffed: the people of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`: a call of risk low that its agent calls critical asks for both when it goes to people | add reviewers to the groups',
+    'routing.yaml:8:22 levels-understaffed: the reviewers of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`; a held call of risk low that its agent rates critical needs both levels | add reviewers to the groups',
   ],
   [
     'levels of which one person has all groups',
@@ -167,7 +167,7 @@ const PAIRS: readonly Case[] = [
       'routing.yaml': ROUTING.replace('approvals: 2', 'approvals: 1'),
       'directory.yaml': DIRECTORY.replace(/ {6}(bob|carol): .*\n/g, ''),
     },
-    'routing.yaml:6:22 levels-understaffed: the people of levels low and medium cannot fill every seat together for agent `bot` of tenant `acme` (nor those of low and high, low and critical): a call of risk low that its agent calls medium asks for both when it goes to people',
+    'routing.yaml:6:22 levels-understaffed: the reviewers of levels low and medium cannot fill every seat together for agent `bot` of tenant `acme` (nor those of low and high, low and critical); a held call of risk low that its agent rates medium needs both levels',
   ],
 ]
 
