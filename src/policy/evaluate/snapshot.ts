@@ -27,7 +27,7 @@ export interface Snapshot {
   historyNeeds(tool: string): HistoryNeeds
   /** Returns the agent's entry in the directory. */
   agentOf(tenant: string, agent: string): AgentEntry | undefined
-  /** True when agent and tool are known, and a glob of the agent's entry fits the tool. */
+  /** True when agent and tool are known, and a glob of the agent's entry matches the tool. */
   mayUse(agent: AgentEntry | undefined, tool: string): boolean
   /** True when some agent of the tenant may use the tool. Other tenants cannot see that the tool exists. */
   knows(tenant: string, tool: string): boolean
@@ -42,7 +42,7 @@ export interface Snapshot {
     by: readonly string[],
     tag: (value: JsonValue) => string,
   ): Heading
-  /** Returns problems of `payload` against the contract's input_schema; for an unknown tool, only texts too long. */
+  /** Returns problems of `payload` under the contract's input_schema; for an unknown tool, only overlong strings. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
 
@@ -163,11 +163,13 @@ export interface Outcome {
   readonly requirement?: ReviewRequirement
   /** The values of exactly the fields that the tool's rules and limits read. */
   readonly reads: readonly FieldRead[]
-  /** The call's use of every limit that applies to it, shadow limits too. Absent without limits. */
+  /** The call's use of every limit that applies to it, including shadow limits. Absent without limits. */
   readonly limits?: readonly LimitUse[]
   /** The outcome if shadow rules and limits were enforced. Absent when no shadow rule or limit fired. */
   readonly shadow?: ShadowOutcome
-  /** Set when the engine failed or disagreed with the rules it ran. Faults are counted, and always reject. */
+  /**
+   * Set when the engine failed or disagreed with the rules it ran. Faults are counted, and the call is always rejected.
+   */
   readonly fault?: 'engine_error' | 'engine_mismatch'
 }
 
@@ -195,7 +197,7 @@ export interface FiredRule {
   readonly id: string
   readonly verdict: Verdict
   readonly mode: 'enforced' | 'shadow'
-  /** Fired only because a condition could not be checked. */
+  /** True when the rule fired only because a condition could not be checked. */
   readonly unknown: boolean
   readonly reason: string
   readonly file: string
