@@ -6,7 +6,7 @@ export type DecodedText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly diagnostic: Diagnostic }
 
-/** Decodes UTF-8. A byte order mark stays in the text, where the scan refuses it. */
+/** Decodes UTF-8. Keeps a byte order mark in the text, because the scan refuses it. */
 export function decodeText(path: string, bytes: Uint8Array): DecodedText {
   try {
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
@@ -42,7 +42,7 @@ function soundText(bytes: Uint8Array): string {
   return beginning(bytes, sound) ?? ''
 }
 
-/** Decodes the first bytes, without a character cut off at their end; undefined when they are not UTF-8. */
+/** Decodes the first bytes, without an incomplete character at the end; undefined when they are not UTF-8. */
 function beginning(bytes: Uint8Array, length: number): string | undefined {
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { importTools, type ImportOptions, type ImportResult } from './contract.ts'
 import { isObject } from './schema.ts'
 
-/** The longest text and list that a contract from an example permits, unless those of the example are longer. */
+/** The longest string and list that a contract from an example permits, unless the example has longer ones. */
 const MAX_TEXT = 1_000
 const MAX_ITEMS = 100
 
-/** Makes a contract from one example payload. It requires the fields of the example, and refuses others. */
+/** Creates a contract from one example payload. The contract requires the fields of the example, and refuses others. */
 export function importExample(tool: string, example: JsonObject, options: ImportOptions): ImportResult {
   const schema = schemaOf(example)
   const effect = { risk: 'medium', because: 'an example does not say what the tool does' } as const

@@ -13,7 +13,7 @@ export interface RuleFacts {
   readonly witnesses: readonly Witness[]
 }
 
-/** Values of fields with which the rule fires, by field. A field without a known value is absent. */
+/** Values that make the rule fire, by field. A field without a known value is absent. */
 export type Witness = ReadonlyMap<string, Choice>
 
 const MAX_WITNESSES = 3
@@ -63,7 +63,7 @@ function noteUndecided(
   const name = variables[first]?.name
   if (name === undefined || chosen[first]?.undecided !== true) return
   if (chosen.findLastIndex((choice) => choice.unknown) !== first) return
-  // Fields are taken as independent, but a field inside a present one may be unable to be missing.
+  // Fields are treated as independent, but a field inside a present field may always be present.
   const inside = variables.some(
     (outer, index) => isInside(name, outer.name) && chosen[index]?.sample !== MISSING,
   )
