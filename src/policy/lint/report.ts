@@ -75,8 +75,8 @@ function reportIdle(
 }
 
 /**
- * Returns false for a rule without conditions, which always fires on purpose, and for a rule that tests `tool.*`,
- * because it may be for future tools.
+ * Returns false for a rule without conditions, which always fires on purpose. Also returns false for a rule that tests
+ * `tool.*`, because the rule may be for future tools.
  */
 function speaksOfCalls(rule: RuleIr): boolean {
   const fields = fieldsOf(rule)
