@@ -87,7 +87,10 @@ export async function backtest(
   return { before: before.revision, after: after.revision, ...tally.sums(), incomplete }
 }
 
-/** Returns no verdict for a tenant that neither bundle has. Both reject its calls, whatever their rules. */
+/**
+ * Returns no verdict for a tenant that neither bundle has. Both bundles reject the tenant's calls, regardless of their
+ * rules.
+ */
 function unjudged({ tenant }: Decided): readonly [Judgement, Judgement] {
   const judgement = { because: [`tenant ${tenant}, which neither bundle has`] }
   return [judgement, judgement]
@@ -154,7 +157,8 @@ function check(checked: { calls: number; differing: number }, decided: Decided, 
 type Difference = Direction | 'same' | 'untold'
 
 /**
- * Compares two judgements as `diff` does: the verdict first, the risk last. Partially known judgements can be enough.
+ * Compares two judgements as `diff` does: the verdict first, the risk last. Two judgements may be comparable even when
+ * parts are unknown.
  */
 function directionOf(before: Judgement, after: Judgement): Difference {
   const verdict = along(VERDICTS, before.verdict, after.verdict)

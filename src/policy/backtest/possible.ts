@@ -26,7 +26,7 @@ export interface Unclear {
   readonly statesOf: (limit: CompiledLimit) => readonly LimitState[]
 }
 
-/** The maximum number of combinations to try. Beyond it, every outcome counts as possible. */
+/** The maximum number of combinations to try. With more combinations, every outcome counts as possible. */
 const MOST_COMBINATIONS = 4_096
 const ALL_TRUTHS: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
 

@@ -17,7 +17,7 @@ export interface Decided {
   readonly tool: string
   /** Present when the call was held. */
   readonly thread?: string
-  /** True for a revision of a held call: reviewers decide it, even when policy would now allow it. */
+  /** True for a revision of a held call. Reviewers decide a revision even when policy would now allow it. */
   readonly isRevision: boolean
   readonly verdict: Verdict
   readonly risk: Risk
@@ -36,7 +36,7 @@ export interface RecordedRead {
 
 /** The approval of a thread, or the end of that approval. */
 export interface Ended {
-  /** `used`: the agent read the approval without a proof, so that no later record releases it. */
+  /** `used`: the agent read the approval without a proof, so no later record releases the approval. */
   readonly kind: 'approved' | 'used' | 'released'
   readonly number: number
   readonly at: number
@@ -59,8 +59,8 @@ export class ExportError extends Error {
 }
 
 /**
- * Reads an export (NDJSON) record by record, because it may exceed memory. Recomputes every leaf hash, and checks that
- * the numbers of a tenant have no gap.
+ * Reads an export (NDJSON) record by record, because an export may exceed memory. Recomputes every leaf hash, and
+ * checks that the numbers of a tenant have no gap.
  *
  * @throws ExportError, during iteration, with the number of the bad line
  */

@@ -39,7 +39,7 @@ export function createReplay(snapshot: CompiledSnapshot, isComplete: boolean): R
   return new BundleReplay(snapshot, isComplete)
 }
 
-/** A call that reviewers decide on, in this replay. */
+/** A call that waits for reviewers in this replay. */
 interface Pending {
   readonly who: Who
   readonly uses: readonly LimitUse[]
@@ -198,7 +198,8 @@ class BundleReplay implements Replay {
   }
 
   /**
-   * Notes and charges a call. An uncertain call gets its latest possible time, so it counts from now until after then.
+   * Notes and charges a call. An uncertain call is recorded at its latest possible time, and counts as possible from
+   * now on.
    */
   #allow({ who, uses, vague }: Pick<Effect, 'who' | 'uses' | 'vague'>, at: number, isSure: boolean): void {
     this.#memory.note(who, at, isSure)

@@ -12,10 +12,11 @@ const GIVING_WAY = 12
 
 /** Reads, checks, tests and sends one bundle, and then exits. startBundleChild starts this process. */
 async function serve(dir: string, inBackground: boolean): Promise<void> {
-  // A signal that stops a gateway may reach all of its processes. This process ignores it and exits with the gateway.
+  // A signal that stops a gateway may reach all of its processes. This process ignores signals and exits when the
+  // gateway does.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   process.once('disconnect', () => process.exit())
-  // The child keeps running until then, because the gateway may see its exit before it reads the last part.
+  // The child runs until the gateway disconnects, because the gateway may see an exit before it reads the last part.
   process.on('message', () => undefined)
   const asked = once(process, 'message')
   if (inBackground) giveWayAsProcess(GIVING_WAY)

@@ -34,7 +34,7 @@ function text(path: string): Promise<string | undefined> {
   )
 }
 
-/** Reads a regular file of bounded size, so that a load never waits on a FIFO or reads a device. */
+/** Reads a regular file of bounded size, so that a load never waits for a FIFO or reads a device. */
 async function readBounded(path: string): Promise<string | undefined> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -47,13 +47,13 @@ export type ReadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export interface ReadOptions {
-  /** True skips the manifest check, for callers that write the files and their manifest. */
+  /** True to skip the manifest check, for callers that write the files and their manifest. */
   readonly ignoreLock?: boolean
 }
 
 /**
- * Reads the files of a bundle as they are at one moment, and compares them with the manifest. Otherwise checks only
- * that they are UTF-8.
+ * Reads the files of a bundle as they are at one moment, and compares them with the manifest. Checks nothing else
+ * except that the files are UTF-8.
  */
 export async function readBundle(dir: string, options: ReadOptions = {}): Promise<ReadResult> {
   try {
@@ -155,7 +155,7 @@ function asProblem(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** Names the directory in the message, because the finding's place is relative to it. */
+/** Returns a message that names the directory, because the finding's path is relative to the directory. */
 function describeBundle(error: unknown, dir: string): string {
   const code = describe(error)
   if (code === 'ENOENT') return `there is no directory \`${dir}\``
@@ -170,7 +170,7 @@ function placeOf(error: unknown, dir: string): string {
   return below === '' || below.startsWith('..') ? dir : join(dir, below)
 }
 
-/** Returns the system's error code, because its message would repeat a path of this machine. */
+/** Returns the system's error code, because the system's message would contain a path on this machine. */
 function describe(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? code : 'unexpected error'

@@ -10,7 +10,7 @@ import { fileDiagnostic } from '../yaml/source.ts'
 
 /** A file of the bundle on disk. */
 export interface ListedFile {
-  /** Relative to the bundle, with forward slashes. */
+  /** The path relative to the bundle, with forward slashes. */
   readonly path: string
   readonly real: string
   readonly bytes: number

@@ -5,7 +5,7 @@ import { dirname, join, sep } from 'node:path'
 import { prepareDirectory } from './directory.ts'
 import type { PreparedBundle } from './load.ts'
 
-/** The reason that a revision could not be read. */
+/** The reason why a revision could not be read. */
 export type GitProblem = 'no-git' | 'no-revision' | 'no-directory' | 'has-links' | 'unreadable'
 
 export type GitBundle =

@@ -24,8 +24,8 @@ export interface ChildLoadOptions {
 
 /**
  * Loads a bundle in a child process, so that this process receives only checked data, in parts. The child runs at low
- * priority. If it is too slow, a second child starts at normal priority, and the first answer counts. Both children
- * have exited when the promise settles. The promise never rejects.
+ * priority. If the child is too slow, a second child starts at normal priority, and the first answer counts. Both
+ * children have exited when the promise settles. The promise never rejects.
  */
 export async function loadBundleInChild(dir: string, options: ChildLoadOptions = {}): Promise<LoadResult> {
   const {
@@ -50,7 +50,7 @@ export async function loadBundleInChild(dir: string, options: ChildLoadOptions =
 
 const DEFAULT_PATIENCE_MS = 1_000
 
-/** Returns the first answer, and ends the other child. */
+/** Returns the first answer, and terminates the other child. */
 async function hedged(
   load: (inBackground: boolean, until: AbortSignal) => Promise<LoadResult | undefined>,
   patienceMs: number,
@@ -83,7 +83,7 @@ interface Within {
   readonly signal: AbortSignal | undefined
 }
 
-/** Receives the bundle from a child; undefined when it takes too long. */
+/** Receives the bundle from a child; undefined when the child takes too long. */
 async function received(
   child: BundleChild,
   { timeoutMs, checks, signal }: Within,

@@ -35,7 +35,7 @@ export async function prepareBundle(
     checks = createPayloadChecks(),
   }: {
     readonly commit?: string | undefined
-    /** The time of the load, in ms since 1970. Without it, no rule counts as expired. */
+    /** The time of the load, in ms since 1970. Without a time, no rule counts as expired. */
     readonly now?: number
     readonly checks?: PayloadChecks
   } = {},

@@ -79,7 +79,7 @@ function unpackedTool({ contract, inputSchema: text, ...rest }: PackedTool): Too
 
 /**
  * Parses a rule file on first use. If ten thousand rules were objects, the garbage collector would copy, traverse and
- * move them at every load. It does not traverse strings.
+ * move them at every load. The collector does not traverse strings.
  */
 function unpacked(text: PackedFile): RuleFileIr {
   let file: RuleFileIr | undefined

@@ -4,7 +4,7 @@ import type { LoadPart } from './parts.ts'
 
 /**
  * A child process that reads and checks a bundle (docs/decisions/0020). The child can start before the modules that
- * need its result are loaded. It sends nothing until the first `next`, and `ended` also reports an earlier exit.
+ * need its result are loaded. The child sends nothing until the first `next`, and `ended` also reports an earlier exit.
  */
 export interface BundleChild {
   /** Undefined when the machine had no resources for the process. */

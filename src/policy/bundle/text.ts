@@ -31,7 +31,10 @@ function isWide([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
-/** Returns the whole characters before the first invalid byte. Bisects, because prefixes of valid UTF-8 are valid. */
+/**
+ * Returns the whole characters before the first invalid byte. Uses bisection, because prefixes of valid UTF-8 are
+ * valid.
+ */
 function soundText(bytes: Uint8Array): string {
   let [sound, broken] = [0, bytes.length + 1]
   while (sound + 1 < broken) {

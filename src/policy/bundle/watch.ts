@@ -29,7 +29,7 @@ export interface BundleWatch {
   readonly ready: Promise<void>
   /** Checks for a change now. If the check starts a load, resolves when that load ends. */
   check(): Promise<void>
-  /** Stops watching. No load starts and no report is made afterwards. */
+  /** Stops watching. No load starts afterwards, and no report is sent. */
   close(): Promise<void>
 }
 

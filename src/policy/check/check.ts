@@ -23,7 +23,7 @@ import { createReader, type Reader } from '../yaml/shape.ts'
 import type { BundleFile, Directory } from '../evaluate/snapshot.ts'
 import { createFindings, createSource, fileDiagnostic, type Findings } from '../yaml/source.ts'
 
-/** One file of a bundle. Its path is relative to the bundle's root, with forward slashes. */
+/** One file of a bundle. The path is relative to the bundle's root, with forward slashes. */
 export interface BundleText {
   readonly path: string
   readonly text: string
@@ -194,7 +194,7 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
 
 const NAME_IN_TEXT = /^[ {]*["']?tool["']?[ ]*:[ ]*["']?([A-Za-z0-9_.:/-]+)/m
 
-/** Returns the tools that contracts with errors are probably for, from their text and file names. */
+/** Returns the probable tools of contracts with errors, based on the contracts' text and file names. */
 function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): ReadonlySet<string> {
   const usable = new Set(tools.map((tool) => tool.reader.source.path))
   const names = files

@@ -29,7 +29,7 @@ const LIMIT_KEYS = ['risk', 'mode', ...MEASURES, ...VERDICTS] as const
 const REQUIRED_KEYS = ['id', 'at_most', 'within', 'per'] as const
 type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof REQUIRED_KEYS)[number], Doc>>>
 
-/** The maximum length of an id, which the counter's name in the store contains. */
+/** The maximum length of a limit's id. The counter's name in the store contains the id. */
 const MAX_ID = 100
 
 /** Checks one entry of `limits:` (docs/policy-language.md). */

@@ -19,7 +19,7 @@ export interface ListFile {
   readonly reader: Reader
 }
 
-/** Joins the lists of routing.yaml and of files, by name. Reports a name that is in both. */
+/** Joins the lists of routing.yaml and of files, by name. Reports a name that occurs in both. */
 export function withListFiles(
   inRouting: ReadonlyMap<string, readonly Scalar[]>,
   files: readonly ListFile[],

@@ -82,7 +82,10 @@ function equalsText(name: string, texts: Texts, value: string): Problem | undefi
   return form && { code: 'literal-form', message: `${name} is never \`${value}\`, which is not ${form.name}` }
 }
 
-/** Returns true for printable ASCII. Tests read text in NFC, and contracts read raw text. For ASCII, both are equal. */
+/**
+ * Returns true for printable ASCII. Tests read text in NFC, and contracts read raw text. For ASCII, raw text and NFC
+ * are equal.
+ */
 function isAscii(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }

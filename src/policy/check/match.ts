@@ -109,7 +109,7 @@ function checkKnownValues(
   }
 }
 
-/** Checks an hour. `under: 24` is valid, for a span that ends with the day. */
+/** Checks an hour. `under: 24` is valid, for a span that lasts until the end of the day. */
 function checkHour(reader: Reader, at: Doc, { op, value }: Literal): void {
   const hour = Number.isInteger(value) ? Number(value) : -1
   if (hour < 0 || hour > (op === 'under' ? 24 : LAST_HOUR)) {

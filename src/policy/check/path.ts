@@ -31,8 +31,8 @@ export interface PathContext {
 }
 
 /**
- * Checks that every contract for the rule has the payload field. Without it, the field would always be missing. With a
- * presence test or a `missing_means`, one contract is enough.
+ * Checks that every contract for the rule has the payload field. Otherwise, the field would always be missing for some
+ * calls. With a presence test or a `missing_means`, one contract is enough.
  */
 export function checkPayloadField(
   context: PathContext,
@@ -59,7 +59,7 @@ export function reportFieldProblem(
   reader.report(problem.code, at, problem.message, hintForField(problem, schemas))
 }
 
-/** Reports a sensitive field that is not in the contract's schema, because it would hide nothing. */
+/** Reports a sensitive field that is not in the contract's schema, because such an entry would hide nothing. */
 export function checkSensitiveFields(
   { reader, contract, sensitiveAt }: CheckedTool,
   fieldValues: FieldValues,

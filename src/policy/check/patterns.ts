@@ -8,8 +8,8 @@ import { compilePattern } from '../language/patterns.ts'
 import { isSchema } from '../schema/part.ts'
 
 /**
- * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles them on
- * the tool's first call, and answers no other request during that time.
+ * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles a tool's
+ * patterns on its first call, and answers no other request during that time.
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
   const sizes = new Map<string, number>()

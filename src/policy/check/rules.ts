@@ -77,7 +77,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
 
 interface Target {
   readonly contracts: readonly ToolContract[]
-  /** Named tools whose contracts have errors. */
+  /** The named tools whose contracts have errors. */
   readonly refused: readonly string[]
   readonly catchAll: boolean
 }

@@ -14,8 +14,8 @@ interface TypeContext extends PathContext {
 }
 
 /**
- * Codes of findings about kinds of values. The check reports them for each tool, and others only when all tools have
- * them.
+ * Codes of findings about kinds of values. The check reports such findings for each tool, and other findings only when
+ * all tools have them.
  */
 const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
 

@@ -28,7 +28,7 @@ export interface Plan {
   /** The classes of each dimension, with their answers to the terms and the contracts that accept them. */
   readonly classes: readonly (readonly PlanClass[])[]
   readonly start: SidesState
-  /** True when equal rules mean equal decisions: both sides have the same routing and tool risk. */
+  /** True when both sides have the same routing and tool risk, so that equal rules mean equal decisions. */
   readonly alike: boolean
 }
 
@@ -61,7 +61,7 @@ const MAX_STEPS = 50_000
 const FALSE_TERM = 0
 const UNKNOWN_TERM = 2
 
-/** Builds the diagram. Returns undefined when it would become too large. */
+/** Builds the diagram. Returns undefined when the diagram would become too large. */
 export function buildDiagram(plan: Plan): Diagram | undefined {
   const { classes } = plan
   const same: Ending = { kind: 'same', path: [], number: 0 }
@@ -91,7 +91,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   function expand(depth: number, state: SidesState): Node | undefined {
     const own = classes[depth] ?? []
     const next: Node[] = []
-    // The last dimension is the agent's risk_level. No rule reads it, but it may affect any decision.
+    // The last dimension is the agent's risk_level. No rule reads risk_level, but it may affect any decision.
     const isLast = depth === classes.length - 1
     for (const one of isLast || matters(plan, depth, state) ? own : own.slice(0, 1)) {
       if (++steps > MAX_STEPS) return undefined
@@ -131,7 +131,7 @@ function matters({ terms, classes }: Plan, depth: number, state: SidesState): bo
   )
 }
 
-/** Returns the state after the dimension takes the class. */
+/** Returns the state after the dimension has the class. */
 function given(
   terms: Terms,
   state: SidesState,

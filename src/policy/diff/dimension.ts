@@ -6,12 +6,12 @@ import type { Leaf } from './side.ts'
 
 /** A property of a call that varies independently of its other dimensions. */
 export interface Dimension {
-  /** The field as the author writes it, or `time` or `risk_level`. */
+  /** The field as the author writes it; otherwise `time` or `risk_level`. */
   readonly name: string
   readonly leaves: readonly Leaf[]
   /** Classes of values. Within one class, every test of both bundles has the same answer. */
   readonly classes: readonly ValueClass[]
-  /** Values that a test or a contract names. These are listed; other values are printed as `any other`. */
+  /** Values that a test or a contract names. `diff` lists these values, and prints other values as `any other`. */
   readonly named: ReadonlySet<Value>
   /** Reasons why the classes may be incomplete. */
   readonly doubts: readonly string[]

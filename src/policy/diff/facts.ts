@@ -20,7 +20,8 @@ const member =
   (call, value) => ({ ...call, [name]: value })
 
 /**
- * Returns the fact for tools or labels of earlier calls. It may contain any string, even if no tool of a bundle has it.
+ * Returns the fact for tools or labels of earlier calls. The fact may contain any string, even if no tool of a bundle
+ * has it.
  */
 function earlier(name: keyof History): Fact {
   const put: Fact['put'] = (call, value) => ({

@@ -76,7 +76,7 @@ function changeOf(
   return { ...(direction && { direction }), ids: [...ids].sort() }
 }
 
-/** Returns the direction of change when the rule fires on more calls than before. */
+/** Returns the direction of a change by which the rule fires on more calls than before. */
 function whenMore({ rule: { verdict, covers } }: SideRule, { unmatched }: RoutingIr): Direction {
   if (verdict === 'allow') return 'loosens'
   // A call that no rule covered was rejected. Now, reviewers decide the call.

@@ -14,7 +14,7 @@ export interface Found<T> {
 /** The maximum number of sets of element kinds. */
 const MAX_SETS = 400
 const MAX_LISTS = 12_000
-/** The greatest length of a list. */
+/** The maximum length of a list. */
 const MAX_LENGTH = 1_000
 
 export interface ListPlan {
@@ -31,8 +31,8 @@ export interface ListPlan {
 }
 
 /**
- * Returns lists for every set of element kinds that `some`, `every` and `none` distinguish. In the lists, each set
- * follows every combination of elements at the tested indexes, in every length of the plan.
+ * Returns lists for every set of element kinds that `some`, `every` and `none` distinguish. Each set is appended to
+ * every combination of elements at the tested indexes, in every length of the plan.
  */
 export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<JsonValue> {
   const sets = setsOf(items, elements.values)
@@ -70,7 +70,7 @@ function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]
   return { values: fixed.length === 0 ? full : heads, exact: true }
 }
 
-/** Returns one set of elements for each combination of answers from a set's elements to the tests. */
+/** Returns one set of elements for each combination of answers to the tests that a set's elements can produce. */
 function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly JsonValue[]> {
   const answers = answersOf(items)
   const kinds = elements.map((value) => ({ value, bits: answers(value) }))

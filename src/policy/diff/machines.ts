@@ -8,7 +8,8 @@ export interface Machine {
   readonly start: State
   step(state: State, character: number): State
   /**
-   * Code points at which the automaton's behaviour may change. It treats all characters between two boundaries alike.
+   * Code points at which the automaton's behaviour may change. The automaton treats all characters between two
+   * boundaries alike.
    */
   readonly boundaries: readonly number[]
 }

@@ -19,7 +19,7 @@ export type Direction = 'loosens' | 'tightens' | 'changes'
  */
 type Comparison = -1 | 0 | 1 | undefined
 
-/** Returns the direction in which a decision moved; undefined when it is equal. */
+/** Returns the direction in which a decision changed; undefined when both decisions are equal. */
 export function compareResults(before: Result, after: Result): Direction | undefined {
   if (before.kind === 'refused' || after.kind === 'refused') return compareRefusals(before, after)
   const verdict = sign(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict))

@@ -8,7 +8,7 @@ export interface Place {
   readonly looks: Looks
   /** Properties that tests look for in the results of functions of the value. */
   readonly functions: Map<FunctionName, Looks>
-  /** The tests with their functions. Values with the same answers to all of them are alike. */
+  /** The tests with their functions. Values are alike when all tests have the same answers for them. */
   readonly tests: PlaceTest[]
   /** The tested keys and indexes below this place. */
   readonly steps: Map<string | number, Place>
@@ -76,7 +76,7 @@ export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: Test): 
   look(place, fn, test)
 }
 
-/** Adds the points at which the answers of a test can change. */
+/** Adds the points at which the answer to a test can change. */
 function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   const cuts = cutsOf(test)
   const looks = looksOf(place, fn)

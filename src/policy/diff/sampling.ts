@@ -13,7 +13,7 @@ export function samplePaths(sizes: readonly number[]): readonly (readonly number
   return [...new Map(paths.map((path) => [path.join(), path])).values()]
 }
 
-/** Creates a Mulberry32 generator: small, and good enough to draw examples. */
+/** Creates a Mulberry32 generator, which is small and good enough to draw examples. */
 function createGenerator(seed: number): () => number {
   let state = seed
   return () => {

@@ -22,7 +22,7 @@ export interface Bundle {
 /** One tool in one of the two bundles. */
 export interface Side {
   readonly bundle: Bundle
-  /** Absent when the bundle lacks the tool. The gateway then rejects every call of the tool. */
+  /** The tool's contract; absent when the bundle lacks the tool. The gateway then rejects every call of the tool. */
   readonly contract: ToolContract | undefined
   /** The enforced rules. Shadow rules never decide a call. */
   readonly rules: readonly SideRule[]

@@ -123,7 +123,8 @@ interface Entries {
 /** Returns statements that together produce every set of entries that the tests distinguish. */
 function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entries): Found<string> {
   const items = createPlace()
-  // For a plain string, `items` contains the tests of its entries. For a string in a list, its own place contains them.
+  // For a plain string, `items` contains the tests of its entries. For a string in a list, the string's own place
+  // contains these tests.
   const asked = [...(place.items?.tests ?? []), ...place.tests].filter((one) => one.each && one.fn === fn)
   for (const { test } of asked) items.tests.push({ fn: undefined, test, each: true })
   const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }

@@ -5,7 +5,7 @@ export type Term = number
 
 /**
  * The conditions that remain when the answers about some dimensions of a call are known. Equal remainders have equal
- * numbers, regardless of how they arose. This keeps the analysis small.
+ * numbers, regardless of how they arose. Shared numbers keep the analysis small.
  */
 export interface Terms {
   leaf(leaf: number, dimension: number): Term

@@ -30,7 +30,7 @@ export interface Change {
   readonly after: string
   /** Conditions. Exactly these calls meet at least one of them. Each condition begins with `when`, or is `always`. */
   readonly where: readonly string[]
-  /** True when `where` is too wide: it also covers other calls. */
+  /** True when `where` is too wide and also covers other calls. */
   readonly rough: boolean
   /** True when the change occurs only with a risk_level above low, which an agent may claim. */
   readonly raised: boolean

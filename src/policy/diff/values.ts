@@ -62,8 +62,8 @@ function allPaired(place: Place, texts: readonly string[], fitting: readonly Jso
   const usable = fitting.filter((value) => typeof value === 'string')
   const kinds = (values: readonly string[], signature: (value: JsonValue) => string): number =>
     new Set(values.map(signature)).size
-  // It is certain whether a string's own answers can fit the contract. For answers of functions, it is not, so all
-  // count.
+  // It is certain whether a string's own answers can fit the contract. For answers of functions this is uncertain, so
+  // all answers count.
   const apart = signatures.reduce((product, one, i) => product * kinds(i === 0 ? usable : texts, one), 1)
   return kinds(usable, (value) => signatures.map((one) => one(value)).join(' ')) === apart
 }

@@ -130,7 +130,9 @@ function resolve(root: JsonObject, ref: string): JsonValue | undefined {
 
 const BRANCHES = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
 
-/** Returns true when undeclared members or entries may exist. A schema that has only branches is not open itself. */
+/**
+ * Returns true when undeclared members or entries may exist. A schema that has only branches does not count as open.
+ */
 function isOpen(part: JsonObject): boolean {
   const { type } = part
   const says = (name: string): boolean => type === name || (Array.isArray(type) && type.includes(name))

@@ -94,7 +94,7 @@ function rulesIn({ path: file, rules, limits }: RuleFileIr): RuleSummary[] {
 
 const NO_NEEDS: HistoryNeeds = { task: false, agent: false }
 
-/** Returns the programs of the bundle's tools. Each is compiled once, on first use. */
+/** Returns the programs of the bundle's tools. Each program is compiled once, on first use. */
 function createPrograms(
   ir: BundleIr,
   tools: ReadonlyMap<string, ToolIr>,

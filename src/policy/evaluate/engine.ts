@@ -49,7 +49,7 @@ interface LeafCondition {
 
 /**
  * A rule with one condition. For every run, the base class would copy the condition tree and the event, through six
- * more promises. The copies are half the cost of a decision and serve only an unused report.
+ * more promises. This work is half the cost of a decision and serves only an unused report.
  */
 class SingleConditionRule extends Rule {
   emitAsync(): Promise<readonly never[]> {

@@ -27,7 +27,7 @@ import type { Hit, Run } from './run.ts'
 import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
 import type { LocalTime } from '../language/time.ts'
 
-/** The data of the bundle that a decision needs besides the tool's program. */
+/** The data of the bundle that a decision needs in addition to the tool's program. */
 export interface Tables {
   readonly routing: RoutingIr
   readonly clock: (at: number) => LocalTime
@@ -142,7 +142,7 @@ export function rulingOf(
   }
   const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
   const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
-  // `matched` implies a verdict. Without a verdict, reject.
+  // `matched` implies a verdict. Without a verdict, the result is `reject`.
   const ruled = joined ?? 'reject'
   return { ruled, risk, policyRisk, matched, capped: ruled === 'allow' && riskAbove(risk, allowUpTo) }
 }

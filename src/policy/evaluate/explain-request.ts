@@ -48,8 +48,8 @@ export function callOfRequest(request: ExplainRequest, now: number): Call | unde
 }
 
 /**
- * Returns ids in `used` that are not limits of the tool. If they were ignored, a limit meant to be full would show
- * room.
+ * Returns ids in `used` that are not limits of the tool. If such an id were ignored, a limit that should be full would
+ * show room.
  */
 export function strangersIn(
   request: Pick<ExplainRequest, 'tool_name' | 'used'>,

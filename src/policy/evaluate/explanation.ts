@@ -3,7 +3,10 @@ import type { Call, Outcome, Snapshot } from './snapshot.ts'
 
 /** A snapshot that also explains its decisions. */
 export interface ExplainingSnapshot extends Snapshot {
-  /** Decides a call as if the directory permitted the agent to use the tool. Inline tests and `explain` use it. */
+  /**
+   * Decides a call as if the directory permitted the agent to use the tool. Inline tests and `explain` use this
+   * function.
+   */
   readonly judge: (call: Call) => Promise<Outcome>
   /** Returns the limits that apply to calls of a tool. */
   limitsOf(tool: string): readonly LimitFacts[]
@@ -27,7 +30,7 @@ export interface LimitFacts {
 
 export type Answer = 'yes' | 'no' | 'cannot tell'
 
-/** The reasons of a decision, rule by rule. Plain data: `countersign explain --format json` prints it. */
+/** The reasons for a decision, rule by rule. Plain data: `countersign explain --format json` prints it. */
 export interface Explanation {
   readonly revision: string
   /** The outcome without values of sensitive fields; the limits are in `limits`. */

@@ -6,7 +6,7 @@ import type { CompiledRule, Hit } from './run.ts'
 /**
  * The rules of one tool for one verdict, as one flat list of numbers. A bundle of ten thousand rules exceeds a
  * processor's cache, so memory access dominates the cost of a decision. A rule that does not fire costs about twenty
- * bytes of the list, besides its tests, which rules share.
+ * bytes of the list, not counting its tests, which rules share.
  *
  *   rule      := UNTIL_NEVER | UNTIL_SOMETIME, position after the rule, node
  *   node      := number of a leaf | NOT node | (ALL | ANY), position after the node, node*

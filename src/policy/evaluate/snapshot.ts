@@ -92,7 +92,7 @@ export interface AgentEntry {
   readonly id: string
   /** Reviewer ids of the agent's owners, who never vote on its threads. */
   readonly owners: readonly string[]
-  /** Globs; `*` also fits dots. */
+  /** Globs; `*` also matches dots. */
   readonly tools: readonly string[]
   readonly signedApprovals: boolean
   readonly tokenTtlMs: number
@@ -140,9 +140,9 @@ export interface Call {
   readonly riskLevel?: Risk
   /** ms since 1970. */
   readonly at: number
-  /** Without a history, tests of it are UNKNOWN. */
+  /** The call's history. Without a history, tests of the history are UNKNOWN. */
   readonly history?: History
-  /** Limits without room for this call, as `LimitUse.limit`. */
+  /** The limits without room for this call, named by `LimitUse.limit`. */
   readonly exceeded?: ReadonlySet<string>
   /** The agent's entry in the directory, if the caller has looked it up. */
   readonly entry?: AgentEntry
@@ -153,7 +153,10 @@ export interface Outcome {
   /** max(policyRisk, the agent's risk_level). */
   readonly risk: Risk
   readonly policyRisk: Risk
-  /** Reasons of the deciding rules in id order. A rule that fired on UNKNOWN adds the fields it could not check. */
+  /**
+   * The reasons of the deciding rules, in id order. The reason of a rule that fired on UNKNOWN includes the fields that
+   * could not be checked.
+   */
   readonly message: string
   /** Deciding ids in code unit order, with `unmatched` and `allow_up_to` as ids; or a code such as `unknown_tool`. */
   readonly by: readonly string[]
@@ -161,7 +164,7 @@ export interface Outcome {
   readonly fired: readonly FiredRule[]
   /** Present when the verdict is review. */
   readonly requirement?: ReviewRequirement
-  /** The values of exactly the fields that the tool's rules and limits read. */
+  /** The values of the fields that the tool's rules and limits read, and of no other fields. */
   readonly reads: readonly FieldRead[]
   /** The call's use of every limit that applies to it, including shadow limits. Absent without limits. */
   readonly limits?: readonly LimitUse[]

@@ -28,7 +28,7 @@ export interface ImportResult {
 export interface ImportedFile extends BundleText {
   readonly tool: string
   readonly effect: Effect
-  /** Present for a tool of an MCP server. */
+  /** The origin of a tool from an MCP server; otherwise absent. */
   readonly source?: ToolSource
 }
 
@@ -44,7 +44,9 @@ export interface ForeignTool extends Pick<SchemaImport, 'root' | 'rootPointer'> 
   readonly source?: ToolSource
 }
 
-/** The declared effects of a tool. They are unverified, so a person reads the contract before it is merged. */
+/**
+ * The declared effects of a tool. Declared effects are unverified, so a person reads the contract before it is merged.
+ */
 export interface Effect {
   readonly risk: Risk
   readonly reversibility?: 'read_only' | 'reversible' | 'external' | 'irreversible'
@@ -91,7 +93,7 @@ interface Named {
 
 /**
  * Assigns names to tools. Keeps a valid name, and replaces any other name with an unused valid name. Returns tools that
- * share a name as `twins`, without new names.
+ * share a name separately, as `twins`.
  */
 function nameTools(
   tools: readonly ForeignTool[],
@@ -140,7 +142,7 @@ function contractText(name: string, tool: ForeignTool, task: SchemaImport): stri
   return `${head.join('\n')}\n${text}`
 }
 
-/** Returns the input schema, always of type object, even if the description omits that. */
+/** Returns the input schema, which always has type object, even if the description omits the type. */
 function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   const imported = tool.schema(task)
   importReferred(task)

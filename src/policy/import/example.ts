@@ -23,7 +23,7 @@ export function importExample(tool: string, example: JsonObject, options: Import
   return importTools([foreign], options)
 }
 
-/** Returns a narrow schema for values like the example. For null, it permits any value. */
+/** Returns a narrow schema for values like the example. For null, the schema permits any value. */
 function schemaOf(value: JsonValue): JsonObject {
   if (value === null) return {}
   if (typeof value === 'string') return { type: 'string', maxLength: Math.max(MAX_TEXT, value.length) }
@@ -37,7 +37,7 @@ function schemaOf(value: JsonValue): JsonObject {
   return { type: 'array', maxItems: Math.max(MAX_ITEMS, items.length), ...itemSchema(items) }
 }
 
-/** Returns the schema of a number. Bounds integers to those that every JSON parser reads exactly. */
+/** Returns the schema of a number. Limits integers to the range that every JSON parser reads exactly. */
 function numberSchema(value: number): JsonObject {
   if (!Number.isInteger(value)) return { type: 'number' }
   return {

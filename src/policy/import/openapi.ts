@@ -71,7 +71,7 @@ interface Operation {
   readonly document: JsonObject
   readonly notes: ImportNote[]
   readonly isSwagger: boolean
-  /** The path item. Its parameters apply to all its operations. */
+  /** The path item. The path item's parameters apply to all its operations. */
   readonly item: JsonObject
   readonly operation: JsonObject
   readonly place: {
@@ -156,7 +156,7 @@ function requestBody(context: Operation, parameters: readonly Placed[]): Placed 
   return resolved(context, { value, pointer: `${place.pointer}/requestBody` }) ?? UNKNOWN
 }
 
-/** Returns the parameters of the operation, and those of the path that the operation does not override. */
+/** Returns the operation's parameters, and the path's parameters that the operation does not override. */
 function parametersOf(context: Operation): {
   readonly parameters: readonly Placed[]
   /** False when a reference has no target. */
@@ -181,8 +181,8 @@ function parametersOf(context: Operation): {
 }
 
 /**
- * Returns true for headers that importers must ignore according to OpenAPI. The sender sets them, and one of them is a
- * credential.
+ * Returns true for headers that importers must ignore according to OpenAPI. The sender sets these headers, and one of
+ * them is a credential.
  */
 function isIgnored(parameter: JsonObject): boolean {
   const name = textOf(parameter['name']).toLowerCase()

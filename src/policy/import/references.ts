@@ -11,7 +11,9 @@ export type LoadFile = (path: string) => JsonValue | undefined
 const FILES = 'x-countersign-files'
 /** The maximum number of files to load, which stops an endless chain of files. */
 const MOST_FILES = 20_000
-/** Keys whose values are data, in which `$ref` is not a reference. Below a key in NAMING, they are ordinary names. */
+/**
+ * Keys whose values are data, in which `$ref` is not a reference. Below a key in NAMING, these keys are ordinary names.
+ */
 const DATA = ['example', 'examples', 'default', 'enum', 'const', 'value']
 const NAMING = ['properties', 'patternProperties', '$defs', 'definitions', 'schemas', 'parameters', 'paths']
 

@@ -160,7 +160,7 @@ function withEnum(schema: JsonObject): JsonObject {
   return schema
 }
 
-/** Returns the constant of a schema; undefined for a schema with other conditions. */
+/** Returns the constant that a schema requires; undefined for a schema with other conditions. */
 function constantIn(branch: JsonValue): JsonValue | undefined {
   if (!isObject(branch)) return undefined
   const { const: constant, enum: values, type, ...rest } = branch
@@ -331,8 +331,8 @@ function isSound(value: JsonValue): boolean {
 }
 
 /**
- * Returns the text in NFC, with hidden characters by code point, so that a description hides nothing from its reader.
- * In text without a normal form, shows all characters beyond ASCII by code point.
+ * Returns the text in NFC, with hidden characters by code point, so that a description cannot hide characters from its
+ * reader. In text without a normal form, shows all characters beyond ASCII by code point.
  */
 export function readable(text: string): string {
   return showHidden(toNfc(text) ?? showForeign(text))

@@ -11,8 +11,8 @@ const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL
 
 /**
  * Returns the domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All other forms
- * are unreadable, because mail software disagrees about them. Examples are display names, quotes, comments, routes
- * (`%`, `!`), address literals, a second address and other alphabets. Some software decodes an encoded word
+ * of address are unreadable, because mail software disagrees about them. Examples are display names, quotes, comments,
+ * routes (`%`, `!`), address literals, a second address and other alphabets. Some software decodes an encoded word
  * (`=?utf-8?q?...?=`, RFC 2047) into another address.
  */
 export function mailDomain(address: string): string | undefined {
@@ -75,8 +75,8 @@ export function urlOrigin(url: string): string | undefined {
 
 /**
  * Returns an absolute path with `.`, `..` and doubled slashes resolved, and without a trailing slash. Relative paths,
- * backslashes and hidden characters are unreadable. Percent signs, which a tool may decode, are also unreadable. So are
- * two leading slashes, which name another machine for some tools.
+ * backslashes and hidden characters are unreadable. Percent signs, which a tool may decode, are also unreadable. Two
+ * leading slashes are unreadable, because they name another machine for some tools.
  */
 export function normalPath(path: string): string | undefined {
   if (!/^\/(?!\/)[^\\%\t\n\r]*$/.test(path) || path.length > MAX_PATH_CHARACTERS || hasHidden(path))

@@ -38,7 +38,7 @@ function compilePayloadRead(path: readonly (string | number)[]): Read {
   }
 }
 
-/** Compiles a reader that records a field with a decision. It records an unreadable value as null. */
+/** Compiles a reader that records a field with a decision. The reader records an unreadable value as null. */
 export function compileFieldRead(field: FieldIr, sensitive: boolean): (facts: Facts) => FieldRead {
   const read = compileRead(field)
   const missing: FieldRead = { field: field.name, state: 'missing', sensitive }

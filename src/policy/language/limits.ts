@@ -42,7 +42,7 @@ export function compileLimit(ir: LimitIr, file: RuleFileIr, { sum, per }: LimitL
 
 /**
  * Returns the call's use of each limit. Records a hit for each limit that cannot be measured or is in `call.exceeded`.
- * Policy does not read the counters. The caller guards them in the commit.
+ * Policy does not read the counters. The caller checks the counters in the commit.
  */
 export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly LimitUse[] {
   const uses: LimitUse[] = []
@@ -111,7 +111,7 @@ function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined |
 
 /**
  * Returns the call with the limits that it exceeds, given the earlier charges by limit id (0 if absent). One call alone
- * can exceed an unused limit. The outcome must be the result with room in all limits.
+ * can exceed an unused limit. The outcome must assume room in all limits.
  */
 export function callUnder(
   call: Call,

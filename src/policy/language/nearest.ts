@@ -41,9 +41,9 @@ interface Bound {
 const FAR = 0xffff - 2
 
 /**
- * Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. Returns a number above
- * `most` when more changes are necessary. Computes only cells within `most` of the diagonal, which is fast enough for
- * thousands of names.
+ * Counts the insertions, deletions, replacements and swaps of adjacent characters that turn `a` into `b`. Returns a
+ * number above `most` when more changes are necessary. Computes only cells within `most` of the diagonal, which is fast
+ * enough for thousands of names.
  */
 export function editDistance(a: string, b: string, bound?: Bound): number {
   const { most, rows } = bound ?? { most: Math.max(a.length, b.length), rows: createRows(b.length) }

@@ -311,7 +311,7 @@ const ROWS = {
 export type OperatorName = keyof typeof ROWS
 type OperandOf<K extends OperatorName> = (typeof ROWS)[K]['operand']
 
-/** A checked test, plain data. */
+/** A checked test, as plain data. */
 export type Test = { readonly [K in OperatorName]: TestBy<K> }[OperatorName]
 export type TestBy<K extends OperatorName> = { readonly op: K } & Operands[OperandOf<K>]
 /** The names of the operators with one kind of operand. */
@@ -358,7 +358,8 @@ export function* testsIn(test: Test): Generator<Test> {
 }
 
 /**
- * Returns true for a test that checks only whether the field is present. It sees the payload as sent, without defaults.
+ * Returns true for a test that checks only whether the field is present. Such a test sees the payload as sent, without
+ * defaults.
  */
 export function asksPresence(test: Test): boolean {
   if (test.op === 'and') return test.tests.every(asksPresence)

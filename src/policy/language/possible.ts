@@ -2,7 +2,7 @@ import { commonStep, isMultiple, nextMultiple } from '../schema/multiple.ts'
 
 /**
  * The possible values of one part of a payload, according to its contract. They include every value of a valid payload,
- * so "no value of this kind" is certain. They include more values when these types cannot express all of a schema.
+ * so "no value of this kind" is certain. They include more values when these types cannot express the whole schema.
  */
 export interface Values {
   readonly missing: boolean

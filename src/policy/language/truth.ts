@@ -26,7 +26,7 @@ export function or(a: Truth, b: Truth): Truth {
   return a === FALSE && b === FALSE ? FALSE : UNKNOWN
 }
 
-/** Joins the items' truths with `and`, up to the first FALSE. Returns TRUE for no items. */
+/** Joins the items' truths with `and`, up to the first FALSE. Returns TRUE for an empty list. */
 export function allOf<T, C>(items: readonly T[], truth: (item: T, context: C) => Truth, context: C): Truth {
   let result: Truth = TRUE
   for (const item of items) {
@@ -36,7 +36,7 @@ export function allOf<T, C>(items: readonly T[], truth: (item: T, context: C) =>
   return result
 }
 
-/** Joins the items' truths with `or`, up to the first TRUE. Returns FALSE for no items. */
+/** Joins the items' truths with `or`, up to the first TRUE. Returns FALSE for an empty list. */
 export function anyOf<T, C>(items: readonly T[], truth: (item: T, context: C) => Truth, context: C): Truth {
   let result: Truth = FALSE
   for (const item of items) {

@@ -16,8 +16,8 @@ export type WhenMissing =
   | undefined
 
 /**
- * The value of a missing field under `missing_means: nothing`. Every test of it is FALSE, and a limit on it uses
- * nothing.
+ * The value of a missing field under `missing_means: nothing`. Every test of this value is FALSE, and a limit on it
+ * uses nothing.
  */
 export const NOTHING = Symbol('nothing')
 

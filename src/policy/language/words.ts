@@ -3,7 +3,7 @@ import { MISSING, UNREADABLE, type Applied } from './reading.ts'
 import type { Scalar } from './compiled-test.ts'
 import { OPERATORS, type Test } from './operators.ts'
 
-/** The maximum number of values that a description lists. It counts the others. */
+/** The maximum number of values that a description lists. The description counts the other values. */
 const MOST_WORDS = 50
 
 /** Describes a test in words: `over 5000`, `some is one of cat, ls`. */

@@ -34,11 +34,11 @@ export interface ChoiceContext {
   readonly truth: CellTruth
   readonly known: KnownChoices
   readonly conditions: ConditionCompiler
-  /** True when the field can hold any value, whatever the contract says. */
+  /** True when the field can have any value, regardless of the contract. */
   readonly anything?: boolean
 }
 
-/** Caches choices by the values of a field and its tests, for tools with one schema and rules with equal tests. */
+/** Caches choices by the values of a field and its tests, for tools with the same schema and rules with equal tests. */
 export interface KnownChoices {
   of(
     values: Values,

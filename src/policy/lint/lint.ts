@@ -32,8 +32,8 @@ export interface LintedBundle {
 
 /**
  * Static analysis (docs/policy-language.md): findings about rules without a call. The analysis is sound but not
- * complete. It reports that a rule never fires, always fires or is always beaten only when that is true for every
- * payload that fits the contracts. When the analysis would be too large, it reports nothing.
+ * complete. It reports that a rule never fires, always fires or is always beaten only when this is true for every
+ * payload that fits the contracts. When the analysis would be too large, lint reports nothing.
  */
 export function lintBundle(bundle: LintedBundle): void {
   const standings = bundle.rules.map((file) => file.file.rules.map(() => createStanding()))

@@ -35,8 +35,8 @@ export function fires({ verdict }: Pick<CompiledRule, 'verdict'>, truth: Truth):
 }
 
 /**
- * Returns the truth of a leaf when its field is missing from step `depth` of its path, and whether a value replaced
- * it.
+ * Returns the truth of a leaf when its field is missing from step `depth` of its path, and whether a value replaced the
+ * field.
  */
 export function truthWhenMissing(
   leaf: LeafNode,

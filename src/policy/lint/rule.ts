@@ -3,7 +3,10 @@ import { TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
 import { fires, truthOfCondition, type OpenRule } from './open-rule.ts'
 
-/** The possible outcomes of a rule for one tool. `undefined` in its place means that the analysis was too large. */
+/**
+ * The possible outcomes of a rule for one tool. `undefined` in place of these facts means that the analysis was too
+ * large.
+ */
 export interface RuleFacts {
   readonly neverFires: boolean
   readonly alwaysFires: boolean

@@ -5,8 +5,7 @@ import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 
 /**
- * The findings about a rule across all tools that it applies to. A finding is valid only when it is valid for each
- * tool.
+ * The findings about a rule across all tools that it applies to. A finding applies only when it applies to each tool.
  */
 export interface Standing {
   neverFires: boolean

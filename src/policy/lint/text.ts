@@ -12,9 +12,9 @@ export interface TextAtom {
 /** The atoms of the string tests of one field. Equal atoms are the same object. */
 export interface TextAtoms {
   readonly atoms: readonly TextAtom[]
-  /** Returns the atoms of a string test. The test passes when any of them holds. Empty for other tests. */
+  /** Returns the atoms of a string test. The test passes when any of its atoms is true. Empty for other tests. */
   readonly of: (test: Test) => readonly TextAtom[]
-  /** Strings that the tests name. Each is a separate value. */
+  /** Strings that the tests name. Each such string is a separate value. */
   readonly literals: readonly string[]
 }
 
@@ -59,8 +59,8 @@ function atomOfGlob(make: MakeAtom, glob: Glob): TextAtom {
 const MAX_ATOMS = 6
 
 /**
- * Returns every set of atoms that can hold together for one string that equals no literal. Undefined when there are too
- * many sets.
+ * Returns every set of atoms that can be true together for one string that equals no literal. Undefined when there are
+ * too many sets.
  */
 export function atomSets({ atoms }: TextAtoms): readonly ReadonlySet<TextAtom>[] | undefined {
   const open = atoms.filter(({ op }) => op !== 'is')
@@ -91,7 +91,7 @@ function entails(one: TextAtom, other: TextAtom): boolean {
   return other.op === 'contains' && one.text.includes(other.text)
 }
 
-/** Returns true when both atoms cannot hold for the same string. */
+/** Returns true when no string can have both atoms. */
 function excludes(one: TextAtom, other: TextAtom): boolean {
   if (one.op === 'starts_with' && other.op === 'starts_with')
     return !one.text.startsWith(other.text) && !other.text.startsWith(one.text)

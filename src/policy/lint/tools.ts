@@ -13,7 +13,9 @@ export interface LintedTool {
   readonly routing: RoutingIr
 }
 
-/** Reports a tool whose only rules are review rules for every tool. Its calls match no rule and are rejected. */
+/**
+ * Reports a tool whose only rules are review rules for every tool. Calls of such a tool match no rule and are rejected.
+ */
 export function reportOnlyCatchAll({ tool: { contract, nameAt, reader }, files, routing }: LintedTool): void {
   const rules = files.flatMap(({ file }) => file.rules.map((rule) => ({ rule, catchAll: file.catchAll })))
   const heard = rules.filter(({ rule }) => rule.mode === 'enforced')

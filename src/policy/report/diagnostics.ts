@@ -5,7 +5,7 @@ export interface Diagnostic {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** One lower-case sentence, user input in backticks. */
+  /** One lower-case sentence, with user input in backticks. */
   readonly message: string
   readonly hint?: string
   /** The source line, for the caret. */
@@ -14,7 +14,7 @@ export interface Diagnostic {
   readonly width?: number
 }
 
-/** Every code of a diagnostic. docs/diagnostics.md has one entry for each, tested in both directions. */
+/** Every code of a diagnostic. docs/diagnostics.md has one entry for each code, and a test compares both. */
 export const DIAGNOSTIC_CODES = {
   'bundle-unreadable': 'error',
   'bundle-changing': 'error',
@@ -108,7 +108,9 @@ export function sortDiagnostics(found: readonly Diagnostic[]): readonly Diagnost
   )
 }
 
-/** Prints findings as text: `file:line:col`, the excerpt with a caret, the hint. Ends with a newline unless empty. */
+/**
+ * Prints findings as text: `file:line:col`, the excerpt with a caret, and the hint. Ends with a newline unless empty.
+ */
 export function printDiagnostics(
   found: readonly Diagnostic[],
   { color = false }: { readonly color?: boolean } = {},

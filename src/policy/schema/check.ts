@@ -15,7 +15,7 @@ import { checkSchemaCost } from './cost.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
 import { readBoolean, readTexts, wrongType, type Reader } from '../yaml/shape.ts'
 
-/** The shape of a JSON Schema 2020-12 keyword's value. Unknown keywords are refused. */
+/** The shape of a JSON Schema 2020-12 keyword's value. The check refuses unknown keywords. */
 export type KeywordKind =
   | 'schema'
   | 'schemas'
@@ -34,7 +34,7 @@ export type KeywordKind =
   | 'ref'
   | 'enum'
 
-/** The keywords of each kind, as a string, because an object with a `then` member would look like a promise. */
+/** The keywords of each kind, as a string because an object with a `then` member would look like a promise. */
 const KEYWORDS_BY_KIND: Readonly<Record<KeywordKind, string>> = {
   schema:
     'items contains unevaluatedItems additionalProperties propertyNames unevaluatedProperties not if then else',

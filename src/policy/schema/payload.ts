@@ -23,7 +23,7 @@ export interface PayloadChecks {
 
 export function createPayloadChecks(): PayloadChecks {
   const checks = new Map<string, SchemaCheck>()
-  /** Checks by schema digest: many contracts differ only in name and description. */
+  /** Checks by schema digest, because many contracts differ only in name and description. */
   const bySchema = new Map<string, SchemaCheck>()
   let ajv: Ajv2020 | undefined
   const checkOf = (schema: JsonObject): SchemaCheck => {

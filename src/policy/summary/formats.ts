@@ -68,8 +68,8 @@ const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValu
 const isCount = (value: JsonValue): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /**
- * Returns a function's result as text, shortened at the start, because the end of a path or a host is the most
- * informative.
+ * Returns a function's result as text, shortened at the start, because the end of a path or a host is its most
+ * informative part.
  */
 function read(name: FunctionName, value: JsonValue): string | undefined {
   const found = applyFunction(name, value)

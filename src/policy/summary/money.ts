@@ -1,6 +1,6 @@
 /**
  * The currencies of ISO 4217. Decimals follow the standard, which payment systems use to count minor units. The data of
- * `Intl` differs from it for some currencies, and between versions.
+ * `Intl` differs from the standard for some currencies, and between versions.
  */
 const CURRENCIES = new Set(
   `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF

@@ -21,7 +21,10 @@ export interface Summarising {
   readonly tag: (value: JsonValue) => string
 }
 
-/** Fills the template with values from the payload, which need not fit the contract. Sensitive values become tags. */
+/**
+ * Fills the template with values from any payload, even a payload that does not fit the contract. Sensitive values
+ * become tags.
+ */
 export function renderSummary({ parts, digest }: SummaryTemplate, call: Summarising): Heading {
   return headingOf(segmentsOf(parts, call), digest)
 }
@@ -54,7 +57,7 @@ function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarisin
   return { text, field, ...exactOf(value, text) }
 }
 
-/** Returns the value of a field; `null` is a value, so that reviewers see it. */
+/** Returns the value of a field; `null` counts as a value, so that reviewers see it. */
 function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined {
   const found: Reading = walk(payload, path)
   return found === MISSING || found === UNREADABLE ? undefined : found

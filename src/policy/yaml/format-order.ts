@@ -1,7 +1,7 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 
-/** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their own order. */
+/** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
 export interface KeyOrder {
   readonly keys: readonly string[]
   /** The order inside the value of a key; `*` applies to every other key. */

@@ -191,7 +191,7 @@ function leadStart(text: string, key: number, column: number): number {
   return at
 }
 
-/** Returns the end of the last entry. Comments and blank lines below it stay at the end of the mapping. */
+/** Returns the end of the last entry. Comments and blank lines below the last entry stay at the end of the mapping. */
 function tailStart(text: string, map: YAMLMap, end: number): number {
   const last = map.items.at(-1)
   const close = endOf(last?.value ?? last?.key)

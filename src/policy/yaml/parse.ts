@@ -39,8 +39,8 @@ export const PARSE_OPTIONS = {
 } as const
 
 /**
- * Reads one YAML (or JSON) file. Warnings of the parser are errors here. Returns undefined when the text cannot be used
- * at all.
+ * Reads one YAML (or JSON) file. Warnings from the YAML parser count as errors. Returns undefined when the text cannot
+ * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
   const doc = readDocument(source, findings)
@@ -68,7 +68,7 @@ function readDocument(source: Source, findings: Findings): Doc | undefined {
 
 /** Composes a document as the library's `parseDocument` does, without reading the text again. */
 function composeDocument(tokens: readonly CST.Token[], length: number): Document.Parsed | undefined {
-  // Composes all tokens, because text after the document may be an error.
+  // Composes all tokens, because text after the document may be erroneous.
   const documents = [...new Composer(PARSE_OPTIONS).compose(tokens, true, length)]
   return documents[0]
 }

@@ -103,8 +103,8 @@ const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
 
 /**
  * Reports the first line end that other programs recognize and the lexer does not. YAML ends a line at a carriage
- * return. YAML 1.1 and many editors also end a line at NEL, LS and PS, even in comments. A rule that they show could be
- * part of a comment here, and a pull request would not show this.
+ * return. YAML 1.1 and many editors also end a line at NEL, LS and PS, even in comments. A rule that editors show could
+ * be part of a comment for this lexer, and a pull request would not show the difference.
  */
 function checkBreaks(scan: Scan): void {
   const { source, findings } = scan

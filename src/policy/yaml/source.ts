@@ -53,8 +53,8 @@ export interface Place {
 }
 
 /**
- * The maximum number of findings of one severity. More would use memory without helping the author. Warnings never
- * displace errors.
+ * The maximum number of findings of one severity. More findings would use memory without helping the author. Warnings
+ * never displace errors.
  */
 const MAX_FINDINGS = 1_000
 

@@ -100,8 +100,8 @@ function quotesByItself(sql: string, at: number, word: string): boolean {
 /**
  * Returns the offset up to which dialects agree about a bracket: `at` when no bracket opens, undefined when they
  * disagree. In some dialects, `[...]` is a name, in which quotes and comments are letters and `]]` is a bracket. In
- * other dialects, it is an index or a list. The dialects agree when each quote and comment that begins inside also ends
- * inside. A bracket without an end is not a name in any dialect.
+ * other dialects, `[...]` is an index or a list. The dialects agree when each quote and comment that begins inside also
+ * ends inside. A bracket without an end is not a name in any dialect.
  */
 function bracketsUntil(sql: string, at: number): number | undefined {
   if (sql.charAt(at) !== '[') return at
