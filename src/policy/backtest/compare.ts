@@ -25,7 +25,7 @@ export interface Side {
   /** The risk; `?` when the replay cannot determine it. */
   readonly risk: string
   readonly by: readonly string[]
-  /** The required reviewers, when both bundles ask for a review. */
+  /** The required reviewers, when both bundles require a review. */
   readonly reviewers?: string
 }
 

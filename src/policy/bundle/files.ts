@@ -156,7 +156,7 @@ async function listNamed(
   })
 }
 
-/** Returns a name as people read it: without trailing blanks, and with look-alike dots as dots. */
+/** Returns a name as people read it: without trailing blanks, and with plain dots in place of look-alike dots. */
 function visibleName(name: string): string {
   return (normalForm(name, 'NFKC') ?? name).replace(/[\s\p{C}]+$/u, '')
 }

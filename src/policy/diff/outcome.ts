@@ -48,7 +48,8 @@ function sign(difference: number): -1 | 0 | 1 {
 }
 
 /**
- * Compares requirements. A stricter requirement has seats at least as hard to fill, no more time, and drops no sign-in.
+ * Compares requirements. A stricter requirement has seats that are at least as hard to fill, allows no more time, and
+ * drops no sign-in.
  */
 function compareRequirements(
   before: ReviewRequirement | undefined,

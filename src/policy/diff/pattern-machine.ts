@@ -113,7 +113,7 @@ const BEGIN_TEXT = 4
 const WORD_BOUNDARY = 16
 const NO_WORD_BOUNDARY = 32
 
-/** Returns the conditions that hold between two characters. */
+/** Returns the conditions that are true between two characters. */
 function emptyWidths(before: number, character: number): number {
   const beginLine = before === BEGIN || before === NEWLINE ? BEGIN_LINE : 0
   const endLine = character === LINE_FEED ? END_LINE : 0

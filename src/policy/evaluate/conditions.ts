@@ -16,7 +16,7 @@ import {
   type WhenMissingOf,
 } from '../language/when-missing.ts'
 
-/** A compiled condition as a tree, used to explain decisions. The flat form (plan.ts) makes decisions. */
+/** A compiled condition as a tree, used to explain decisions. Decisions use the flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
 
 interface AllNode {

@@ -181,8 +181,8 @@ export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
 }
 
 /**
- * Operators that coerce values, compare substrings or treat a missing value as a non-match. The engine removes them
- * all.
+ * Operators that coerce values, compare substrings or treat a missing value as a non-match. createVerdictEngine removes
+ * them all.
  */
 const BUILT_IN_OPERATORS = [
   'equal',

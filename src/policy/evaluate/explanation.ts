@@ -49,8 +49,8 @@ export interface LimitExplanation {
   readonly line: number
   readonly reason: string
   /**
-   * `cannot tell`: the limit cannot be measured, so it fires. `not used`: `missing_means` says that the call uses
-   * nothing.
+   * `cannot tell`: the limit cannot be measured, so it fires. `not used`: the call uses nothing, according to
+   * `missing_means`.
    */
   readonly result: 'room' | 'full' | 'cannot tell' | 'not used'
   /** The amount that the call uses; absent for a sensitive field. */

@@ -21,7 +21,7 @@ export interface Snapshot {
   readonly rules: readonly RuleSummary[]
   /** Number of rules and limits, without building `rules`. */
   readonly ruleCount: number
-  /** Decides one call. The promise never rejects: an engine error or mismatch gives the verdict `reject`. */
+  /** Decides one call. The promise never rejects: an engine error or mismatch results in the verdict `reject`. */
   decide(call: Call): Promise<Outcome>
   /** Returns the parts of the history that a decision about the tool reads. */
   historyNeeds(tool: string): HistoryNeeds

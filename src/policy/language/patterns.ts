@@ -13,7 +13,7 @@ export type CompiledPattern =
 
 /**
  * Compiles a pattern for unanchored search. Refuses look-around, back-references and counted repetitions that would
- * make a huge program. Uses RE2, because the built-in RegExp can take exponential time.
+ * produce a huge program. Uses RE2, because the built-in RegExp can take exponential time.
  */
 export function compilePattern(source: string): CompiledPattern {
   if (source === '') return refused('an empty pattern matches everything')
@@ -40,10 +40,7 @@ function describe(error: unknown): string {
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('')
-/**
- * Strings, at least one of which a useful pattern does not match. The last string is longer than any counted
- * repetition.
- */
+/** Test strings; a useful pattern does not match all of them. The last string is longer than any counted repetition. */
 const ANY_TEXTS = ['', ' ', 'x', 'X', '0', '/', `${ASCII}é漢😀`.repeat(10)]
 
 /** Returns true for a pattern that matches every string, such as `ls|` and `x*`. */

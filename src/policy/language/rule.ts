@@ -8,7 +8,7 @@ import type { Test } from './operators.ts'
 
 /**
  * A checked bundle as plain data, which the child process sends to the gateway. The gateway builds closures and engines
- * from this data. Every value survives a structured clone.
+ * from this data. Structured cloning preserves every value.
  */
 export interface BundleIr {
   readonly head: BundleHead

@@ -43,7 +43,7 @@ function isBeyondCells(test: Test): boolean {
   return (opaque === true && OPERATORS[test.op].of !== 'text') || lengths.some(isBeyondCells)
 }
 
-/** Returns the cells of all values except texts and lists. */
+/** Returns the cells of all values except strings and lists. */
 function plainCells(values: Values, asked: readonly Test[]): readonly Cell[] {
   const cells: Cell[] = values.booleans.map(exact)
   // A field inside null is null. A function cannot read null.

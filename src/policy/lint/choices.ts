@@ -182,7 +182,7 @@ const MAX_COMBINATIONS = 4_096
 
 /**
  * Visits every combination of choices, until `visit` returns false. The map of truths is reused between visits. When
- * there are too many combinations, returns false without a visit.
+ * there are too many combinations, returns false and visits nothing.
  */
 export function combine(
   variables: readonly Variable[],

@@ -12,8 +12,8 @@ interface Place {
 export interface RuleFindings {
   readonly standing: Standing
   /**
-   * Returns true when the rule's conditions never all hold, regardless of the contract. Called only when they never all
-   * hold under the contract.
+   * Returns true when the rule's conditions contradict each other, regardless of the contract. Called only when the
+   * conditions are never all true under the contract.
    */
   readonly contradicts: () => boolean
   readonly taskScoped: boolean

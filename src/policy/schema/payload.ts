@@ -13,7 +13,9 @@ import { hasHidden, showHidden } from '../language/text.ts'
 /** Returns the problems of a payload under one input_schema; empty when the payload fits. Never changes the payload. */
 export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
 
-/** Compiled schemas by contract revision. They survive reloads, and equal schemas are compiled once. */
+/**
+ * Compiled schemas by contract revision. Compiled schemas are kept across reloads, and equal schemas are compiled once.
+ */
 export interface PayloadChecks {
   /** Compiles on first use. */
   of(revision: string, schema: JsonObject): PayloadCheck
@@ -104,7 +106,9 @@ function createAjv(): Ajv2020 {
   return ajv
 }
 
-/** Ajv calls this for every `pattern`; the built-in RegExp can take exponential time. */
+/**
+ * The regular expressions of Ajv, which calls this for every `pattern`. The built-in RegExp can take exponential time.
+ */
 const linearRegExp = Object.assign(
   (source: string) => {
     const compiled = compilePattern(source)
