@@ -8,7 +8,7 @@ import { createReplay, type Judgement, type Replay } from './replay.ts'
 
 export type Direction = 'loosens' | 'tightens' | 'changes'
 
-/** Calls that the two bundles decide differently in the same way. */
+/** Calls whose decisions differ between the two bundles in the same way. */
 export interface Flip {
   readonly direction: Direction
   readonly tool: string
@@ -16,16 +16,16 @@ export interface Flip {
   readonly after: Side
   /** Number of recorded calls. */
   readonly calls: number
-  /** Tenants and numbers of their first records. */
+  /** The tenants and record numbers of the first such calls. */
   readonly examples: readonly Example[]
 }
 
 export interface Side {
   readonly verdict: string
-  /** `?` when the replay cannot determine it. */
+  /** The risk; `?` when the replay cannot determine it. */
   readonly risk: string
   readonly by: readonly string[]
-  /** The required reviewers, when both bundles ask for a review. */
+  /** The required reviewers, when both bundles require a review. */
   readonly reviewers?: string
 }
 
@@ -34,7 +34,7 @@ export interface Example {
   readonly number: number
 }
 
-/** Calls for which the replay cannot determine whether the bundles differ, and why. */
+/** Calls for which the replay cannot determine whether the bundles differ, and the reasons. */
 export interface Undecided {
   readonly tool: string
   readonly because: readonly string[]
@@ -51,7 +51,9 @@ export interface Backtest {
   /** Loosened calls first. */
   readonly flips: readonly Flip[]
   readonly untold: readonly Undecided[]
-  /** Calls that the bundle BEFORE decided itself, and the number that the replay decides differently. */
+  /**
+   * The number of calls that the bundle BEFORE originally decided, and how many of them the replay decides differently.
+   */
   readonly checked: { readonly calls: number; readonly differing: number }
   /** Tenants whose first records are not in the export. */
   readonly incomplete: readonly string[]
@@ -85,7 +87,10 @@ export async function backtest(
   return { before: before.revision, after: after.revision, ...tally.sums(), incomplete }
 }
 
-/** Returns no verdict for a tenant that neither bundle has. Both reject its calls, whatever their rules. */
+/**
+ * Returns no verdict for a tenant that neither bundle has. Both bundles reject the tenant's calls, regardless of their
+ * rules.
+ */
 function unjudged({ tenant }: Decided): readonly [Judgement, Judgement] {
   const judgement = { because: [`tenant ${tenant}, which neither bundle has`] }
   return [judgement, judgement]
@@ -151,7 +156,10 @@ function check(checked: { calls: number; differing: number }, decided: Decided, 
 
 type Difference = Direction | 'same' | 'untold'
 
-/** Compares as `diff` does. Known parts of a judgement can be enough: the verdict counts first, the risk last. */
+/**
+ * Compares two judgements as `diff` does: the verdict first, the risk last. Two judgements may be comparable even when
+ * parts are unknown.
+ */
 function directionOf(before: Judgement, after: Judgement): Difference {
   const verdict = along(VERDICTS, before.verdict, after.verdict)
   if (verdict !== 'same') return verdict
@@ -168,7 +176,7 @@ function resultOf({ verdict, risk, requirement, by = [] }: Judgement): Result | 
   return { kind: 'decided', verdict, risk, by, ...(requirement && { requirement }) }
 }
 
-/** @param scale from loose to strict */
+/** @param scale the values, from the loosest to the strictest */
 function along<T>(scale: readonly T[], before: T | undefined, after: T | undefined): Difference {
   if (before === undefined || after === undefined) return 'untold'
   if (before === after) return 'same'

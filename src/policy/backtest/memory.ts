@@ -5,13 +5,13 @@ const AGENT_WINDOW_MS = 24 * 3_600_000
 /** The charge for an unknown amount. */
 const ANY_AMOUNT = Number.MAX_SAFE_INTEGER
 
-/** The certain and the possible calls before a moment, in a replay under one bundle. */
+/** The calls that certainly or possibly ran before a moment, in a replay under one bundle. */
 export interface Memory {
   history(
     who: Who,
     at: number,
   ): { readonly history: History; readonly isVague: { task: boolean; agent: boolean } }
-  /** Returns the least and the most that may be charged to a counter. */
+  /** Returns the smallest and the largest total that may be charged to a counter. */
   used(
     use: Pick<LimitUse, 'id' | 'limit' | 'windowMs'>,
     at: number,
@@ -76,7 +76,7 @@ export function createMemory(snapshot: Snapshot): Memory {
   }
 }
 
-/** Names a counter that no call has, for charges to an unknown counter. */
+/** Returns a counter name that no call uses, for charges to an unknown counter. */
 const someOf = (id: string): string => `${id} *`
 
 interface Notes {
@@ -84,7 +84,9 @@ interface Notes {
   of(who: Who, at: number): History
 }
 
-/** Notes the used tools, by task without end and by agent for a day. The bundle's contracts give the labels. */
+/**
+ * Records the tools used: without expiry for each task, and for a day for each agent. Labels come from the contracts.
+ */
 function createNotes({ tools }: Snapshot): Notes {
   const tasks = new Map<string, Set<string>>()
   const agents = new Map<string, Map<string, number>>()

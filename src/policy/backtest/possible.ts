@@ -26,13 +26,14 @@ export interface Unclear {
   readonly statesOf: (limit: CompiledLimit) => readonly LimitState[]
 }
 
-/** Most combinations to try; beyond that, every outcome counts as possible. */
+/** The maximum number of combinations to try. With more combinations, every outcome counts as possible. */
 const MOST_COMBINATIONS = 4_096
 const ALL_TRUTHS: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
 
 /**
- * Returns the verdicts and risks for all possible values of the unknown fields. It may add some that no value gives,
- * because it treats rules as independent. So a single verdict is certain. Undefined for too many combinations.
+ * Returns the verdicts and risks for all possible values of the unknown fields. The result may include outcomes that no
+ * value produces, because rules are treated as independent. A single verdict is therefore certain. Returns undefined
+ * for too many combinations.
  */
 export function possibleOutcomes({
   program,

@@ -10,7 +10,10 @@ export interface Recalled {
   readonly call: Call
   /** True for a field whose value at the time is unknown. */
   readonly isUnknown: (field: FieldIr) => boolean
-  /** True for a missing field whose parent may have been missing, too: the field's default needs its parent. */
+  /**
+   * True for a missing field whose parent may also have been missing. A field's default applies only if its parent
+   * exists.
+   */
   readonly isLoose: (field: FieldIr) => boolean
 }
 
@@ -19,7 +22,7 @@ export function recall(decided: Decided): Recalled {
   const payload: { [key: string]: JsonValue } = {}
   const facts: { workflow?: string; label?: string; subject?: string } = {}
   const recorded = new Set<string>()
-  // Parents precede their parts.
+  // Shorter names first, so that each parent precedes its members.
   for (const read of decided.reads.toSorted((a, b) => a.field.length - b.field.length)) {
     const field = parseField(read.field)
     if (isFieldProblem(field) || read.state === 'hidden') continue
@@ -50,7 +53,7 @@ function isThere(payload: JsonObject, path: readonly (string | number)[]): boole
   return walk(payload, path) !== MISSING
 }
 
-/** Fields that every record has, or that follow from the bundle or the replay. */
+/** Fields that are in every record, or that the bundle or the replay provides. */
 const ALWAYS_RECORDED: readonly FieldIr['root'][] = [
   'agent.id',
   'agent.tenant',
@@ -79,7 +82,7 @@ function factOf({ root }: FieldIr, value: string): { workflow?: string; label?: 
   return root === 'task.subject' ? { subject: value } : {}
 }
 
-/** Puts a recorded value at its path. A recorded null stays null, and reads the same again. */
+/** Sets a recorded value at its path. A recorded null remains null, so rules read the same value again. */
 function put(root: { [key: string]: JsonValue }, path: readonly (string | number)[], value: JsonValue): void {
   let here: { [key: string | number]: JsonValue } = root
   for (const [depth, step] of path.entries()) {
@@ -88,7 +91,7 @@ function put(root: { [key: string]: JsonValue }, path: readonly (string | number
       return
     }
     const next = Object.hasOwn(here, step) ? here[step] : undefined
-    // A parent that is not an object or a list hides its parts, so they are not put there.
+    // A parent that is neither an object nor a list cannot contain the value, so the value is dropped.
     if (next !== undefined && (next === null || typeof next !== 'object')) return
     const inner = (next ?? (typeof path[depth + 1] === 'number' ? [] : {})) as JsonObject
     here[step] = inner

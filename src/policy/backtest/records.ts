@@ -3,10 +3,10 @@ import { RISKS, VERDICTS, type Risk, type Verdict } from '../../domain/decision.
 import { canonicalJson, leafHash } from '../../domain/digest.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 
-/** One exported evidence record that a replay follows (docs/evidence.md). */
+/** An exported evidence record that a replay uses (docs/evidence.md). */
 export type RecordedEvent = Decided | Ended
 
-/** Policy's decision on a call: its first action, or a revision. */
+/** The policy decision on a call's first action or on a revision. */
 export interface Decided {
   readonly kind: 'decided'
   readonly number: number
@@ -17,26 +17,26 @@ export interface Decided {
   readonly tool: string
   /** Present when the call was held. */
   readonly thread?: string
-  /** True for a revision of a held call: reviewers decide it, even when policy would now allow it. */
+  /** True for a revision of a held call. Reviewers decide a revision even when policy would now allow it. */
   readonly isRevision: boolean
   readonly verdict: Verdict
   readonly risk: Risk
   readonly claimedRisk?: Risk
-  /** Bundle revision that decided. */
+  /** The revision of the bundle that made the decision. */
   readonly policy: string
   readonly reads: readonly RecordedRead[]
 }
 
-/** A recorded field: a value, missing, or hidden behind a digest or a commitment. */
+/** A recorded field: its value, a note that it was missing, or a digest or commitment that replaces the value. */
 export interface RecordedRead {
   readonly field: string
   readonly state: 'value' | 'missing' | 'hidden'
   readonly value?: JsonValue
 }
 
-/** The approval of a thread, or its end. */
+/** The approval of a thread, or the end of that approval. */
 export interface Ended {
-  /** `used`: the agent read the approval without a proof, so that no later record releases it. */
+  /** `used`: the agent read the approval without a proof, so no later record releases the approval. */
   readonly kind: 'approved' | 'used' | 'released'
   readonly number: number
   readonly at: number
@@ -45,9 +45,11 @@ export interface Ended {
 }
 
 export interface Export {
-  /** In the order of the records. */
+  /** The events, in the order of the records. */
   readonly events: Iterable<RecordedEvent> | AsyncIterable<RecordedEvent>
-  /** Tenants whose records begin with number 1, so that no earlier record is absent. Grows while records are read. */
+  /**
+   * Tenants whose records begin with number 1, so no earlier record is absent. The set grows while records are read.
+   */
   readonly fromTheStart: ReadonlySet<string>
 }
 
@@ -57,8 +59,8 @@ export class ExportError extends Error {
 }
 
 /**
- * Reads an export (NDJSON) record by record, because it may exceed memory. Recomputes every leaf hash, and checks that
- * the numbers of a tenant have no gap.
+ * Reads an export (NDJSON) record by record, because an export may exceed memory. Recomputes every leaf hash, and
+ * checks that the numbers of a tenant have no gap.
  *
  * @throws ExportError, during iteration, with the number of the bad line
  */
@@ -114,7 +116,10 @@ function isWhole(record: JsonObject): boolean {
   return isList && !Number.isNaN(Date.parse(textOf(record, 'at')))
 }
 
-/** Returns undefined for a record without a canonical text, such as one with a lone surrogate: it was never hashed. */
+/**
+ * Returns undefined for a record without canonical text, such as a record with a lone surrogate, which was never
+ * hashed.
+ */
 function hashOf(record: JsonObject): string | undefined {
   try {
     return leafHash(canonicalJson(record))
@@ -142,7 +147,7 @@ function eventOf(number: number, record: JsonObject): RecordedEvent | undefined 
 
 const ENDS = ['review.expired', 'review.frozen', 'review.withdrawn']
 
-/** True for an approval that time, a freeze or its agent ended. */
+/** True for an approval that expired, was withdrawn by its agent, or was ended by a freeze. */
 function endedUnused(record: JsonObject, type: string): boolean {
   return ENDS.includes(type) && detailsOf(record)['was'] === 'approved'
 }

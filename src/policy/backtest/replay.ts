@@ -17,20 +17,20 @@ import { possibleOutcomes, type LimitState } from './possible.ts'
 import { recall } from './recall.ts'
 import type { Decided, RecordedEvent } from './records.ts'
 
-/** One bundle's decision on one recorded call. Absent members cannot be determined. */
+/** One bundle's decision on one recorded call. A member is absent when the replay cannot determine it. */
 export interface Judgement {
   readonly verdict?: Verdict
   readonly risk?: Risk
   readonly by?: readonly string[]
   readonly requirement?: ReviewRequirement
-  /** The fields that were not recorded, and the uncertain limits and history, that leave members absent. */
+  /** The reasons for absent members: unrecorded fields, uncertain limits and uncertain history. */
   readonly because: readonly string[]
 }
 
 /** Replays the records of one tenant under one bundle, in order. */
 export interface Replay {
   decide(decided: Decided): Promise<Judgement>
-  /** Follows an approval, or the end of one. */
+  /** Applies an approval, or the end of an approval. */
   follow(event: Exclude<RecordedEvent, Decided>): void
 }
 
@@ -39,7 +39,7 @@ export function createReplay(snapshot: CompiledSnapshot, isComplete: boolean): R
   return new BundleReplay(snapshot, isComplete)
 }
 
-/** A call that reviewers decide on, in this replay. */
+/** A call that waits for reviewers in this replay. */
 interface Pending {
   readonly who: Who
   readonly uses: readonly LimitUse[]
@@ -54,7 +54,7 @@ interface Effect {
   readonly decided: Decided
   readonly who: Who
   readonly uses: readonly LimitUse[]
-  /** Limits whose use by the call is unknown. */
+  /** Limits for which the call's use is unknown. */
   readonly vague: readonly CompiledLimit[]
 }
 
@@ -95,13 +95,13 @@ class BundleReplay implements Replay {
     return judgement
   }
 
-  /** Keeps at least the risk and the requirement of the held call: a revision never lowers them. */
+  /** Uses the risk and the requirement of the held call as minimums, because a revision never lowers them. */
   #tightened({ isRevision, thread = '' }: Decided, judgement: Judgement): Judgement {
     const asked = isRevision ? this.#pending.get(thread)?.judgement : undefined
     return asked === undefined ? judgement : tightened(asked, judgement)
   }
 
-  /** Takes absent members from the record when this bundle made the decision. */
+  /** Fills absent members from the record when this bundle made the recorded decision. */
   #asRecorded({ policy, verdict, risk }: Decided, judgement: Judgement): Judgement {
     if (policy !== this.#snapshot.revision || judgement.because.length === 0) return judgement
     return { ...judgement, verdict: judgement.verdict ?? verdict, risk: judgement.risk ?? risk }
@@ -135,7 +135,8 @@ class BundleReplay implements Replay {
   ): readonly LimitState[] {
     if (isVagueLimit(limit, isUnknown)) return ['room', 'full', 'unmeasured']
     const use = first.limits?.find(({ id }) => id === limit.ir.id)
-    // Without a use, the limit cannot be measured, or `missing_means` says that the call uses nothing.
+    // `use` is undefined when the limit cannot be measured, or when `missing_means` specifies that the call uses
+    // nothing.
     if (use === undefined) return first.fired.some(({ id }) => id === limit.ir.id) ? ['unmeasured'] : ['room']
     const used = this.#memory.used(use, call.at)
     const { least, most } = this.#isComplete ? used : { least: used.least, most: Number.MAX_SAFE_INTEGER }
@@ -159,7 +160,7 @@ class BundleReplay implements Replay {
     return judgementOf(await this.#snapshot.decide({ ...call, exceeded }))
   }
 
-  /** Returns the members that are equal for all values of unknown fields and all states of doubtful limits. */
+  /** Returns the members that are equal for all values of unknown fields and all states of uncertain limits. */
   #judgeVaguely(
     program: Program,
     { call, isUnknown, unknown, states }: Seen,
@@ -179,14 +180,16 @@ class BundleReplay implements Replay {
     }
   }
 
-  /** Notes the decision's effect on later ones. The result of a review that only this replay asks for is unknown. */
+  /**
+   * Records the decision's effect on later decisions. A review that only this replay requires has an unknown result.
+   */
   #remember(judgement: Judgement, effect: Effect): void {
     const { verdict } = judgement
     const { decided, who, uses, vague } = effect
     const { thread, at, isRevision } = decided
     const wasPending = thread !== undefined && this.#pending.delete(thread)
     if (verdict === 'reject') return
-    // A revision of a call that this replay does not hold: the agent might not have sent it.
+    // This replay does not hold the revised call, so the agent might not have sent this revision.
     const isStray = isRevision && !wasPending
     if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
     else if (verdict !== undefined && thread !== undefined && !isStray)
@@ -194,7 +197,10 @@ class BundleReplay implements Replay {
     else this.#allow(effect, at + this.#longestReviewMs, false)
   }
 
-  /** Notes and charges a call. An uncertain one gets its last possible time, and so counts from now until after it. */
+  /**
+   * Notes and charges a call. An uncertain call is recorded at its latest possible time, and counts as possible from
+   * now on.
+   */
   #allow({ who, uses, vague }: Pick<Effect, 'who' | 'uses' | 'vague'>, at: number, isSure: boolean): void {
     this.#memory.note(who, at, isSure)
     this.#memory.charge(uses, at, isSure)
@@ -205,7 +211,7 @@ class BundleReplay implements Replay {
 /** A call, and the gaps of its evidence. */
 interface Seen {
   readonly call: Call
-  /** The decision as if there were room in every limit. */
+  /** The decision as if every limit had room. */
   readonly first: Outcome
   readonly isUnknown: (field: FieldIr) => boolean
   readonly unknown: readonly FieldIr[]
@@ -220,7 +226,10 @@ function tightened(asked: Judgement, judgement: Judgement): Judgement {
   return { because, ...defined({ verdict, by, risk, requirement: joined(asked, judgement) }) }
 }
 
-/** Joins the requirements. Reviewers who were asked still decide a call that policy would now allow. */
+/**
+ * Joins the requirements of a held call and its revision. If policy would now allow the call, the reviewers still
+ * decide.
+ */
 function joined(asked: Judgement, { verdict, requirement }: Judgement): ReviewRequirement | undefined {
   if (verdict === 'allow') return asked.requirement
   return asked.requirement && requirement && joinRequirements(asked.requirement, requirement)

@@ -4,15 +4,19 @@ import { prepareDirectory } from './directory.ts'
 import { type LoadPart, splitBundle } from './parts.ts'
 import { IN_BACKGROUND } from './start.ts'
 
-/** Steps of `nice`. A load takes half a second longer, but leaves a busy gateway most of the core. */
+/**
+ * The `nice` value of a background load. The load takes half a second longer, but leaves most of the core to a busy
+ * gateway.
+ */
 const GIVING_WAY = 12
 
-/** Reads, checks, tests and sends one bundle, then ends: the entry of the child process of startBundleChild. */
+/** Reads, checks, tests and sends one bundle, and then exits. startBundleChild starts this process. */
 async function serve(dir: string, inBackground: boolean): Promise<void> {
-  // A signal that stops a gateway may reach all of its processes. This one ends with the gateway instead.
+  // A signal that stops a gateway may reach all of its processes. This process ignores signals and exits when the
+  // gateway does.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   process.once('disconnect', () => process.exit())
-  // It stays until then, because the gateway may see its end before it reads the last part.
+  // The child runs until the gateway disconnects, because the gateway may see an exit before it reads the last part.
   process.on('message', () => undefined)
   const asked = once(process, 'message')
   if (inBackground) giveWayAsProcess(GIVING_WAY)

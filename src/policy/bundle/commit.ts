@@ -3,10 +3,10 @@ import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
-/** For a file of git, such as the `packed-refs` of a large repository. */
+/** The size limit for a git file, such as the `packed-refs` of a large repository. */
 const MAX_GIT_FILE_BYTES = 16 * 1024 * 1024
 
-/** Returns the commit of the work tree that holds the bundle, when it is easy to find. Only a label. */
+/** Returns the commit of the work tree that contains the bundle, if it is easy to find. The commit is only a label. */
 export async function readCommit(root: string): Promise<string | undefined> {
   for (const folder of [root, dirname(root)]) {
     const git = join(folder, '.git')
@@ -34,7 +34,7 @@ function text(path: string): Promise<string | undefined> {
   )
 }
 
-/** Reads a regular file of bounded size, so that a load never waits on a FIFO or reads a device. */
+/** Reads a regular file of bounded size, so that a load never waits for a FIFO or reads a device. */
 async function readBounded(path: string): Promise<string | undefined> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -11,12 +11,12 @@ import { verifyLock } from './lock.ts'
 import type { PayloadChecks } from '../schema/payload.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
 
-/** Attempts at a reading during which no file changes. */
+/** The maximum number of attempts to read the bundle without a change during the read. */
 const READ_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 5
 /**
- * Least age of a file when it is read: more than one tick of the file system's clock. Two changes within one tick have
- * the same time, so the second would be invisible.
+ * The minimum age of a file when it is read, more than one tick of the file system's clock. Two changes within one tick
+ * have the same timestamp, so the second would be invisible.
  */
 const REST_MS = 20
 
@@ -29,7 +29,10 @@ export async function loadBundle(
   return prepared.ok ? { ok: true, snapshot: prepared.snapshot } : prepared
 }
 
-/** Like loadBundle, with the checked data and the results of the inline tests. `now` is in ms since 1970. */
+/**
+ * Loads a bundle like loadBundle, and also returns the checked data and the results of the inline tests. `now` is in ms
+ * since 1970.
+ */
 export async function prepareDirectory(
   dir: string,
   { now = Date.now(), ...options }: { readonly checks?: PayloadChecks; readonly now?: number } = {},
@@ -44,11 +47,14 @@ export type ReadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export interface ReadOptions {
-  /** For callers that write the files and their manifest. */
+  /** True to skip the manifest check, for callers that write the files and their manifest. */
   readonly ignoreLock?: boolean
 }
 
-/** Reads the texts of a bundle, all of one moment and as in its manifest. Checks only that they are UTF-8 files. */
+/**
+ * Reads the files of a bundle as they are at one moment, and compares them with the manifest. Checks nothing else
+ * except that the files are UTF-8.
+ */
 export async function readBundle(dir: string, options: ReadOptions = {}): Promise<ReadResult> {
   try {
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -62,7 +68,7 @@ export async function readBundle(dir: string, options: ReadOptions = {}): Promis
   return failed('bundle-changing', 'the files keep changing while they are read')
 }
 
-/** Reads the bundle once; undefined when anything changed during the reading. */
+/** Reads the bundle once; undefined when anything changed during the read. */
 async function readOnce(dir: string, { ignoreLock = false }: ReadOptions): Promise<ReadResult | undefined> {
   const before = await listAtRest(dir)
   if (before.problems.length > 0) return { ok: false, diagnostics: before.problems }
@@ -75,7 +81,7 @@ async function readOnce(dir: string, { ignoreLock = false }: ReadOptions): Promi
   return wrong && (wrong.length > 0 ? { ok: false, diagnostics: wrong } : decode(contents, commit))
 }
 
-/** Returns the mismatches with the manifest; undefined when the manifest changed during the reading. */
+/** Returns the mismatches with the manifest; undefined when the manifest changed during the read. */
 function checkLock(
   { path }: ListedFile,
   lock: Content['bytes'],
@@ -85,7 +91,7 @@ function checkLock(
   if (lock instanceof Error)
     return [fileDiagnostic('file-unreadable', path, `the file cannot be read: ${describe(lock)}`)]
   const digests = contents.flatMap(({ file, bytes }) =>
-    // A file that cannot be read has a diagnostic of its own.
+    // An unreadable file has its own diagnostic.
     bytes instanceof Buffer
       ? [{ path: file.path, sha256: createHash('sha256').update(bytes).digest('hex') }]
       : [],
@@ -93,7 +99,7 @@ function checkLock(
   return digests.length < contents.length ? [] : verifyLock(lock.toString('utf8'), digests)
 }
 
-/** Files read in parallel: one by one, a bundle of thousands would mostly wait for the disk. */
+/** The number of files to read in parallel. A sequential load of thousands of files would mostly wait for the disk. */
 const READ_AT_ONCE = 32
 
 async function readAll(files: readonly ListedFile[]): Promise<readonly Content[]> {
@@ -149,7 +155,7 @@ function asProblem(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** Names the directory in the message, because the finding's place is relative to it. */
+/** Returns a message that names the directory, because the finding's path is relative to the directory. */
 function describeBundle(error: unknown, dir: string): string {
   const code = describe(error)
   if (code === 'ENOENT') return `there is no directory \`${dir}\``
@@ -164,7 +170,7 @@ function placeOf(error: unknown, dir: string): string {
   return below === '' || below.startsWith('..') ? dir : join(dir, below)
 }
 
-/** Returns the system's error code, because its message would repeat a path of this machine. */
+/** Returns the system's error code, because the system's message would contain a path on this machine. */
 function describe(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? code : 'unexpected error'

@@ -26,7 +26,7 @@ export interface FeedOptions {
   readonly onLoad: (report: LoadReport, snapshot: CompiledSnapshot | undefined) => void
 }
 
-/** The bundle in force: one pointer, swapped as a whole. A failed load does not change it. */
+/** The active bundle: one pointer, which is swapped as a whole. A failed load does not change the active bundle. */
 export interface PolicyFeed {
   current(): CompiledSnapshot | undefined
   status(): FeedStatus

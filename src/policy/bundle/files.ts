@@ -10,13 +10,13 @@ import { fileDiagnostic } from '../yaml/source.ts'
 
 /** A file of the bundle on disk. */
 export interface ListedFile {
-  /** Relative to the bundle, with forward slashes. */
+  /** The path relative to the bundle, with forward slashes. */
   readonly path: string
   readonly real: string
   readonly bytes: number
-  /** Changes whenever the file may have changed: size, times in ns, inode. */
+  /** Size, times in ns and inode, so the stamp changes whenever the file may have changed. */
   readonly stamp: string
-  /** When the file last changed, ms since 1970 by the file system's clock. */
+  /** The time of the file's last change, in ms since 1970 by the file system's clock. */
   readonly changedMs: number
 }
 
@@ -30,20 +30,22 @@ export interface Listing {
 
 const TOP_FILES = ['routing.yaml', 'directory.yaml']
 const FOLDERS = ['tools', 'rules', 'lists']
-/** The top files with another ending. Other JSON at the top (package.json) does not belong to the bundle. */
+/**
+ * The top-level files with a wrong extension. Other top-level JSON files (package.json) do not belong to the bundle.
+ */
 const MISNAMED = /^(routing|directory)\.(?:ya?ml|json)$/i
-/** The folders under a similar name. */
+/** Names similar to those of the bundle's folders. */
 const MISNAMED_FOLDER = /^(tool|rule|list)s?$/i
 const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
 const POLICY_FILE = /\.(?:ya?ml|json)$/
 const LIST_FILE = /^lists\/[^/]+\.txt$/
-/** Includes YAML, because its author expects it to count. */
+/** Includes YAML, because authors expect YAML files to be loaded. */
 const LIKE_LIST_FILE = /\.(?:txt|ya?ml|json)$/i
 const LIKE_POLICY_FILE = /\.(?:ya?ml|json)$/i
 
 /**
- * Lists the files of a bundle: routing.yaml, directory.yaml, lists/, and tools/ and rules/ with their folders. Resolves
- * the root once (a git-sync link, a ConfigMap's `..data`), and opens no file outside it.
+ * Lists the files of a bundle: routing.yaml, directory.yaml, lists/, and tools/ and rules/ with their subfolders.
+ * Resolves the root once (a git-sync link, a ConfigMap's `..data`), and opens no file outside the root.
  */
 export async function listBundle(dir: string): Promise<Listing> {
   const root = await resolveRoot(dir)
@@ -70,7 +72,7 @@ interface MutableListing {
 
 async function resolveRoot(dir: string): Promise<string> {
   const root = await realpath(dir)
-  // Kubernetes swaps this link. Resolving it once takes all files from the same version.
+  // Kubernetes swaps this link. Resolving the link once ensures that all files are from the same version.
   const data = await realpath(join(root, '..data')).catch(() => root)
   return data.startsWith(root + sep) ? data : root
 }
@@ -109,9 +111,9 @@ interface Entry {
 }
 
 /**
- * Lists a file or a folder. Ignores README, backups and editor files, but reports files that look like policy and would
- * be ignored. Reports a broken link under any name, because it may have been a folder of rules. Reports a folder with
- * the name of a file, and a file with the name of a folder.
+ * Lists a file or a folder. Ignores README, backups and editor files, but reports files that look like policy files and
+ * would be ignored. Reports a broken link under any name, because it may have been a folder of rules. Reports a folder
+ * named like a file, and a file named like a folder.
  */
 async function listEntry(
   listing: MutableListing,
@@ -154,7 +156,7 @@ async function listNamed(
   })
 }
 
-/** Returns a name as people read it: without blanks at its end, and with look-alike dots as dots. */
+/** Returns a name as people read it: without trailing blanks, and with plain dots in place of look-alike dots. */
 function visibleName(name: string): string {
   return (normalForm(name, 'NFKC') ?? name).replace(/[\s\p{C}]+$/u, '')
 }
@@ -183,7 +185,7 @@ async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>)
   }
 }
 
-/** Entries listed in parallel. */
+/** The number of entries to list in parallel. */
 const AT_ONCE = 32
 
 async function listFile(listing: MutableListing, path: string, real: string): Promise<void> {
@@ -199,7 +201,7 @@ async function listLock(listing: MutableListing, entry: Dirent): Promise<void> {
   if (file) listing.lock = file
 }
 
-/** Returns a regular file of bounded size. Reports any other entry, and returns undefined. */
+/** Returns a regular file within the size limit. Reports any other entry, and returns undefined. */
 async function statFile(
   listing: MutableListing,
   { path, real, maxBytes }: { readonly path: string; readonly real: string; readonly maxBytes: number },
@@ -217,7 +219,7 @@ async function statFile(
   return undefined
 }
 
-/** Returns the real path of an entry; reports a broken one, or one outside the bundle, and returns undefined. */
+/** Returns the real path of an entry. Reports a broken link or a path outside the bundle, and returns undefined. */
 async function inside(listing: MutableListing, path: string): Promise<string | undefined> {
   const written = join(listing.root, path)
   try {

@@ -5,22 +5,23 @@ import { dirname, join, sep } from 'node:path'
 import { prepareDirectory } from './directory.ts'
 import type { PreparedBundle } from './load.ts'
 
-/** The reason that a revision could not be read. */
+/** The reason why a revision could not be read. */
 export type GitProblem = 'no-git' | 'no-revision' | 'no-directory' | 'has-links' | 'unreadable'
 
 export type GitBundle =
   | { readonly ok: true; readonly commit: string; readonly bundle: PreparedBundle }
   | { readonly ok: false; readonly problem: GitProblem }
 
-/** Most bytes of one answer of git: several times the largest bundle. */
+/** The maximum size of one git output, several times the size of the largest bundle. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /**
  * Prepares the bundle of a git revision. The policy directory `dir` is relative to `cwd` when it begins with `./`,
- * otherwise to the root of the repository. The files are loaded from a directory of their own, like any other bundle.
+ * otherwise to the root of the repository. The files are copied to a temporary directory and loaded like any other
+ * bundle.
  */
 export async function prepareRevision(revision: string, dir: string, cwd: string): Promise<GitBundle> {
-  // Git could take such a revision for an option.
+  // Git could interpret such a revision as an option.
   if (revision === '' || revision.startsWith('-')) return { ok: false, problem: 'no-revision' }
   const place = await mkdtemp(join(tmpdir(), 'countersign-revision-'))
   try {
@@ -95,7 +96,7 @@ function git(cwd: string, args: readonly string[], input?: string): Promise<Buff
   return new Promise((resolve, reject) => {
     const options = { cwd, encoding: 'buffer', maxBuffer: MAX_ANSWER_BYTES } as const
     const child = execFile('git', args, options, (error, out) => (error ? reject(error) : resolve(out)))
-    // Git may end before it has read all input; its exit reports why.
+    // Git may exit before it has read all input; its exit status reports why.
     child.stdin?.on('error', () => undefined).end(input ?? '')
   })
 }

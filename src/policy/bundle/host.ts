@@ -8,24 +8,24 @@ import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
 
 export interface ChildLoadOptions {
-  /** A running child process for the same directory, not in the background. */
+  /** A child process that already runs for the same directory, but not in the background. */
   readonly started?: BundleChild | undefined
-  /** The built bundle-child.js. Default: beside this module. */
+  /** The URL of the built bundle-child.js. Default: next to this module. */
   readonly childUrl?: URL
-  /** Wall time of a child process. Default 20 s. */
+  /** The maximum run time of a child process. Default 20 s. */
   readonly timeoutMs?: number
-  /** Wall time until a second child starts beside a child in the background. Default 1 s. */
+  /** The delay before a second child starts in addition to a background child. Default 1 s. */
   readonly patienceMs?: number
-  /** Compiled schemas, kept from load to load. */
+  /** Compiled schemas, which are kept between loads. */
   readonly checks?: PayloadChecks
   /** Ends the load. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Loads a bundle in a child process, so that this process receives only checked data, in parts. The child gives way to
- * all other work. If it is too slow, a second child that does not give way starts beside it, and the first answer
- * counts. Both children have ended when the promise settles. The promise never rejects.
+ * Loads a bundle in a child process, so that this process receives only checked data, in parts. The child runs at low
+ * priority. If the child is too slow, a second child starts at normal priority, and the first answer counts. Both
+ * children have exited when the promise settles. The promise never rejects.
  */
 export async function loadBundleInChild(dir: string, options: ChildLoadOptions = {}): Promise<LoadResult> {
   const {
@@ -50,7 +50,7 @@ export async function loadBundleInChild(dir: string, options: ChildLoadOptions =
 
 const DEFAULT_PATIENCE_MS = 1_000
 
-/** Returns the first answer, and ends the other child. */
+/** Returns the first answer, and terminates the other child. */
 async function hedged(
   load: (inBackground: boolean, until: AbortSignal) => Promise<LoadResult | undefined>,
   patienceMs: number,
@@ -83,7 +83,7 @@ interface Within {
   readonly signal: AbortSignal | undefined
 }
 
-/** Receives the bundle from a child; undefined when it takes too long. */
+/** Receives the bundle from a child; undefined when the child takes too long. */
 async function received(
   child: BundleChild,
   { timeoutMs, checks, signal }: Within,
@@ -118,7 +118,7 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
       )
     } else {
       assembly.add(part)
-      // Other work of the event loop runs first.
+      // Other work on the event loop runs first.
       setImmediate(() => child.next())
     }
   }

@@ -21,12 +21,12 @@ export type PreparedBundle =
       readonly ok: false
       readonly diagnostics: readonly Diagnostic[]
       readonly revision: string
-      /** Absent when the files do not check, because no test ran. */
+      /** Absent when the check of the files fails, because no test ran. */
       readonly results?: readonly CaseResult[]
       readonly rules?: readonly RuleSummary[]
     }
 
-/** text -> document -> checked -> compiled -> tested. A failing inline test fails the bundle like any other error. */
+/** Parses, checks, compiles and tests a bundle. A failing inline test makes the bundle fail like any other error. */
 export async function prepareBundle(
   texts: readonly BundleText[],
   {
@@ -35,7 +35,7 @@ export async function prepareBundle(
     checks = createPayloadChecks(),
   }: {
     readonly commit?: string | undefined
-    /** Time of the load, ms since 1970. Without it, no rule counts as expired. */
+    /** The time of the load, in ms since 1970. Without a time, no rule counts as expired. */
     readonly now?: number
     readonly checks?: PayloadChecks
   } = {},

@@ -24,7 +24,7 @@ export function printLock(files: readonly Digest[]): string {
 
 /**
  * Returns the mismatches between a manifest and the files: missing, extra and changed files. Empty when the bundle
- * equals the locked one. A truncated manifest names too few files, so it is a mismatch, too.
+ * equals the locked bundle. A truncated manifest names too few files, so it is also a mismatch.
  */
 export function verifyLock(text: string, files: readonly Digest[]): readonly Diagnostic[] {
   const locked = new Map<string, string>()

@@ -3,7 +3,10 @@ import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleHead, BundleIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import type { BundleFile, ToolContract } from '../evaluate/snapshot.ts'
 
-/** A message of the child process. The host requests each part by `next`, so that its event loop never blocks long. */
+/**
+ * A message of the child process. The host requests each part with `next`, so that its event loop never blocks for
+ * long.
+ */
 export type LoadPart =
   | { readonly kind: 'head'; readonly head: Omit<BundleHead, 'files' | 'diagnostics'> }
   | { readonly kind: 'files'; readonly files: readonly BundleFile[] }
@@ -13,7 +16,7 @@ export type LoadPart =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
 
-/** A tool with its schema, the largest part, as JSON text. */
+/** A tool whose schema, its largest member, is JSON text. */
 type PackedTool = Omit<ToolIr, 'contract'> & {
   readonly contract: Omit<ToolContract, 'inputSchema'>
   readonly inputSchema: string
@@ -22,7 +25,7 @@ type PackedTool = Omit<ToolIr, 'contract'> & {
 /** A rule file as JSON text, parsed on the first use of a tool that it applies to. */
 type PackedFile = string
 
-/** Rules, contracts, files or findings in one part. */
+/** The number of rules, contracts, files or findings in one part. */
 const PART_SIZE = 100
 
 /** Splits a checked bundle into parts of bounded size. */
@@ -75,8 +78,8 @@ function unpackedTool({ contract, inputSchema: text, ...rest }: PackedTool): Too
 }
 
 /**
- * Parses a rule file on first use. At every load, this thread's garbage collector would copy, walk and move ten
- * thousand rules as objects. It does not walk texts.
+ * Parses a rule file on first use. If ten thousand rules were objects, the garbage collector would copy, traverse and
+ * move them at every load. The collector does not traverse strings.
  */
 function unpacked(text: PackedFile): RuleFileIr {
   let file: RuleFileIr | undefined

@@ -3,18 +3,18 @@ import { fileURLToPath } from 'node:url'
 import type { LoadPart } from './parts.ts'
 
 /**
- * A child process that reads and checks a bundle (docs/decisions/0020). It can start before the modules that need its
- * result are loaded: it sends nothing until the first `next`, and `ended` remembers its end.
+ * A child process that reads and checks a bundle (docs/decisions/0020). The child can start before the modules that
+ * need its result are loaded. The child sends nothing until the first `next`, and `ended` also reports an earlier exit.
  */
 export interface BundleChild {
-  /** Undefined when the machine had no room for the process. */
+  /** Undefined when the machine had no resources for the process. */
   readonly pid: number | undefined
   onPart(listener: (part: LoadPart) => void): void
   /** Requests a part. */
   next(): void
-  /** Resolves with the manner of the child's end, such as `exit code 1`. */
+  /** Resolves when the child exits, with a description such as `exit code 1`. */
   readonly ended: Promise<string>
-  /** Kills the child. Resolves when it has ended. */
+  /** Kills the child. Resolves when the child has exited. */
   end(): Promise<void>
 }
 
@@ -22,20 +22,20 @@ export interface BundleChild {
 export const IN_BACKGROUND = 'in-background'
 
 const MEMORY = [
-  // A load that needs more means that a bundle defeats the checks.
+  // A load that needs more memory means that a bundle defeats the checks.
   '--max-old-space-size=256',
-  // Reading YAML makes many short-lived objects: with the usual 16 MB, collecting them takes a tenth of the time.
+  // Reading YAML creates many short-lived objects. With the default 16 MB, collecting them takes a tenth of the time.
   '--max-semi-space-size=32',
 ]
 
 export interface BundleChildOptions {
-  /** The built bundle-child.js. Default: beside this module. */
+  /** The URL of the built bundle-child.js. Default: next to this module. */
   readonly url?: URL | undefined
   /** True when the gateway has other work that must not wait. Default false. */
   readonly inBackground?: boolean
 }
 
-/** @throws the error of `fork` when the machine has no room for another process */
+/** @throws the error of `fork` when the machine has no resources for another process */
 export function startBundleChild(
   dir: string,
   { url = new URL('./bundle-child.js', import.meta.url), inBackground = false }: BundleChildOptions = {},
@@ -43,7 +43,7 @@ export function startBundleChild(
   const child = fork(fileURLToPath(url), [dir, ...(inBackground ? [IN_BACKGROUND] : [])], {
     execArgv: MEMORY,
     env: {},
-    // The child reports by messages; output to a terminal might repeat the content of a file.
+    // The child reports only by messages, because terminal output could repeat the content of a file.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   })
@@ -55,7 +55,7 @@ export function startBundleChild(
     pid: child.pid,
     ended,
     onPart: (listener) => void child.on('message', listener),
-    // The child may have ended, or have no channel for lack of a file descriptor; `ended` then reports it.
+    // The child may have exited, or may have no channel for lack of a file descriptor; `ended` then reports this.
     next: () => void (child.connected && child.send('next', () => undefined)),
     async end() {
       child.kill('SIGKILL')

@@ -6,7 +6,7 @@ export type DecodedText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly diagnostic: Diagnostic }
 
-/** Decodes UTF-8. A byte order mark stays in the text, where the scan refuses it. */
+/** Decodes UTF-8. Keeps a byte order mark in the text, because the scan refuses it. */
 export function decodeText(path: string, bytes: Uint8Array): DecodedText {
   try {
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
@@ -31,7 +31,10 @@ function isWide([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
-/** Returns the whole characters before the first invalid byte. Bisects, because prefixes of valid UTF-8 are valid. */
+/**
+ * Returns the whole characters before the first invalid byte. Uses bisection, because prefixes of valid UTF-8 are
+ * valid.
+ */
 function soundText(bytes: Uint8Array): string {
   let [sound, broken] = [0, bytes.length + 1]
   while (sound + 1 < broken) {
@@ -42,7 +45,7 @@ function soundText(bytes: Uint8Array): string {
   return beginning(bytes, sound) ?? ''
 }
 
-/** Decodes the first bytes, without a character cut off at their end; undefined when they are not UTF-8. */
+/** Decodes the first bytes, without an incomplete character at the end; undefined when they are not UTF-8. */
 function beginning(bytes: Uint8Array, length: number): string | undefined {
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -13,13 +13,13 @@ export interface WatchClock {
 export interface WatchOptions {
   /** Loads the whole bundle: `(signal) => loadBundleInChild(dir, { signal })`. The watch ignores an aborted result. */
   readonly load: (signal: AbortSignal) => Promise<LoadResult>
-  /** Receives a snapshot to put in force: its revision differs from the last one, or the last load failed. */
+  /** Receives a snapshot to activate, if its revision is new or the last load failed. */
   readonly onLoaded: (snapshot: CompiledSnapshot) => void
-  /** Receives the findings of a failed load. The last good snapshot stays in force. */
+  /** Receives the findings of a failed load. The last good snapshot remains active. */
   readonly onFailed: (diagnostics: readonly Diagnostic[], revision: string | undefined) => void
-  /** Interval of the check of all files, besides the events of the file system. Default 1 s. */
+  /** The interval between checks of all files, in addition to file system events. Default 1 s. */
   readonly rescanMs?: number
-  /** Quiet time after a change before the bundle is read. Default 200 ms. */
+  /** The time without changes that must pass before the bundle is read. Default 200 ms. */
   readonly quietMs?: number
   readonly clock?: WatchClock
 }
@@ -27,17 +27,17 @@ export interface WatchOptions {
 export interface BundleWatch {
   /** Resolves after the first load, even if it fails. */
   readonly ready: Promise<void>
-  /** Looks for a change now. Resolves when the load that it causes ends. */
+  /** Checks for a change now. If the check starts a load, resolves when that load ends. */
   check(): Promise<void>
-  /** Stops watching: no load and no report follows. */
+  /** Stops watching. No load starts afterwards, and no report is sent. */
   close(): Promise<void>
 }
 
 const DEFAULT_RESCAN_MS = 1_000
 const DEFAULT_QUIET_MS = 200
-/** Most quiet times that a load waits for a directory that keeps changing. */
+/** The maximum number of quiet periods that a load waits while a directory keeps changing. */
 const MAX_QUIET_PERIODS = 10
-/** Failures that may end without a change of the files. */
+/** Failures that may disappear without a change to the files. */
 const TRANSIENT = new Set([
   'bundle-changing',
   'bundle-unreadable',
@@ -53,8 +53,8 @@ const SYSTEM_CLOCK: WatchClock = {
 }
 
 /**
- * Loads a bundle, and loads it again whenever its files change. The file system's events are only hints (a swapped link
- * sends none), so the watch checks all files every `rescanMs`. Triggers during a load cause one more.
+ * Loads a bundle, and reloads it whenever its files change. File system events are only hints (a swapped link sends no
+ * event), so the watch checks all files every `rescanMs`. Triggers during a load cause one more load.
  */
 export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
   const { rescanMs = DEFAULT_RESCAN_MS, clock = SYSTEM_CLOCK } = options
@@ -168,7 +168,9 @@ function createQuiet({ quietMs = DEFAULT_QUIET_MS, clock = SYSTEM_CLOCK }: Watch
   }
 }
 
-/** Listens to events of the file system, as hints. Errors (the inotify limit) do not matter: the re-scan remains. */
+/**
+ * Listens for file system events, as hints. Errors (the inotify limit) do not matter, because the rescan still runs.
+ */
 async function openHints(
   dir: string,
   trigger: () => void,

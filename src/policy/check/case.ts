@@ -42,7 +42,7 @@ export interface CaseIr {
   readonly at: { readonly mark: Mark }
 }
 
-/** A weekday and hour, or a local time as if it were UTC, in ms. */
+/** A weekday and hour, or a local time that is read as UTC, in ms. */
 export type CaseTime = LocalTime | { readonly localMs: number }
 
 const CASE_KEYS = [
@@ -125,7 +125,7 @@ function checkCaseTool(
   return undefined
 }
 
-/** The tools of earlier allowed or approved calls, and the labels of their contracts. */
+/** The tools of earlier calls that were allowed or approved, and the labels of their contracts. */
 interface Before {
   readonly tools?: readonly string[]
   readonly labels?: readonly string[]

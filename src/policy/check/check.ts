@@ -23,7 +23,7 @@ import { createReader, type Reader } from '../yaml/shape.ts'
 import type { BundleFile, Directory } from '../evaluate/snapshot.ts'
 import { createFindings, createSource, fileDiagnostic, type Findings } from '../yaml/source.ts'
 
-/** One file of a bundle. Its path is relative to the bundle's root, with forward slashes. */
+/** One file of a bundle. The path is relative to the bundle's root, with forward slashes. */
 export interface BundleText {
   readonly path: string
   readonly text: string
@@ -32,9 +32,9 @@ export interface BundleText {
 export interface CheckedBundle {
   readonly ir: BundleIr
   readonly cases: readonly CaseIr[]
-  /** The findings so far. The inline tests, which run later, add theirs. */
+  /** The findings so far. The inline tests run later and add more findings. */
   readonly findings: Findings
-  /** The rule files with their places, in the order of `ir.ruleFiles`. */
+  /** The rule files with their positions, in the order of `ir.ruleFiles`. */
   readonly rules: readonly CheckedRuleFile[]
 }
 
@@ -42,7 +42,7 @@ export type CheckResult =
   | { readonly ok: true; readonly bundle: CheckedBundle }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
 
-/** Checks a bundle as a whole: first each file by itself, then all references. */
+/** Checks a whole bundle: first each file separately, then all references. */
 export function checkBundle(
   texts: readonly BundleText[],
   { commit, now }: { readonly commit?: string | undefined; readonly now?: number | undefined } = {},
@@ -86,7 +86,10 @@ export function checkBundle(
   return { ok: true, bundle: { ir, cases, findings, rules: checked.rules } }
 }
 
-/** Returns the SHA-256 (hex) of the files in path order. Each gives path, NUL, size of the content, NUL, content. */
+/**
+ * Returns the SHA-256 (hex) of the files in path order. The hash input for each file is its path, NUL, the size of its
+ * content, NUL, and its content.
+ */
 export function revisionOf(sorted: readonly BundleText[]): string {
   const hash = createHash('sha256')
   for (const { path, text } of sorted) hash.update(`${path}\0${Buffer.byteLength(text)}\0`).update(text)
@@ -191,7 +194,7 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
 
 const NAME_IN_TEXT = /^[ {]*["']?tool["']?[ ]*:[ ]*["']?([A-Za-z0-9_.:/-]+)/m
 
-/** Returns the likely tools of contracts with errors, from their text and file names. */
+/** Returns the probable tools of contracts with errors, based on the contracts' text and file names. */
 function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): ReadonlySet<string> {
   const usable = new Set(tools.map((tool) => tool.reader.source.path))
   const names = files
@@ -203,7 +206,7 @@ function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): 
   return new Set(names)
 }
 
-/** The most distinct labels that are compared with each other. */
+/** The maximum number of distinct labels to compare with each other. */
 const MAX_COMPARED_LABELS = 300
 const SHORTEST_COMPARED_LABEL = 4
 

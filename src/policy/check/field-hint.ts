@@ -6,7 +6,7 @@ import type { FieldIr } from '../language/rule.ts'
 import { childOf } from '../schema/child.ts'
 import { showHidden } from '../language/text.ts'
 
-/** Returns the hint for a text that is not a FIELD: a payload field of a contract where possible. */
+/** Returns the hint for text that is not a FIELD. If possible, the hint is a payload field of a contract. */
 export function hintForField(
   { name, hint }: FieldProblem,
   schemas: readonly JsonObject[],
@@ -37,10 +37,10 @@ function nearTo(text: string, schemas: readonly JsonObject[]): FieldIr['path'] |
   return near === undefined ? undefined : [near]
 }
 
-/** The most steps of one hint, because names with equal beginnings could need very many. */
+/** The maximum number of steps for one hint. Names with equal beginnings could otherwise need very many steps. */
 const MOST_TRIES = 1_000
 
-/** Returns the declared field whose names, without quotes, read like the text: `labels.app.kubernetes.io/name`. */
+/** Returns the declared field whose path, without quotes, equals the text, such as `labels.app.kubernetes.io/name`. */
 function meantBy(text: string, schemas: readonly JsonObject[]): FieldIr['path'] | undefined {
   const tries = { left: MOST_TRIES }
   for (const root of schemas) {

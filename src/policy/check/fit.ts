@@ -6,12 +6,12 @@ import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../language/possible.ts'
 import { describeKinds } from '../language/possible-words.ts'
 
-/** A test that does not fit the values of a field, with its place. */
+/** A test that does not fit the values of a field, with its position. */
 export interface Misfit extends Problem {
   readonly at: { readonly mark: Mark }
 }
 
-/** Finds where a test does not fit the values of its field. Accepts only a test that checkTest accepted. */
+/** Finds the places where a test does not fit the values of its field. Accepts only a test that checkTest accepted. */
 export function fitTest(fitting: Fitting, doc: Doc): readonly Misfit[] {
   if (!hasReadable(fitting.values)) return []
   if (doc.kind === 'map') return doc.entries.flatMap((entry) => fitOne(fitting, entry))
@@ -36,7 +36,7 @@ type ListTest = NameWith<'entry test' | 'length test'>
 const NESTING: readonly ListTest[] = [...namesWith('entry test'), ...namesWith('length test')]
 
 interface Asked {
-  /** The place of the test's name. */
+  /** The position of the test's name. */
   readonly at: { readonly mark: Mark }
   readonly value: Doc
 }
@@ -64,7 +64,7 @@ function fitEqual(fitting: Fitting, value: Doc): readonly Misfit[] {
   return value.kind === 'null' ? fitNull(fitting, value) : fitIs(fitting, value)
 }
 
-/** Finds misfits with null: a field inside a nullable value may be null too. */
+/** Finds tests for null that do not fit. A field inside a nullable value may also be null. */
 function fitNull({ name, values }: Fitting, at: Doc): readonly Misfit[] {
   if (values.null || values.blocked) return []
   const message = `${name} is never null: it is ${describeKinds(values)}`
@@ -127,7 +127,9 @@ function needsText(fitting: Fitting, op: OperatorName, at: Asked['at']): readonl
   return [wrongTest(fitting, at, { needs: `\`${op}\` needs text`, hint })]
 }
 
-/** Checks every literal by itself. Fields share a `$list`, so it is a misfit only when every entry is one. */
+/**
+ * Checks every literal separately. Fields share a `$list`, so a list is a misfit only when all its entries are misfits.
+ */
 function eachLiteral(
   lists: Fitting['lists'],
   doc: Doc,

@@ -29,7 +29,7 @@ const LIMIT_KEYS = ['risk', 'mode', ...MEASURES, ...VERDICTS] as const
 const REQUIRED_KEYS = ['id', 'at_most', 'within', 'per'] as const
 type LimitKeys = Readonly<Partial<Record<(typeof LIMIT_KEYS)[number] | (typeof REQUIRED_KEYS)[number], Doc>>>
 
-/** The longest id, because the counter's name in the store contains it. */
+/** The maximum length of a limit's id. The counter's name in the store contains the id. */
 const MAX_ID = 100
 
 /** Checks one entry of `limits:` (docs/policy-language.md). */
@@ -149,7 +149,9 @@ function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   return context.reader.report('bad-value', doc, `${several} not one value per call`, hint) as undefined
 }
 
-/** Returns why a field cannot name a counter; undefined when it holds text, a number or a boolean for each tool. */
+/**
+ * Returns the reason why a field cannot name a counter; undefined when it is text, a number or a boolean for each tool.
+ */
 function severalValues({ tools, fieldValues }: MatchContext, field: FieldIr): string | undefined {
   for (const tool of tools) {
     const values = fieldValues.of(tool, field)

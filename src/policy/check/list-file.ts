@@ -11,7 +11,7 @@ export function isListFile(path: string): boolean {
   return LIST_FILE.test(path)
 }
 
-/** Returns the name of a list: `our_domains` of `lists/our_domains.txt`. */
+/** Returns the name of a list, such as `our_domains` for `lists/our_domains.txt`. */
 export const listNameOf = (path: string): string => LIST_FILE.exec(path)?.[1] ?? ''
 
 export interface ListFile {
@@ -19,7 +19,7 @@ export interface ListFile {
   readonly reader: Reader
 }
 
-/** Joins the lists of routing.yaml and of files, by name. Reports a name that both have. */
+/** Joins the lists of routing.yaml and of files, by name. Reports a name that occurs in both. */
 export function withListFiles(
   inRouting: ReadonlyMap<string, readonly Scalar[]>,
   files: readonly ListFile[],

@@ -16,7 +16,7 @@ import {
 import { FALSE, TRUE } from '../language/truth.ts'
 import { describeAmong, describeKinds, describeLength, describeRange } from '../language/possible-words.ts'
 
-/** A field as messages name it, its possible values, and the lists of the bundle. */
+/** The name of a field in messages, its possible values, and the lists of the bundle. */
 export interface Fitting {
   readonly name: string
   readonly values: Values
@@ -31,7 +31,8 @@ export interface Problem {
 }
 
 /**
- * Returns why a field can never equal a literal, or undefined. Reading already reported numbers that are not finite.
+ * Returns the reason why a field can never equal a literal, or undefined. The parser already reported numbers that are
+ * not finite.
  */
 export function fitLiteral({ name, values }: Fitting, value: Scalar): Problem | undefined {
   if (typeof value === 'string')
@@ -81,7 +82,10 @@ function equalsText(name: string, texts: Texts, value: string): Problem | undefi
   return form && { code: 'literal-form', message: `${name} is never \`${value}\`, which is not ${form.name}` }
 }
 
-/** Returns true for printable ASCII. Tests read NFC and contracts the raw text, and for ASCII both are equal. */
+/**
+ * Returns true for printable ASCII. Tests read text in NFC, and contracts read raw text. For ASCII, raw text and NFC
+ * are equal.
+ */
 function isAscii(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
@@ -98,7 +102,7 @@ function equalsNumber(name: string, numbers: Numbers, value: number): Problem | 
   return { code: 'literal-range', message: `${name} is never ${value}: it is ${missedBy(numbers, value)}` }
 }
 
-/** Describes the numbers that the field can hold. */
+/** Describes the numbers that the field can have. */
 function missedBy(numbers: Numbers, value: number): string {
   const { integer, step } = numbers
   if (integer && !Number.isInteger(value)) return 'a whole number'
@@ -110,7 +114,10 @@ interface Comparison {
   readonly limit: number
 }
 
-/** Returns the problem of a comparison that no number of the field meets, or that all meet. A bound itself is fine. */
+/**
+ * Returns the problem of a comparison that is false, or true, for all numbers of the field. A limit equal to a bound is
+ * fine.
+ */
 export function fitNumber(name: string, numbers: Numbers, comparison: Comparison): Problem | undefined {
   const settled = settledBy(numbers, comparison)
   if (settled === undefined || !Number.isFinite(comparison.limit)) return undefined
@@ -123,8 +130,8 @@ export function fitNumber(name: string, numbers: Numbers, comparison: Comparison
 }
 
 /**
- * Returns the result of the comparison for every number of the range. Undefined when it varies, or when it holds at a
- * bound.
+ * Returns the result of the comparison for every number of the range. Undefined when the result varies, or when the
+ * comparison is true at a bound.
  */
 function settledBy({ min, minOpen, max, maxOpen }: Numbers, { op, limit }: Comparison): boolean | undefined {
   const test = compileTest({ op, value: limit })
@@ -133,7 +140,7 @@ function settledBy({ min, minOpen, max, maxOpen }: Numbers, { op, limit }: Compa
   return points.every((point) => test(point) === TRUE) && limit !== min && limit !== max ? true : undefined
 }
 
-/** Returns the problem of a text test that no value of the field meets, or that every text meets. */
+/** Returns the problem of a string test that no value of the field passes, or that every string passes. */
 export function fitPart(
   { name, values }: Fitting,
   op: NameWith<'texts'> | 'contains',

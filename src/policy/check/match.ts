@@ -14,11 +14,11 @@ import { WEEKDAYS } from '../language/time.ts'
 
 /** The names that a match may refer to. */
 export interface MatchContext extends TestContext, PathContext {
-  /** The tools that history tests have named so far. */
+  /** The tools that history tests named so far. */
   readonly toolUses: ToolUse[]
 }
 
-/** Checks a match (docs/policy-language.md): lines of fields, `any`, `all` and `not`, all of which must hold. */
+/** Checks a match (docs/policy-language.md). Its lines are fields, `any`, `all` and `not`, and all must be true. */
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
   const map = readMap(context.reader, doc, 'a match')
   if (!map) return undefined
@@ -78,7 +78,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   return { kind: 'leaf', field, test }
 }
 
-/** Reports a null test of a function. A function never gives null: what it cannot read, null included, is unknown. */
+/** Reports a null test of a function. A function never returns null: unreadable values, including null, are unknown. */
 function checkNullOfFunction(
   reader: Reader,
   field: FieldIr,
@@ -109,7 +109,7 @@ function checkKnownValues(
   }
 }
 
-/** Checks an hour. `under: 24` is valid: a span that ends with the day. */
+/** Checks an hour. `under: 24` is valid, for a span that lasts until the end of the day. */
 function checkHour(reader: Reader, at: Doc, { op, value }: Literal): void {
   const hour = Number.isInteger(value) ? Number(value) : -1
   if (hour < 0 || hour > (op === 'under' ? 24 : LAST_HOUR)) {
@@ -128,7 +128,7 @@ interface Literal {
   readonly value: Scalar
 }
 
-/** Returns the literals of a test, without those of text tests and list lengths. */
+/** Returns the literals of a test, except literals of string tests and list lengths. */
 function literals(test: Test): readonly Literal[] {
   if ('tests' in test) return test.tests.flatMap(literals)
   if ('test' in test) return OPERATORS[test.op].operand === 'length test' ? [] : literals(test.test)

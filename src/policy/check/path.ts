@@ -31,8 +31,8 @@ export interface PathContext {
 }
 
 /**
- * Checks that every contract that the rule applies to has the payload field, which would otherwise always be missing.
- * With a presence test or a `missing_means`, one contract is enough.
+ * Checks that every contract for the rule has the payload field. Otherwise, the field would always be missing for some
+ * calls. With a presence test or a `missing_means`, one contract is enough.
  */
 export function checkPayloadField(
   context: PathContext,
@@ -49,7 +49,7 @@ export function checkPayloadField(
   reader.report('unknown-field', at, message, hintFor(context, wrong, field))
 }
 
-/** Reports a text that is not a FIELD. */
+/** Reports text that is not a FIELD. */
 export function reportFieldProblem(
   { reader, tools }: PathContext,
   at: { readonly mark: Mark },
@@ -59,7 +59,7 @@ export function reportFieldProblem(
   reader.report(problem.code, at, problem.message, hintForField(problem, schemas))
 }
 
-/** Reports a sensitive field that the contract lacks, because it would hide nothing. */
+/** Reports a sensitive field that is not in the contract's schema, because such an entry would hide nothing. */
 export function checkSensitiveFields(
   { reader, contract, sensitiveAt }: CheckedTool,
   fieldValues: FieldValues,
@@ -87,7 +87,7 @@ function valuesAt({ fieldValues }: PathContext, tool: ToolContract, path: FieldI
   return fieldValues.of(tool, { name: payloadName(path), root: 'payload', path })
 }
 
-/** Returns a hint about the step at which the path leaves the contract: the nearest declared name, if any. */
+/** Returns a hint about the first step of the path that is not in the contract: the nearest declared name, if any. */
 function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): string | undefined {
   const depth = path.findIndex((_, index) => !canBePresent(valuesAt(context, tool, path.slice(0, index + 1))))
   const [parent, step] = [path.slice(0, depth), path[depth]]
@@ -101,14 +101,14 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
   return values.lists ? `${kinds}: test it with \`some\`, or write \`${payloadName(parent)}[0]\`` : kinds
 }
 
-/** Returns the hint with the nearest name, written as a whole field when the name needs quotes. */
+/** Returns the hint with the nearest name. If the name needs quotes, the hint contains the whole field. */
 function nearName(parent: FieldIr['path'], step: string, names: readonly string[]): string | undefined {
   const near = nearest(step, names)
   if (near === undefined || isPlainName(near)) return didYouMean(step, names)
   return `did you mean \`${payloadName([...parent, near])}\`?`
 }
 
-/** Reports a likely misspelling: in a contract that accepts undeclared fields, any name is legal. */
+/** Reports a likely misspelling in a field name. In a contract that accepts undeclared fields, any name is valid. */
 function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark: Mark }): void {
   for (const tool of context.tools) {
     if (isPlainlyDeclared(tool, field)) continue
@@ -123,7 +123,7 @@ function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark
   }
 }
 
-/** Returns true for a declared property of the payload itself: the usual case, which is fast to check. */
+/** Returns true for a declared top-level property of the payload. This usual case is fast to check. */
 function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): boolean {
   const { properties } = inputSchema
   const [only] = path

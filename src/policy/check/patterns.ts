@@ -8,8 +8,8 @@ import { compilePattern } from '../language/patterns.ts'
 import { isSchema } from '../schema/part.ts'
 
 /**
- * Reports a tool whose patterns, in its contract and its rules, are too large together. The gateway compiles them on
- * the tool's first call, and answers no other request meanwhile.
+ * Reports a tool whose patterns, in its contract and its rules, are too large in total. The gateway compiles a tool's
+ * patterns on its first call, and answers no other request during that time.
  */
 export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
   const sizes = new Map<string, number>()
@@ -56,7 +56,7 @@ function patternsOfTest(test: Test): readonly string[] {
   return [...patterns, ...entries.flatMap(patternsOfTest)]
 }
 
-/** Yields all texts of `pattern` and `patternProperties`. */
+/** Yields all patterns in `pattern` and `patternProperties`. */
 function* patternsOfSchema(schema: JsonValue): Generator<string> {
   if (Array.isArray(schema)) for (const item of schema as readonly JsonValue[]) yield* patternsOfSchema(item)
   if (!isSchema(schema)) return

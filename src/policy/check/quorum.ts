@@ -9,7 +9,7 @@ import type { Reader } from '../yaml/shape.ts'
 import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../evaluate/snapshot.ts'
 import { compileGlob } from '../language/text.ts'
 
-/** Reports groups that no reviewer belongs to. A directory without reviewers leaves groups unchecked. */
+/** Reports groups that no reviewer belongs to. Without reviewers in the directory, groups are not checked. */
 export function checkGroupNames(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
   const known = new Set(
     staffed(directory).flatMap(([, tenant]) =>
@@ -49,8 +49,8 @@ export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, direc
 
 /**
  * Reports pairs of levels that reviewers cannot fill together. A call whose agent claims a higher risk than policy
- * assesses needs reviewers of both levels, each for one seat. It checks the risks that policy can give a call, for the
- * agents that may make it. One warning names all such pairs.
+ * assesses needs reviewers for both levels, with a different reviewer in each seat. The check covers the risks that
+ * policy can assign to a call, for the agents that may make the call. One warning names all such pairs.
  */
 export function checkLevelPairs(
   reader: Reader,
@@ -73,8 +73,8 @@ export function checkLevelPairs(
 }
 
 /**
- * Returns the contracts whose calls can get this risk: from the contract, or from an enforced rule or limit without
- * reject.
+ * Returns the contracts whose calls can get this risk, from the contract or from an enforced rule or limit that does
+ * not reject.
  */
 function contractsAt(
   risk: Risk,
@@ -92,7 +92,10 @@ function contractsAt(
   return [...[...tools.values()].filter((tool) => tool.risk === risk), ...raised]
 }
 
-/** Returns where reviewers can fill each level alone but not both, for calls of one of the tools; else undefined. */
+/**
+ * Returns a case where reviewers can fill each level alone but not both, for calls of one of the tools; otherwise
+ * undefined.
+ */
 function findUnreachablePair(
   { low, high }: { readonly low: Risk; readonly high: Risk },
   tools: readonly ToolContract[],
@@ -131,8 +134,8 @@ function reportOwners(
 export type Fillable = (agent: AgentEntry | undefined) => boolean
 
 /**
- * Prepares the check for all agents of a tenant. Reviewers in the same groups are alike, so it keeps only as many of
- * them as there are seats and owners.
+ * Prepares the check for all agents of a tenant. Reviewers in the same groups are interchangeable, so the check keeps
+ * only as many of them as there are seats and owners.
  */
 export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillable {
   const alike = alikeFor(groupsEver(requirement), tenant)
@@ -147,7 +150,7 @@ export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillab
   }
 }
 
-/** Returns the reviewers in the groups, by the groups that they share. */
+/** Returns the reviewers in any of the groups. Reviewers with the same groups are in one list. */
 function alikeFor(groups: readonly string[], { reviewers }: Tenant): readonly (readonly ReviewerEntry[])[] {
   const alike = new Map<string, ReviewerEntry[]>()
   for (const person of reviewers.values()) {
@@ -166,7 +169,10 @@ const enough = (
 ): readonly ReviewerEntry[] =>
   alike.flatMap((people) => people.slice(0, seats + owners.length).filter(({ id }) => !owners.includes(id)))
 
-/** Reports rules whose seats cannot be filled beside those of the level, because each reviewer takes only one seat. */
+/**
+ * Reports rules whose seats cannot be filled in addition to the level's seats, because each reviewer fills only one
+ * seat.
+ */
 export function checkRuleQuorums(
   files: readonly CheckedRuleFile[],
   { tools, routing, directory }: RuleQuorumContext,
@@ -211,7 +217,10 @@ function findUnreachable(
   return undefined
 }
 
-/** Returns the agents that may use one of the tools. For a tenant without agents, it returns one without owners. */
+/**
+ * Returns the agents that may use one of the tools. For a tenant without agents, returns one undefined agent, which has
+ * no owners.
+ */
 function agentsOf(tenant: Tenant, tools: readonly ToolContract[]): readonly (AgentEntry | undefined)[] {
   if (tenant.agents.size === 0) return [undefined]
   return [...tenant.agents.values()].filter((agent) =>

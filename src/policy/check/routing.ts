@@ -22,19 +22,19 @@ import {
 } from '../yaml/shape.ts'
 import { isTimeZone } from '../language/time.ts'
 
-/** routing.yaml, checked. `groups` are its uses of groups, for the check against the directory. */
+/** The checked routing.yaml. `groups` lists its uses of groups, which are checked against the directory. */
 export interface CheckedRouting {
   readonly routing: RoutingIr
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly groups: readonly GroupUse[]
 }
 
-/** A use of a group: routing or a rule needs `approvals` of it. */
+/** A use of a group: routing or a rule requires `approvals` from the group. */
 export interface GroupUse {
   readonly group: string
   readonly approvals: number
   readonly at: Doc
-  /** The review level, absent for escalations and for `reviewers:` of a rule. */
+  /** The review level; absent for escalations and for `reviewers:` of a rule. */
   readonly level?: Risk
 }
 
@@ -205,7 +205,7 @@ function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scal
   return lists
 }
 
-/** Reads a literal as in a test: `$$` begins a text with $. Reports a `$list`. */
+/** Reads a literal as in a test, where a leading `$$` means $. Reports a `$list`. */
 export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | undefined {
   const value = readScalar(reader, item)
   if (typeof value !== 'string' || !value.startsWith('$')) return value
@@ -221,7 +221,7 @@ export function readScalar(reader: Reader, doc: Doc): Scalar | undefined {
   return wrongType(reader, doc, 'a value', 'text, a number or true or false')
 }
 
-/** Checks `reviewers:` of a rule. Approvals default to 1; without `expires`, only the levels bound the time. */
+/** Checks `reviewers:` of a rule. Approvals default to 1. Without `expires`, only the levels limit the time. */
 export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): ReviewRequirement | undefined {
   const keys = readKeys(reader, map, {
     what: '`reviewers`',

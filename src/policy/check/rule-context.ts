@@ -11,17 +11,17 @@ import type { GroupUse } from './routing.ts'
 /** The names that rule files refer to. */
 export interface World {
   readonly tools: ReadonlyMap<string, ToolContract>
-  /** Tools whose contract has errors. The check reports those errors, not the rules that name the tool. */
+  /** Tools whose contracts have errors. The check reports those errors, and not the rules that name these tools. */
   readonly refused: ReadonlySet<string>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   /** True when routing.yaml has errors or is missing, so that its lists are unknown. */
   readonly listsUnknown: boolean
   readonly timezone: string
   readonly allowUpTo: Risk
-  /** The ids of rules and limits so far, each with its place. */
+  /** The ids of rules and limits so far, each with its position. */
   readonly ids: Map<string, string>
   readonly fieldValues: FieldValues
-  /** The time of loading, ms since 1970; undefined when unknown. */
+  /** The time of the load, in ms since 1970; undefined when unknown. */
   readonly now: number | undefined
 }
 
@@ -30,11 +30,11 @@ export interface RuleContext {
   /** True when the whole file is in shadow mode. */
   readonly shadow: boolean
   readonly groups: GroupUse[]
-  /** The place of each rule and limit, by id, for findings that need all of them. */
+  /** The position of each rule and limit, by id, for findings that involve all rules. */
   readonly places: Map<string, Doc>
 }
 
-/** Ids of decisions that no rule made. */
+/** Ids that decisions use when no rule decides. */
 const RESERVED_IDS = ['unmatched']
 
 export function checkId(reader: Reader, doc: Doc, world: World): string | undefined {

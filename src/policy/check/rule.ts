@@ -94,7 +94,7 @@ function checkPeople(
   return map && checkReviewers(reader, map, groups)
 }
 
-/** Returns the first instant after the date. Only rules that loosen, or are not enforced, may expire. */
+/** Returns the first instant after the date. Only rules that loosen decisions or are not enforced may expire. */
 function checkUntil(
   reader: Reader,
   doc: Doc,

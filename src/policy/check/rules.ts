@@ -33,13 +33,13 @@ export interface CheckedRuleFile {
   readonly cases: readonly CaseIr[]
   readonly groups: readonly GroupUse[]
   readonly reader: Reader
-  /** The place of each rule and limit, by id. */
+  /** The position of each rule and limit, by id. */
   readonly places: ReadonlyMap<string, Doc>
-  /** The tools that its history tests name. */
+  /** The tools that the file's history tests name. */
   readonly toolUses: readonly ToolUse[]
 }
 
-/** Checks one rules/ file (docs/policy-language.md). It needs `rules`, and either `tool` or `tools`. */
+/** Checks one rules/ file (docs/policy-language.md). The file needs `rules`, and either `tool` or `tools`. */
 export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRuleFile | undefined {
   const root = readMap(reader, doc, 'a rule file')
   if (!root) return undefined
@@ -77,7 +77,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
 
 interface Target {
   readonly contracts: readonly ToolContract[]
-  /** Named tools whose contracts have errors. */
+  /** The named tools whose contracts have errors. */
   readonly refused: readonly string[]
   readonly catchAll: boolean
 }
@@ -165,7 +165,7 @@ function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry):
   return means === undefined ? undefined : { field: field.name, value: means }
 }
 
-/** Reads a literal, a list of literals, or `{ is: literal }`, which also takes reserved words such as `nothing`. */
+/** Reads a literal, a list of literals, or `{ is: literal }`, which also accepts reserved words such as `nothing`. */
 function readMeaning(reader: Reader, doc: Doc): Scalar | readonly Scalar[] | undefined {
   if (doc.kind === 'list') return doc.items.flatMap((item) => readMeant(reader, item) ?? [])
   const only = doc.kind === 'map' && doc.entries.length === 1 ? doc.entries[0] : undefined
@@ -174,7 +174,7 @@ function readMeaning(reader: Reader, doc: Doc): Scalar | readonly Scalar[] | und
 
 const NO_LIST = '`missing_means` takes no lists by name'
 
-/** Reads the short form of a literal. As in a test, it reserves some words: `missing` is not a text here. */
+/** Reads the short form of a literal. As in a test, some words are reserved: `missing` is not a literal here. */
 function readMeant(reader: Reader, doc: Doc): Scalar | undefined {
   if (doc.kind !== 'text' || !RESERVED.includes(doc.value)) return readLiteral(reader, doc, NO_LIST)
   return reportReserved(reader, doc, doc.value)

@@ -7,7 +7,7 @@ import type { SummaryField } from '../summary/template.ts'
 import { canBePresent } from '../language/possible.ts'
 import type { Doc } from '../yaml/parse.ts'
 
-/** Checks that the contract has every field of the summary, in a type that its format reads. */
+/** Checks that the contract has every field of the summary, with a type that the field's format can read. */
 export function checkSummaryFields(
   { reader, contract, summary }: CheckedTool,
   fieldValues: FieldValues,

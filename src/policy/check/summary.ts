@@ -4,7 +4,7 @@ import { parseSummary, type SummaryTemplate } from '../summary/template.ts'
 import type { Doc } from '../yaml/parse.ts'
 import { readText, type Reader } from '../yaml/shape.ts'
 
-/** A valid `summary`, with its place. */
+/** A valid `summary`, with its position. */
 export interface CheckedSummary {
   readonly text: string
   readonly template: SummaryTemplate

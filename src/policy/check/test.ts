@@ -11,7 +11,7 @@ export interface TestContext {
   readonly reader: Reader
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly listsUnknown: boolean
-  /** Set below `some`, `every`, `none` or `count`, where the tested value is never missing. */
+  /** Set inside `some`, `every`, `none` or `count`, where the tested value is never missing. */
   readonly tested?: 'an element of a list' | 'a count'
 }
 
@@ -48,7 +48,7 @@ function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc
   return sound.length === 1 ? sound[0] : { op: 'and', tests: sound }
 }
 
-/** Reads one operator with its operand, by its row in the table of operators. */
+/** Reads one operator with its operand, according to its row in the table of operators. */
 function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test | undefined {
   if (key === 'is' && isNull(context.reader, value)) return checkNull(context, value)
   const number = namesWith('number').find((op) => op === key)
@@ -78,7 +78,9 @@ function checkNumber({ reader }: TestContext, op: NameWith<'number'>, doc: Doc):
   return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
 }
 
-/** Returns true for a written null. YAML reads an empty value as null too, but authors write it by mistake. */
+/**
+ * Returns true for an explicit null. YAML also reads an empty value as null, but authors write empty values by mistake.
+ */
 function isNull({ source }: Reader, { kind, mark }: Doc): boolean {
   return kind === 'null' && source.text.slice(mark.start, mark.end) === 'null'
 }
@@ -130,7 +132,7 @@ interface WrittenText {
   readonly at: Doc
 }
 
-/** Reports the operator's problem with one of its texts. Returns false when the problem is an error. */
+/** Reports the operator's problem with one string of its operand. Returns false when the problem is an error. */
 function checkText(reader: Reader, { op, text, at }: WrittenText): boolean {
   const problem = OPERATORS[op].refuses?.(text, op)
   if (problem) reader.report(problem.code, at, problem.message, problem.hint)
@@ -159,7 +161,7 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
   return reportReserved(context.reader, doc, doc.value)
 }
 
-/** Words that are reserved in the short form of a text. */
+/** Words that are reserved in the short form of a string. */
 export const RESERVED: readonly string[] = ['missing', 'present', 'nothing']
 
 export function reportReserved(reader: Reader, at: Doc, word: string): undefined {

@@ -5,7 +5,7 @@ import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
 import { compileGlob, showForeign } from '../language/text.ts'
 
-/** A named tool that may lack a contract without error, because it was removed or follows later. */
+/** A tool name that may lack a contract without an error, because the tool was removed or will be added later. */
 export interface ToolUse {
   readonly name: string
   /** True when `*` in the name matches any characters. */
@@ -37,7 +37,7 @@ function toolsInTest(test: Doc): readonly ToolUse[] {
   })
 }
 
-/** Returns a text, or a list of texts. A `$list` is skipped, because other fields may share it. */
+/** Returns the names in a string or a list of strings. Skips a `$list`, because other fields may share it. */
 function textsIn(doc: Doc | undefined, isGlob: boolean): readonly ToolUse[] {
   if (doc?.kind === 'list') return doc.items.flatMap((item) => textsIn(item, isGlob))
   return doc?.kind === 'text' && !doc.value.startsWith('$') ? [{ name: doc.value, isGlob, at: doc }] : []
@@ -47,10 +47,10 @@ const entriesOf = (doc: Doc | undefined): readonly DocEntry[] => (doc?.kind === 
 const memberOf = (doc: Doc, key: string): Doc | undefined =>
   entriesOf(doc).find((entry) => entry.key === key)?.value
 
-/** Reports the tools without a contract. Where no name is near, `hint` states the effect. */
+/** Reports the tools without a contract. If no known name is similar, `hint` states the effect. */
 export type ReportTools = (reader: Reader, uses: readonly ToolUse[], hint: string) => void
 
-/** Creates the report. It looks up each name once. */
+/** Creates the report function, which looks up each name once. */
 export function createToolReport(names: readonly string[]): ReportTools {
   const known = new Set(names)
   const missing = new Map<string, { readonly near: string | undefined } | undefined>()
@@ -80,7 +80,7 @@ export function createToolReport(names: readonly string[]): ReportTools {
   }
 }
 
-/** Returns true when a tool matches. `*` alone always does. */
+/** Returns true when a tool matches the glob. `*` alone always matches. */
 function isMatched(glob: string, names: readonly string[]): boolean {
   return /^\*+$/.test(glob) || names.some(compileGlob(glob))
 }

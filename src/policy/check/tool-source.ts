@@ -22,7 +22,7 @@ const DIGEST: NamePattern = {
   hint: 'leave the line as `countersign import mcp` wrote it, or import again with --update',
 }
 
-/** Checks `source`: the MCP server, and the name there of the tool that the contract is for. */
+/** Checks `source`: the MCP server, and the server's name for the contract's tool. */
 export function checkSource(reader: Reader, doc: Doc): ToolSource | undefined {
   const map = readMap(reader, doc, '`source`')
   if (!map) return undefined

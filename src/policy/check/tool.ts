@@ -34,7 +34,9 @@ export interface CheckedTool {
   readonly reader: Reader
 }
 
-/** Checks one tools/ file (docs/policy-language.md). It needs `tool`, `description`, `risk` and `input_schema`. */
+/**
+ * Checks one tools/ file (docs/policy-language.md). The file needs `tool`, `description`, `risk` and `input_schema`.
+ */
 export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const root = readMap(reader, doc, 'a tool contract')
   if (!root) return undefined

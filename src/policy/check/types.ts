@@ -13,10 +13,13 @@ interface TypeContext extends PathContext {
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
 }
 
-/** Findings about kinds, which the check reports for each tool. It reports others only when all tools have them. */
+/**
+ * Codes of findings about kinds of values. The check reports such findings for each tool, and other findings only when
+ * all tools have them.
+ */
 const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
 
-/** Fields whose literals are checked elsewhere (checkKnownValues), or depend on future tools. */
+/** Fields whose literals are checked elsewhere (checkKnownValues) or depend on future tools. */
 const OPEN_FACTS: readonly FieldRoot[] = ['time.weekday', 'time.hour', 'tool.reversibility', 'tool.labels']
 
 /** Reports every test that does not fit the values of its field in the contracts (docs/policy-language.md). */
@@ -47,7 +50,7 @@ function report({ reader }: TypeContext, { code, at, message, hint }: Misfit): v
   reader.report(code, at, message, hint)
 }
 
-/** Reports a function of a field that never holds text in any contract: its result would always be unknown. */
+/** Reports a function of a field that is not text in any contract, because the result would always be unknown. */
 export function checkFunction(
   context: PathContext,
   { fn, ...field }: FieldIr,
@@ -68,14 +71,19 @@ export function checkFunction(
   context.reader.report('test-type', at, message, hint)
 }
 
-/** Returns true when neither the value nor its list elements are text. A function looks into a list once. */
+/**
+ * Returns true when neither the value nor its list elements are text. A function reads the elements of a list, but not
+ * lists inside it.
+ */
 function holdsNoText(values: Values): boolean {
   const element = values.lists?.element()
   if (values.texts !== undefined || !hasReadable(values)) return false
   return element === undefined || (element.texts === undefined && hasReadable(element))
 }
 
-/** Reports a `missing_means` value that the field cannot hold, and one for a field that is never missing. */
+/**
+ * Reports a `missing_means` value that the field cannot have, and a `missing_means` for a field that is never missing.
+ */
 export function checkMeaning(
   context: TypeContext,
   field: FieldIr,
@@ -99,7 +107,7 @@ export function checkMeaning(
   }
 }
 
-/** Returns true when the field can be missing, or null, which `missing_means` replaces too. */
+/** Returns true when the field can be missing, or can be null, which `missing_means` also replaces. */
 function mayBeAbsent({ missing, null: isNull, blocked }: Values): boolean {
   return missing || isNull || blocked
 }

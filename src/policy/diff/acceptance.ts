@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { SCHEMA_KEYWORDS } from '../schema/check.ts'
 import { isObject, type Part } from './subschema.ts'
 
-/** Keywords that do not affect which values fit. Rules ask about defaults separately. */
+/** Keywords that do not affect which values fit. The effect of defaults on rules is compared separately. */
 const WORDS: readonly string[] = [
   '$schema',
   '$comment',
@@ -15,17 +15,17 @@ const WORDS: readonly string[] = [
   'writeOnly',
 ]
 const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
-/** Keywords that the comparison reads field by field. */
+/** Keywords that are compared field by field. */
 const BY_FIELD: readonly string[] = ['type', 'properties', 'required', 'additionalProperties']
 
-/** Returns the schema and its definitions as text, without WORDS. Parts with equal texts accept the same values. */
+/** Returns the schema and its definitions as text, without WORDS. Parts with equal text accept the same values. */
 export function acceptanceOf({ root, schema }: Part): string {
   const own = without(schema, DEFINITIONS)
   const refers = JSON.stringify(own).includes('"$ref"')
   return JSON.stringify([own, ...(refers ? DEFINITIONS.map((name) => definitionsIn(root[name])) : [])])
 }
 
-/** Returns that text for the keywords of a contract that are not BY_FIELD. */
+/** Returns the text of acceptanceOf for the keywords of a contract that are not in BY_FIELD. */
 export function wholeAcceptanceOf({ root, schema }: Part): string {
   if (!isObject(schema)) return ''
   const beside = Object.entries(schema).filter(([keyword]) => !BY_FIELD.includes(keyword))

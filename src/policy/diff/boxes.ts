@@ -7,14 +7,14 @@ type ByLabel = ReadonlyMap<string, readonly Box[]>
 
 export interface Covers {
   readonly byLabel: ByLabel
-  /** Labels with too many boxes. One box covers them, and may cover other calls too. */
+  /** Labels with too many boxes. For such a label, one box covers all its calls, and may also cover other calls. */
   readonly rough: ReadonlySet<string>
 }
 
-/** The most boxes of one label; above it, one bounding box replaces them. */
+/** The maximum number of boxes for one label. With more, one bounding box replaces them. */
 const MAX_BOXES = 600
 
-/** Returns for each label the calls that end in it. Merging neighbours keeps the boxes few. */
+/** Returns the calls with each label, as boxes. Merging adjacent boxes keeps their number small. */
 export function boxesOf(root: Node, labelOf: (ending: Ending) => string | undefined): Covers {
   const rough = new Set<string>()
   const known = new Map<Node, ByLabel>()
@@ -33,7 +33,7 @@ function ending(node: Ending, labelOf: (ending: Ending) => string | undefined): 
   return label === undefined ? new Map() : new Map([[label, [new Map()]]])
 }
 
-/** Joins classes that lead to the same box. A box that all classes lead to omits the dimension. */
+/** Joins classes that lead to the same box. If all classes lead to a box, the box omits the dimension. */
 function joinBranch(
   { dimension, next }: Branch,
   visit: (node: Node) => ByLabel,
@@ -90,7 +90,7 @@ export function trimmed(box: Box, sizes: readonly number[]): Box {
   return new Map([...box].filter(([dimension, classes]) => classes.length < (sizes[dimension] ?? 0)))
 }
 
-/** The most boxes that are merged. Above it, the search for neighbours costs more than it saves. */
+/** The maximum number of boxes to merge. With more, the search for adjacent boxes costs more than it saves. */
 const MAX_MERGED = 200
 
 /** Joins boxes that differ in only one dimension, until no such pair remains. */

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
-/** Returns the differences between two contracts of a tool, one line each. They do not state effects on decisions. */
+/**
+ * Returns the differences between two contracts of a tool, one line each. The lines do not state effects on decisions.
+ */
 export function contractNotes(
   before: ToolContract | undefined,
   after: ToolContract | undefined,

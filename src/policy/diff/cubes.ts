@@ -6,7 +6,7 @@ import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Dimension, ValueClass } from './dimension.ts'
 import type { Leaf } from './side.ts'
 
-/** A condition on classes: one answer to one test, or the presence of the field. */
+/** A condition on classes: a particular answer to one test, or the presence of the field. */
 interface Literal {
   readonly text: string
   holds(one: ValueClass): boolean
@@ -24,7 +24,8 @@ export function describeByTests(dimension: Dimension, chosen: ReadonlySet<number
     words.push(best.literals.map(({ text }) => text).join(' and '))
     for (const number of best.holds) open.delete(number)
   }
-  // A class may need more literals than a cube has, or differ from another only by the contracts that accept it.
+  // A class may need more literals than a cube has, or may differ from another class only in the contracts that accept
+  // it.
   if (open.size > 0) words.push(`${dimension.name} such as ${exampleOf(dimension, open)}`)
   const [only = ''] = words
   return words.length === 1 ? only : `(${words.join(' or ')})`
@@ -35,10 +36,10 @@ interface Cube {
   readonly holds: readonly number[]
 }
 
-/** The most literals that are combined in threes. */
+/** The maximum number of literals from which to build triples. */
 const MAX_FOR_TRIPLES = 45
 
-/** Returns minimal conjunctions of up to three literals that hold for chosen classes only. */
+/** Returns minimal conjunctions of up to three literals that are true only for chosen classes. */
 function cubesInside(
   literals: readonly Literal[],
   classes: readonly ValueClass[],
@@ -61,7 +62,7 @@ function cubesInside(
   return cubes
 }
 
-/** Picks the cube that covers the most open classes; among equals, the shortest. */
+/** Returns the cube that covers the most open classes. If several do, returns the shortest. */
 function pick(cubes: readonly Cube[], open: ReadonlySet<number>): Cube | undefined {
   let best: { readonly cube: Cube; readonly gain: number } | undefined
   for (const cube of cubes) {

@@ -2,15 +2,15 @@ import type { Fit } from './dimension.ts'
 import type { Term, Terms } from './terms.ts'
 
 /**
- * A decision diagram over the dimensions of a call: it maps combinations of classes to endings. Combinations that
- * leave the same rules with the same conditions share a node. The diagram thus stays small where the product of the
+ * A decision diagram over the dimensions of a call, which maps combinations of classes to endings. Combinations that
+ * leave the same rules with the same conditions share a node. So the diagram stays small even when the product of the
  * classes is huge.
  */
 export type Node = Ending | Branch
 
 export interface Ending {
   readonly kind: 'same' | 'impossible' | 'judged'
-  /** The class of each dimension, for one call that ends here. */
+  /** The class of each dimension, for one call that leads to this ending. */
   readonly path: readonly number[]
   readonly number: number
 }
@@ -25,10 +25,10 @@ export interface Branch {
 
 export interface Plan {
   readonly terms: Terms
-  /** The classes of each dimension: their answers to the terms, and the contracts that accept them. */
+  /** The classes of each dimension, with their answers to the terms and the contracts that accept them. */
   readonly classes: readonly (readonly PlanClass[])[]
   readonly start: SidesState
-  /** True when equal rules mean equal decisions: both sides have the same routing and tool risk. */
+  /** True when both sides have the same routing and tool risk, so that equal rules mean equal decisions. */
   readonly alike: boolean
 }
 
@@ -38,12 +38,12 @@ export interface PlanClass {
   readonly fits: Fit
 }
 
-/** The rules of each side that fire or still may fire; undefined when its contract refuses the payload. */
+/** The rules of each side that fire or may still fire; undefined when the side's contract refuses the payload. */
 export type SidesState = readonly [SideState | undefined, SideState | undefined]
 export type SideState = readonly Pending[]
 
 export interface Pending {
-  /** Rules of equal effect (verdict, risk, reviewers) lead to the same decision. */
+  /** The verdict, risk and reviewers of the rule. Rules with equal effects lead to the same decision. */
   readonly effect: string
   readonly allows: boolean
   readonly term: Term
@@ -52,16 +52,16 @@ export interface Pending {
 export interface Diagram {
   readonly root: Node
   readonly endings: readonly Ending[]
-  /** True when both sides have the same rules, whatever their tests answer. */
+  /** True when both sides have the same rules, regardless of the answers to their tests. */
   readonly sameRules: boolean
 }
 
-/** The most steps; above it, the tool is sampled instead. */
+/** The maximum number of steps. With more, calls of the tool are sampled instead. */
 const MAX_STEPS = 50_000
 const FALSE_TERM = 0
 const UNKNOWN_TERM = 2
 
-/** Builds the diagram. Returns undefined when it would become too large. */
+/** Builds the diagram. Returns undefined when the diagram would become too large. */
 export function buildDiagram(plan: Plan): Diagram | undefined {
   const { classes } = plan
   const same: Ending = { kind: 'same', path: [], number: 0 }
@@ -91,7 +91,7 @@ export function buildDiagram(plan: Plan): Diagram | undefined {
   function expand(depth: number, state: SidesState): Node | undefined {
     const own = classes[depth] ?? []
     const next: Node[] = []
-    // The last dimension is the agent's risk_level. No rule reads it, but it may affect any decision.
+    // The last dimension is the agent's risk_level. No rule reads risk_level, but it may affect any decision.
     const isLast = depth === classes.length - 1
     for (const one of isLast || matters(plan, depth, state) ? own : own.slice(0, 1)) {
       if (++steps > MAX_STEPS) return undefined
@@ -131,7 +131,7 @@ function matters({ terms, classes }: Plan, depth: number, state: SidesState): bo
   )
 }
 
-/** Returns the state after the dimension takes the class. */
+/** Returns the state after the dimension has the class. */
 function given(
   terms: Terms,
   state: SidesState,
@@ -144,7 +144,7 @@ function given(
   return [side(state[0], one.fits[0]), side(state[1], one.fits[1])]
 }
 
-/** Sorts the rules. Removes those that can no longer fire, and duplicates of equal effect and condition. */
+/** Sorts the rules. Removes rules that can no longer fire, and duplicates with equal effect and condition. */
 function settle(rules: SideState): SideState {
   const open = rules.filter(({ term, allows }) => term !== FALSE_TERM && !(allows && term === UNKNOWN_TERM))
   const unique = new Map(open.map((rule) => [`${rule.effect}:${rule.term}`, rule]))

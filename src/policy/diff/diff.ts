@@ -6,7 +6,7 @@ import { diffLimits, type LimitChange } from './limits.ts'
 import type { Bundle } from './side.ts'
 import { diffTool, type ToolDiff } from './tool.ts'
 
-/** Decisions that another bundle would change. Plain data: `countersign diff --format json` prints it. */
+/** The decisions that differ between two bundles. Plain data, which `countersign diff --format json` prints. */
 export interface BundleDiff {
   readonly before: BundleName
   readonly after: BundleName
@@ -25,7 +25,7 @@ export interface BundleName {
   readonly commit?: string
 }
 
-/** Compares two bundles by meaning: evaluates one example of every kind of call with both. */
+/** Compares two bundles by meaning. Evaluates one example of every kind of call with both bundles. */
 export async function diffBundles(before: Bundle, after: Bundle): Promise<BundleDiff> {
   const names = [before, after].flatMap(({ ir }) => ir.tools.map(({ contract }) => contract.name))
   const tools: (ToolDiff & { readonly notes: readonly string[] })[] = []
@@ -50,7 +50,10 @@ function nameOf({ head: { revision, commit } }: BundleIr): BundleName {
   return commit === undefined ? { revision } : { revision, commit }
 }
 
-/** Returns all that affects decisions about one tool, as text. A tool with equal fingerprints needs no evaluation. */
+/**
+ * Returns everything that affects decisions about one tool, as text. A tool with equal fingerprints needs no
+ * evaluation.
+ */
 function fingerprint(ir: BundleIr, name: string): string {
   const tool = ir.tools.find(({ contract }) => contract.name === name)
   if (!tool) return ''
@@ -69,7 +72,7 @@ function fingerprint(ir: BundleIr, name: string): string {
   return JSON.stringify([contract, files, ir.head.routing])
 }
 
-/** Returns a limit without its amount and period, which diffLimits compares. */
+/** Returns the members of a limit except its amount and period, which diffLimits compares. */
 function measureOf({ verdict, mode, risk, sum, per }: LimitIr): Partial<LimitIr> {
   return { verdict, mode, per, ...(risk && { risk }), ...(sum && { sum }) }
 }

@@ -6,12 +6,12 @@ import type { Leaf } from './side.ts'
 
 /** A property of a call that varies independently of its other dimensions. */
 export interface Dimension {
-  /** The field as the author writes it, or `time` or `risk_level`. */
+  /** The field as the author writes it; otherwise `time` or `risk_level`. */
   readonly name: string
   readonly leaves: readonly Leaf[]
-  /** Kinds of values: within one class, every test of both bundles has the same answer. */
+  /** Classes of values. Within one class, every test of both bundles has the same answer. */
   readonly classes: readonly ValueClass[]
-  /** Values that a test or a contract names. They are listed; other values print as `any other`. */
+  /** Values that a test or a contract names. `diff` lists these values, and prints other values as `any other`. */
   readonly named: ReadonlySet<Value>
   /** Reasons why the classes may be incomplete. */
   readonly doubts: readonly string[]
@@ -22,17 +22,17 @@ export type Value = JsonValue | typeof MISSING
 
 export interface ValueClass {
   readonly number: number
-  /** Examples, never empty. The first is the one that is printed. */
+  /** Example values, at least one. The first example is printed. */
   readonly members: readonly Value[]
   /** Truths by leaf key. */
   readonly truths: ReadonlyMap<string, Truth>
-  /** The contracts (old, new) that accept it. */
+  /** The contracts (old, new) that accept the class. */
   readonly fits: Fit
 }
 
 export type Fit = readonly [old: boolean, current: boolean]
 
-/** Sorts values into classes. Leaves out values that neither contract accepts. */
+/** Sorts values into classes. Omits values that neither contract accepts. */
 export function classify(
   values: readonly Value[],
   {

@@ -9,9 +9,9 @@ import { leavesOf, type Leaf, type Side } from './side.ts'
 import { uniqueBy } from './values.ts'
 
 export interface Dimensions {
-  /** The agent's risk_level is last. */
+  /** All dimensions; the agent's risk_level is last. */
   readonly all: readonly Dimension[]
-  /** Leaves with one answer for all calls of the tool. */
+  /** Leaves with the same answer for all calls of the tool. */
   readonly constants: readonly Leaf[]
 }
 
@@ -72,7 +72,9 @@ function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimensi
   return { name: 'time', leaves, classes, named: new Set(), doubts: [], place }
 }
 
-/** Returns the dimension of risk_level. A missing one counts as `low`: the agent can only raise the risk. */
+/**
+ * Returns the dimension of risk_level. A missing risk_level counts as `low`, because the agent can only raise the risk.
+ */
 function riskDimension(): Dimension {
   return {
     name: 'risk_level',

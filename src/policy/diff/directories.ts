@@ -1,7 +1,7 @@
 import type { AgentEntry, Directory, ReviewerEntry } from '../evaluate/snapshot.ts'
 import { duration, type Direction } from './outcome.ts'
 
-/** A change of an agent or a reviewer, as one line. */
+/** A change to an agent or a reviewer, as one line. */
 export interface DirectoryChange {
   readonly direction: Direction
   /** `acme agent billing-bot: may use ledger.*`. */
@@ -74,13 +74,13 @@ function gained(before: readonly string[], after: readonly string[]): readonly s
   return after.filter((one) => !before.includes(one)).toSorted()
 }
 
-/** Compares a safeguard that is on or off. */
+/** Compares a safeguard that is either on or off. */
 function flag(text: string, before: boolean, after: boolean): readonly DirectoryChange[] {
   if (before === after) return []
   return [after ? tightens(`from now on ${text}`) : loosens(`no longer: ${text}`)]
 }
 
-/** Compares an amount: a larger one is looser. */
+/** Compares an amount. A larger amount is looser. */
 function amount(
   what: string,
   [before, after]: readonly [number, number],
@@ -90,7 +90,9 @@ function amount(
   return [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]
 }
 
-/** Compares rates by average and by burst: `600/h` has the average of `10/m`, but permits 600 calls in one minute. */
+/**
+ * Compares rates by average and by burst. `600/h` has the same average as `10/m`, but permits 600 calls in one minute.
+ */
 function diffRates(before: AgentEntry, after: AgentEntry): readonly DirectoryChange[] {
   const [old, current] = [before.rate, after.rate]
   const text = `rate ${showRate(old)} -> ${showRate(current)}`

@@ -19,7 +19,10 @@ const member =
   (name: 'agent' | 'tenant' | 'workflow' | 'label' | 'subject'): Fact['put'] =>
   (call, value) => ({ ...call, [name]: value })
 
-/** Returns the fact for tools or labels of earlier calls. It may hold any text, even if no tool of a bundle has it. */
+/**
+ * Returns the fact for tools or labels of earlier calls. The fact may contain any string, even if no tool of a bundle
+ * has it.
+ */
 function earlier(name: keyof History): Fact {
   const put: Fact['put'] = (call, value) => ({
     ...call,
@@ -28,7 +31,10 @@ function earlier(name: keyof History): Fact {
   return { schema: { type: 'array', items: { type: 'string' } }, optional: false, put }
 }
 
-/** The facts that vary. A field root without a row keeps its value, and the difference counts as incomplete. */
+/**
+ * The facts that vary. A field root without a row keeps its value, and `diff` then reports the difference as
+ * incomplete.
+ */
 export const FACTS: Partial<Record<FieldRoot, Fact>> = {
   'agent.id': {
     schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' },

@@ -2,8 +2,8 @@ import type { BundleDiff } from './diff.ts'
 import type { Direction } from './outcome.ts'
 
 /**
- * Returns true when a decision, an enforced limit or the history loosens or changes otherwise (other reviewers, say),
- * or a permission loosens. A reject that became an invalid payload, or the reverse, does not count.
+ * Returns true when a decision, an enforced limit or the history loosens or otherwise changes (for example, to other
+ * reviewers), or when a permission loosens. A reject that became an invalid payload, or the reverse, does not count.
  */
 export function loosens({ tools, limits, history, directory }: BundleDiff): boolean {
   const moved = (direction: Direction): boolean => direction === 'loosens' || direction === 'changes'

@@ -5,7 +5,7 @@ import { type Call, NO_HISTORY } from '../evaluate/snapshot.ts'
 import type { Direction } from './outcome.ts'
 import { createSide, type Bundle, type Leaf, type SideRule } from './side.ts'
 
-/** A label that a tool adds to the history, or adds no longer, and that a rule tests; as one line. */
+/** A label that a rule tests, and that a tool starts or stops adding to the history; as one line. */
 export interface HistoryChange {
   readonly direction: Direction
   /** `history: web.fetch loses the label untrusted, which mail-after-untrusted asks about`. */
@@ -13,8 +13,9 @@ export interface HistoryChange {
 }
 
 /**
- * Compares the labels that tools add to the history: a contract can change decisions about another, unchanged tool.
- * The direction comes from the rules that test labels: with the label, a rule may fire on more calls, fewer, or both.
+ * Compares the labels that tools add to the history, because one tool's contract can change decisions about another
+ * tool. The direction comes from the rules that test labels. With the label, a rule may fire on more calls, on fewer
+ * calls, or both.
  */
 export function diffHistory(before: Bundle, after: Bundle): readonly HistoryChange[] {
   const askers = after.ir.tools.flatMap((tool) => createSide(after, tool.contract.name).rules.filter(asks))
@@ -75,10 +76,10 @@ function changeOf(
   return { ...(direction && { direction }), ids: [...ids].sort() }
 }
 
-/** Returns the direction of change when the rule fires on more calls than before. */
+/** Returns the direction of a change by which the rule fires on more calls than before. */
 function whenMore({ rule: { verdict, covers } }: SideRule, { unmatched }: RoutingIr): Direction {
   if (verdict === 'allow') return 'loosens'
-  // A call that no rule covered was rejected. Now reviewers decide.
+  // A call that no rule covered was rejected. Now, reviewers decide the call.
   return verdict === 'review' && covers && unmatched === 'reject' ? 'changes' : 'tightens'
 }
 
@@ -87,7 +88,7 @@ function whenFewer({ rule: { verdict, risk } }: SideRule): Direction {
   return risk === undefined ? 'tightens' : 'changes'
 }
 
-/** A truth that is the same for every call, or whether the label can raise or lower the truth. */
+/** A truth that is the same for every call, or flags for whether the label can raise or lower the truth. */
 type Sway = Truth | { readonly up: boolean; readonly down: boolean }
 
 const NONE: Sway = { up: false, down: false }
@@ -111,7 +112,7 @@ function swayOf(
 
 const CALL: Call = { tool: '', payload: {}, tenant: 'test', agent: 'test', at: 0, history: NO_HISTORY }
 
-/** Truths by the rules that they fire: none, all but allow rules, all. */
+/** Truths in order of the rules that fire on them: no rules, all except allow rules, all rules. */
 const RANKS: readonly Truth[] = [FALSE, UNKNOWN, TRUE]
 
 function swayOfLeaf(
@@ -126,7 +127,7 @@ function swayOfLeaf(
       leaf.truth({ ...CALL, history: { ...NO_HISTORY, taskLabels: labels, agentLabels: labels } }),
     )
   const others = pool.filter((one) => one !== label)
-  // No label, each label alone, and one list of every length: list tests read the elements and their count.
+  // No label, each label alone, and one list of every length, because list tests read the elements and their count.
   const histories = [[], ...others.map((one) => [one]), ...others.map((_, i) => others.slice(0, i + 1))]
   const steps = histories.map((labels) => rank([...labels, label].sort()) - rank(labels))
   return { up: steps.some((step) => step > 0), down: steps.some((step) => step < 0) }

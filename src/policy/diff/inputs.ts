@@ -1,6 +1,8 @@
 import type { FunctionName } from '../language/function-names.ts'
 
-/** Patterns of each function's results. They may be too wide, because the function itself reads every example. */
+/**
+ * Patterns for each function's results. A pattern may be too wide, because the function itself checks every example.
+ */
 export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   domain: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
   host: '^(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)$',
@@ -10,7 +12,7 @@ export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   sql_functions: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$',
 }
 
-/** Results that a search by characters does not find. */
+/** Results that the character-by-character search does not find. */
 const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
   domain: ['example.com'],
   host: ['example.com', '192.0.2.1', '[2001:db8::1]'],
@@ -21,8 +23,8 @@ const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
 }
 
 /**
- * Returns texts from which the function reads these results, alone and combined with texts from `raw`, and texts that
- * it cannot read.
+ * Returns inputs that the function turns into these results, each alone and combined with `raw`, and inputs that it
+ * cannot read.
  */
 export function inputsOf(
   fn: FunctionName,
@@ -36,7 +38,7 @@ export function inputsOf(
 
 type Inputs = (result: string, raw: readonly string[]) => readonly string[]
 
-/** The most raw texts that are combined with each result. */
+/** The maximum number of raw strings to combine with each result. */
 const MAX_COMPANIONS = 24
 
 const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
@@ -59,7 +61,7 @@ const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
   sql_functions: statements,
 }
 
-/** Returns a statement alone, and with raw texts behind it, in a comment and before it. */
+/** Returns a statement alone, and with raw strings after it, in a comment and before it. */
 function statements(result: string, raw: readonly string[]): readonly string[] {
   return [
     result,

@@ -6,9 +6,9 @@ const WEEK_MS = 7 * 24 * HOUR_MS
 const SOME_MONDAY = Date.UTC(2024, 0, 1)
 
 /**
- * Returns instants before, between and after the `until`s: the first week of each span, hour by hour. With two time
- * zones it is the first 53 weeks, by quarters of an hour, to meet every possible pair of local times. Without a test of
- * the time, it is one instant per span.
+ * Returns instants before, between and after the `until` times: every hour of the first week of each span. With two
+ * time zones, returns every quarter of an hour of the first 53 weeks, to include every possible pair of local times.
+ * Without a test of the time, returns one instant per span.
  */
 export function instantsFor(
   untils: readonly number[],
@@ -33,7 +33,7 @@ export function instantsFor(
     for (let at = from; at < Math.min(to, from + length); at += step) found.push(at)
     return found
   })
-  // The default time of inline tests comes first, because the difference shows the first example.
+  // The default time of inline tests is first, because `diff` shows the first example.
   return [...new Set([noon, ...instants, ...sorted.map((until) => until - 1)])]
 }
 

@@ -3,7 +3,7 @@ import type { Dimension } from './dimension.ts'
 import type { Result } from './outcome.ts'
 import type { Side } from './side.ts'
 
-/** Returns the call of a cell: for each dimension, the first example of a class. */
+/** Returns an example call for a path, with the first example of the path's class in each dimension. */
 export function callAt(base: Call, dimensions: readonly Dimension[], path: readonly number[]): Call {
   return dimensions.reduce<Call>((call, dimension, i) => {
     const [value = null] = dimension.classes[path[i] ?? 0]?.members ?? []
@@ -11,7 +11,7 @@ export function callAt(base: Call, dimensions: readonly Dimension[], path: reado
   }, base)
 }
 
-/** Returns the result of one bundle for a call, from its own contract check and evaluator. */
+/** Returns the result of a call under one bundle, from that bundle's own contract check and evaluator. */
 export async function resultOf({ bundle: { snapshot } }: Side, call: Call): Promise<Result> {
   if (snapshot.checkPayload(call.tool, call.payload).length > 0) return { kind: 'refused' }
   const { verdict, risk, requirement, by } = await snapshot.judge(call)

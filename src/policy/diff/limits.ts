@@ -4,7 +4,7 @@ import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { duration, type Direction } from './outcome.ts'
 import { diffWhenMissing } from './when-missing.ts'
 
-/** A change of a limit, as one line. Decisions of limits depend on earlier charges, so their settings are compared. */
+/** A change to a limit, as one line. Limits decide by earlier charges, so `diff` compares their settings. */
 export interface LimitChange {
   readonly direction: Direction
   /** `limit refund-daily: at most 200000 instead of 100000`. */
@@ -82,7 +82,7 @@ function along(stricter: number, say: () => readonly string[]): readonly Finding
   return say().map(stricter > 0 ? tightens : loosens)
 }
 
-/** Finds differences in what the limit measures, per what, and for which tools. */
+/** Finds differences in the measure, the scope and the tools of the limit. */
 function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   const differing = (
     [
@@ -97,7 +97,7 @@ function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   }))
 }
 
-/** Finds changes in what a missing field means. Equal findings of several tools appear once. */
+/** Finds changes in the meaning of missing fields. Equal findings for several tools appear once. */
 function byWhenMissing(before: Placed, after: Placed): readonly Finding[] {
   const found = new Map<string, Finding & { readonly tools: string[] }>()
   for (const tool of after.tools) {

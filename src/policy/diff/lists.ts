@@ -7,29 +7,32 @@ import type { Place, PlaceTest } from './place.ts'
 /** Example values. */
 export interface Found<T> {
   readonly values: readonly T[]
-  /** False when there may be values that behave like none of these. */
+  /** False when other values may behave differently from all of these. */
   readonly exact: boolean
 }
 
-/** The most sets of kinds of elements. */
+/** The maximum number of sets of element kinds. */
 const MAX_SETS = 400
 const MAX_LISTS = 12_000
-/** The greatest length of a list. */
+/** The maximum length of a list. */
 const MAX_LENGTH = 1_000
 
 export interface ListPlan {
   readonly items: Place
   /** One element of every kind. */
   readonly elements: Found<JsonValue>
-  /** For each index that tests read, and those before it: one element of every kind that tests distinguish there. */
+  /**
+   * For each index that tests read, and for all indexes before it, one element of every kind that tests distinguish
+   * there.
+   */
   readonly fixed: readonly Found<JsonValue>[]
-  /** Lengths that tests or the contracts ask about. */
+  /** Lengths that tests or the contracts compare with. */
   readonly lengths: readonly number[]
 }
 
 /**
- * Returns lists for every set of kinds of elements that `some`, `every` and `none` distinguish. Each follows every
- * combination of elements at the tested indexes, in every length of the plan.
+ * Returns lists for every set of element kinds that `some`, `every` and `none` distinguish. Each set is appended to
+ * every combination of elements at the tested indexes, in every length of the plan.
  */
 export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<JsonValue> {
   const sets = setsOf(items, elements.values)
@@ -46,14 +49,16 @@ export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<J
   return { values: lists, exact: exact && lengths.every((length) => length <= MAX_LENGTH) }
 }
 
-/** Returns the list, and copies grown to every length by repeating the last element: the kinds in it stay the same. */
+/**
+ * Returns the list, and copies extended to every length. Repeating the last element keeps the same kinds in the list.
+ */
 function grown(list: readonly JsonValue[], lengths: readonly number[]): readonly JsonValue[] {
   const last = list.at(-1) ?? null
   const longer = lengths.filter((length) => length > list.length && length <= MAX_LENGTH)
   return [list, ...longer.map((length) => [...list, ...Array<JsonValue>(length - list.length).fill(last)])]
 }
 
-/** Returns all beginnings, shorter ones included, so that a tested index can be past the end. */
+/** Returns all beginnings of lists, including shorter ones, so that a tested index can be past the end. */
 function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]> {
   let full: readonly (readonly JsonValue[])[] = [[]]
   const heads: (readonly JsonValue[])[] = [[]]
@@ -65,7 +70,7 @@ function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]
   return { values: fixed.length === 0 ? full : heads, exact: true }
 }
 
-/** Returns one set of elements for each combination of answers that its elements give to the tests. */
+/** Returns one set of elements for each combination of answers to the tests that a set's elements can produce. */
 function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly JsonValue[]> {
   const answers = answersOf(items)
   const kinds = elements.map((value) => ({ value, bits: answers(value) }))
@@ -87,7 +92,7 @@ function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly Js
   return { values: sets.map((set) => set.members), exact: true }
 }
 
-/** Returns, for each test of a place, the bits of its answers to a value that is present. */
+/** Returns a function that computes the bits of each test's answers for a present value. */
 export function answersOf(place: Place): (value: JsonValue) => readonly number[] {
   const tests = place.tests.map((one) => ({ ...one, check: compileTest(one.test) }))
   return (value) =>
@@ -96,7 +101,9 @@ export function answersOf(place: Place): (value: JsonValue) => readonly number[]
     )
 }
 
-/** Returns what the test reads from a value. With `each`, a text gives every entry that the function extracts. */
+/**
+ * Returns the values that the test reads from a value. With `each`, these are all entries that the function extracts.
+ */
 function readAs({ fn, each }: PlaceTest, value: JsonValue): readonly Applied[] {
   if (fn === undefined) return [value]
   const applied = applyFunction(fn, value)

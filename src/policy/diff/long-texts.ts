@@ -1,20 +1,20 @@
 import type { Machine } from './machines.ts'
 import { alphabetOf, createTable, type FoundTexts } from './texts.ts'
 
-/** The most steps of the search. */
+/** The maximum number of search steps. */
 const MAX_STEPS = 2_000_000
-/** The most characters of all texts together. */
+/** The maximum total number of characters of all strings. */
 const MAX_CHARACTERS = 4_000_000
 
-/** A step into a state: the previous state, and the character. */
+/** A step into a state: the previous state and the character. */
 interface Step {
   readonly from: number
   readonly character: number
 }
-/** The states that texts of one length lead to, each with a last step. */
+/** The states that strings of one length lead to, each with its last step. */
 type Layer = ReadonlyMap<number, Step>
 
-/** Finds one text of exactly this length for every joint state of the machines that such texts reach. */
+/** Finds one string of exactly this length for every joint state of the machines that such strings reach. */
 export function textsOfLength(machines: readonly Machine[], length: number): FoundTexts {
   const layers = layersTo(length, createSteps(machines))
   const last = layers?.at(-1)
@@ -22,7 +22,10 @@ export function textsOfLength(machines: readonly Machine[], length: number): Fou
   return { texts: [...last.keys()].map((state) => textTo(state, length, layers)), complete: true }
 }
 
-/** Builds layers up to `length`, or until two layers have the same states: then all further layers equal the last. */
+/**
+ * Builds layers up to `length`, or until two layers have the same states, because all further layers then equal the
+ * last.
+ */
 function layersTo(
   length: number,
   stepsFrom: (state: number) => readonly number[][],
@@ -59,7 +62,10 @@ function textTo(state: number, length: number, layers: readonly Layer[]): string
     .join('')
 }
 
-/** Returns, for each joint state, the states that one more character leads to, with one such character. */
+/**
+ * Returns a function that lists the states that one more character leads to from a joint state, each with one such
+ * character.
+ */
 function createSteps(machines: readonly Machine[]): (state: number) => readonly number[][] {
   const alphabet = alphabetOf(machines)
   const tables = machines.map((machine) => createTable(machine, alphabet))

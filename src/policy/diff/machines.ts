@@ -1,18 +1,21 @@
 import { ANY_RUN, type Glob } from '../language/glob.ts'
 
 /**
- * A finite automaton over texts. No continuation distinguishes two texts that lead it to the same state. One example
- * per state thus covers every answer of the tests that it was built from.
+ * A finite automaton over strings. No continuation distinguishes two strings that lead to the same state. So one
+ * example per state covers every answer of the tests from which the automaton was built.
  */
 export interface Machine {
   readonly start: State
   step(state: State, character: number): State
-  /** Code points at which its behaviour may change. It treats all characters between two of them alike. */
+  /**
+   * Code points at which the automaton's behaviour may change. The automaton treats all characters between two
+   * boundaries alike.
+   */
   readonly boundaries: readonly number[]
 }
 export type State = readonly number[]
 
-/** Builds one machine for all globs of a field. Its state is the set of possible positions in the globs. */
+/** Builds one machine for all globs of a field. The state is the set of possible positions in the globs. */
 export function globMachine(globs: readonly Glob[]): Machine {
   const starts: number[] = []
   const tokens: (number | undefined)[] = []
@@ -50,7 +53,9 @@ function closed(positions: readonly number[], tokens: readonly (number | undefin
   return [...found].sort((a, b) => a - b)
 }
 
-/** Removes positions before the last `*` that a glob has reached: the `*` accepts all that they accept. */
+/**
+ * Removes positions before the last `*` that a glob has reached, because the `*` accepts everything that they accept.
+ */
 function prune(
   positions: readonly number[],
   {
@@ -63,11 +68,11 @@ function prune(
     if (tokens[position] === ANY_RUN) floor.set(owners[position] ?? 0, position)
   }
   const kept = positions.filter((position) => position >= (floor.get(owners[position] ?? 0) ?? 0))
-  // A final `*` accepts any rest, so the end position after it is redundant.
+  // A final `*` accepts any remaining characters, so the end position after it is redundant.
   return kept.filter((position) => tokens[position] !== undefined || tokens[position - 1] !== ANY_RUN)
 }
 
-/** Builds a machine that distinguishes texts by their length, up to `most` characters. */
+/** Builds a machine that distinguishes strings by their length, up to `most` characters. */
 export function lengthMachine(most: number): Machine {
   return {
     start: [0],

@@ -1,8 +1,8 @@
 import { keyword, type Part } from './subschema.ts'
 
 /**
- * Returns the numbers at, and on both sides of, each number that tests and contract bounds compare with. Between two
- * neighbours, every test has the same answer.
+ * Returns each number that tests and contract bounds compare with, and numbers on both sides of it. Between two
+ * adjacent compared numbers, every test has the same answer.
  */
 export function numbersAround(points: ReadonlySet<number>, parts: readonly Part[]): readonly number[] {
   const all = new Set([...points, ...parts.flatMap(boundsOf)])
@@ -12,7 +12,7 @@ export function numbersAround(points: ReadonlySet<number>, parts: readonly Part[
   for (const [i, point] of sorted.entries()) {
     const next = sorted[i + 1]
     found.add(point)
-    // Add the nearest whole numbers, in case a contract requires them.
+    // Add the nearest whole numbers, in case a contract requires whole numbers.
     found.add(Math.ceil(point) - 1)
     found.add(Math.floor(point) + 1)
     for (const step of parts.flatMap(stepOf)) {

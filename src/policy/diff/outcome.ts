@@ -13,10 +13,13 @@ export type Result =
 
 export type Direction = 'loosens' | 'tightens' | 'changes'
 
-/** How much one result is stricter than another: -1 looser, 0 alike, 1 stricter; undefined when neither. */
+/**
+ * The strictness of one result relative to another: -1 looser, 0 equal, 1 stricter; undefined when they are not
+ * comparable.
+ */
 type Comparison = -1 | 0 | 1 | undefined
 
-/** Returns the direction in which a decision moved; undefined when it is equal. */
+/** Returns the direction in which a decision changed; undefined when both decisions are equal. */
 export function compareResults(before: Result, after: Result): Direction | undefined {
   if (before.kind === 'refused' || after.kind === 'refused') return compareRefusals(before, after)
   const verdict = sign(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict))
@@ -29,7 +32,7 @@ export function compareResults(before: Result, after: Result): Direction | undef
   return directionOf(reviewers === 0 || reviewers === risk ? risk : undefined)
 }
 
-/** Compares refused payloads. A refusal is as strict as a reject, but a different answer. */
+/** Compares results when a payload is refused. A refusal is as strict as a reject, but a different result. */
 function compareRefusals(before: Result, after: Result): Direction | undefined {
   if (before.kind === after.kind) return undefined
   if (before.kind === 'decided') return before.verdict === 'reject' ? 'changes' : 'tightens'
@@ -44,7 +47,10 @@ function sign(difference: number): -1 | 0 | 1 {
   return difference < 0 ? -1 : difference > 0 ? 1 : 0
 }
 
-/** Compares requirements. Stricter means: every seat at least as hard to fill, no more time, and no sign-in dropped. */
+/**
+ * Compares requirements. A stricter requirement has seats that are at least as hard to fill, allows no more time, and
+ * drops no sign-in.
+ */
 function compareRequirements(
   before: ReviewRequirement | undefined,
   after: ReviewRequirement | undefined,
@@ -56,7 +62,7 @@ function compareRequirements(
   return looser ? -1 : stricter ? 1 : 0
 }
 
-/** Returns true when `a` asks less than `b` in some respect. */
+/** Returns true when `a` requires less than `b` in some respect. */
 function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
   if (a.expires_ms > b.expires_ms || (b.interactive === true && a.interactive !== true)) return true
   return b.seats.some((seat) => {
@@ -76,7 +82,7 @@ export function describeResult(result: Result, reviewers: boolean): string {
   return `${verdict}/${risk}${reviewers && requirement ? ` (${describeRequirement(requirement)})` : ''}`
 }
 
-/** Returns whether to print the reviewers. A changed verdict adds or removes them anyway. */
+/** Returns true when the reviewers should be printed. A changed verdict implies added or removed reviewers. */
 export function tellsReviewers(before: Result, after: Result): boolean {
   return before.kind === 'decided' && after.kind === 'decided' && !!before.requirement && !!after.requirement
 }

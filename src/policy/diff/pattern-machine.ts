@@ -3,8 +3,8 @@ import type { Machine, State } from './machines.ts'
 
 /**
  * Builds the automaton of a `matches` test, or of a `pattern` in a contract, from the compiled program of RE2JS, which
- * decides calls too. That program is not a public interface: a program of unexpected shape gives undefined, and the
- * difference is then incomplete.
+ * also decides calls. The program is not a public interface. For a program with an unexpected shape, returns undefined,
+ * and `diff` reports an incomplete difference.
  */
 export function patternMachine(source: string): Machine | undefined {
   const program = programOf(source)
@@ -57,7 +57,7 @@ function programOf(source: string): Program | undefined {
   return known ? { start: prog.start, inst } : undefined
 }
 
-/** Returns the instructions that wait for a character; undefined when the pattern has matched. */
+/** Returns the instructions that expect a character next; undefined when the pattern has matched. */
 function reach(
   inst: readonly Instruction[],
   from: readonly number[],
@@ -83,7 +83,7 @@ function nextOf({ op, out, arg }: Instruction, widths: number): readonly number[
   return op === EMPTY_WIDTH && (arg & ~widths) === 0 ? [out] : []
 }
 
-/** The first member of a state: the match, or the kind of the previous character. */
+/** The possible first members of a state: the match, or the kind of the previous character. */
 const MATCHED = -1
 const BEGIN = -2
 const NEWLINE = -3
@@ -97,7 +97,9 @@ function kindOf(character: number): number {
   return /\w/.test(String.fromCodePoint(character)) ? WORD : OTHER
 }
 
-/** Returns the kind of a character for later conditions, or OTHER when no condition of the pattern reads the kind. */
+/**
+ * Returns the kind of a character for later conditions, or OTHER when no condition in the pattern depends on the kind.
+ */
 function kindSeen(character: number, cares: number): number {
   const kind = kindOf(character)
   if (kind === WORD) return (cares & (WORD_BOUNDARY | NO_WORD_BOUNDARY)) === 0 ? OTHER : WORD
@@ -111,7 +113,7 @@ const BEGIN_TEXT = 4
 const WORD_BOUNDARY = 16
 const NO_WORD_BOUNDARY = 32
 
-/** Returns the conditions that hold between two characters. */
+/** Returns the conditions that are true between two characters. */
 function emptyWidths(before: number, character: number): number {
   const beginLine = before === BEGIN || before === NEWLINE ? BEGIN_LINE : 0
   const endLine = character === LINE_FEED ? END_LINE : 0

@@ -20,10 +20,12 @@ import { literalsOf, uniqueBy, valuesFor } from './values.ts'
 
 type Sides = readonly [Side, Side]
 
-/** A name that represents every field that no contract and no rule names. */
+/** A name that represents all fields that neither a contract nor a rule names. */
 export const UNNAMED = 'another_field'
 
-/** Returns the payload fields on which the contracts disagree: UNNAMED when they disagree about undeclared fields. */
+/**
+ * Returns the payload fields on which the contracts disagree, with UNNAMED if they disagree about undeclared fields.
+ */
 export function payloadNames(sides: Sides): readonly string[] {
   const parts = wholeParts(sides)
   const [before, after] = parts
@@ -36,13 +38,13 @@ function textOf(part: Part, name: string): string {
   return JSON.stringify([acceptanceOf(partBelow(part, name)), requiredOf(part).includes(name)])
 }
 
-/** Returns reasons why contracts may differ although all their fields agree. */
+/** Returns reasons why contracts may differ although they agree on every field. */
 export function wholeDoubts(sides: Sides): readonly string[] {
   const [before = '', after = before] = wholeParts(sides).map(wholeAcceptanceOf)
   return before === after ? [] : ['the contracts differ outside their fields']
 }
 
-/** Returns the input_schema of each side that has the tool. */
+/** Returns the input_schema from each side that has the tool. */
 export function wholeParts(sides: Sides): readonly Part[] {
   return sides.flatMap(({ contract }) => (contract ? [wholePart(contract.inputSchema)] : []))
 }
@@ -93,7 +95,7 @@ function wantedOf(name: string, leaves: readonly Leaf[]): Place {
   return root.steps.get(name) ?? createPlace()
 }
 
-/** Returns true when the schema constrains members or items: examples may not show a difference there. */
+/** Returns true when the schema constrains members or items, where examples may not show a difference. */
 function isDeep({ schema }: Part): boolean {
   return typeof schema === 'object' && DEEP.some((keyword) => keyword in schema)
 }
@@ -105,7 +107,10 @@ function withMember(payload: JsonObject, name: string, value: Value): JsonObject
   return Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name))
 }
 
-/** Returns a function for the fit of a value. A side without the tool accepts the same values as the other. */
+/**
+ * Returns a function that checks which contracts accept a value. A side without the tool accepts the same values as the
+ * other side.
+ */
 function fitsOf(sides: Sides, name: string): (value: Value) => Fit {
   const checks = sides.map(({ contract }) => {
     if (!contract) return undefined

@@ -3,23 +3,23 @@ import { cutsOf, type Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Glob } from '../language/glob.ts'
 
-/** One place in the data of a call, with all that the tests of both bundles look for there. */
+/** One place in the data of a call, with everything that the tests of both bundles look for in it. */
 export interface Place {
   readonly looks: Looks
-  /** Properties that tests look for in the result of a function of the value. */
+  /** Properties that tests look for in the results of functions of the value. */
   readonly functions: Map<FunctionName, Looks>
-  /** The tests with their functions. They define which values are alike. */
+  /** The tests with their functions. Values are alike when all tests have the same answers for them. */
   readonly tests: PlaceTest[]
-  /** Tested keys and indexes below it. */
+  /** The tested keys and indexes below this place. */
   readonly steps: Map<string | number, Place>
-  /** The place of its elements, as `some`, `every` and `none` test them. */
+  /** The place of the list's elements, which `some`, `every` and `none` test. */
   items: Place | undefined
 }
 
 export interface PlaceTest {
   readonly fn: FunctionName | undefined
   readonly test: Test
-  /** True when the test reads each element that the function extracts from a text, as `some` does. */
+  /** True when the test reads each element that the function extracts from a string, as `some` does. */
   readonly each: boolean
 }
 
@@ -76,7 +76,7 @@ export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: Test): 
   look(place, fn, test)
 }
 
-/** Adds the points at which the answers of a test can change. */
+/** Adds the points at which the answer to a test can change. */
 function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   const cuts = cutsOf(test)
   const looks = looksOf(place, fn)
@@ -89,7 +89,7 @@ function look(place: Place, fn: FunctionName | undefined, test: Test): void {
   cuts.lengths?.forEach((length) => addCount(place, fn, length))
 }
 
-/** Adds counts to the items too: a list of texts has the entries of each of its texts. */
+/** Adds a count test to the place, and to its items, because a list of strings has the entries of each string. */
 function addCount(place: Place, fn: FunctionName | undefined, test: Test): void {
   const asked = givesList(fn) ? [place, itemsOf(place)] : [place]
   const { numbers = [], opaque = false } = cutsOf(test)
@@ -101,7 +101,7 @@ function addCount(place: Place, fn: FunctionName | undefined, test: Test): void 
   if (givesList(fn)) itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
 }
 
-/** Adds an entry test to the text, and to the texts of a list. */
+/** Adds a test of entries to the string, and to the strings in a list. */
 function addItemTest(place: Place, fn: FunctionName | undefined, test: Test): void {
   const items = itemsOf(place)
   items.tests.push({ fn, test, each: true })

@@ -35,7 +35,7 @@ export function planOf(sides: readonly [Side, Side], { all, constants }: Dimensi
   }
 }
 
-/** Returns the routing and tool risk, on which a decision depends besides the rules, as text. */
+/** Returns, as text, the routing and tool risk, on which a decision depends in addition to the rules. */
 function routesOf({ bundle, contract }: Side): string {
   const { unmatched, allowUpTo, levels } = bundle.ir.head.routing
   return JSON.stringify([unmatched, allowUpTo, levels, contract?.risk])

@@ -2,10 +2,10 @@ import type { BundleDiff } from './diff.ts'
 import type { Change, ToolDiff } from './tool.ts'
 import { showExample } from './words.ts'
 
-/** The most places of one change that are printed; the text counts the others. */
+/** The maximum number of places to print for one change. The output counts the others. */
 const MAX_PLACES = 8
 
-/** Prints the difference as text: loosened first, a summary at the end. */
+/** Prints the difference as text, with loosened decisions first and a summary at the end. */
 export function printDiff(diff: BundleDiff): string {
   const entries = [
     ...diff.tools.flatMap((tool) =>
@@ -33,8 +33,8 @@ export function rank({ direction }: Pick<Change, 'direction'>): number {
 }
 
 /**
- * Returns the changes to print. Changes that need a claimed risk_level mostly repeat the others, so they appear only
- * when they are worse than all others.
+ * Returns the changes to print. Changes that require a claimed risk_level mostly repeat other changes, so they appear
+ * only when they are worse than all others.
  */
 export function shownChanges({ changes }: ToolDiff): readonly Change[] {
   const worst = Math.min(...changes.filter(({ raised }) => !raised).map(rank))

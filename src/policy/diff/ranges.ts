@@ -1,8 +1,8 @@
-/** The example numbers of a field, inside and outside the set that is described. */
+/** The example numbers of a field, inside and outside the described set. */
 export interface TriedNumbers {
   readonly inside: readonly number[]
   readonly outside: readonly number[]
-  /** Numbers that a test or a contract names. Between two of them, all numbers behave alike. */
+  /** True for a number that a test or a contract names. Between two such numbers, all numbers behave alike. */
   readonly isThreshold: (number: number) => boolean
 }
 
@@ -28,13 +28,13 @@ export function numberRanges({ inside, outside, isThreshold }: TriedNumbers): re
 
 interface End {
   readonly number: number
-  /** The next number outside the range, if any. */
+  /** The nearest number outside the range, if any. */
   readonly neighbour: number | undefined
   readonly included: (number: number) => boolean
   readonly isThreshold: (number: number) => boolean
 }
 
-/** Returns '' when the range has no end on this side. */
+/** Returns the lower end of a range as text; '' when the range has no lower end. */
 function lowerEnd({ number, neighbour, included, isThreshold }: End): string {
   if (neighbour === undefined) return isThreshold(number) ? `${number}` : ''
   return included(number) ? `${number}` : `over ${neighbour}`

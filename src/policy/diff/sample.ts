@@ -5,7 +5,7 @@ import { FORMAT_SAMPLES, numberKeyword } from './strings.ts'
 import { compileFits, keyword, partBelow, requiredOf, type Part } from './subschema.ts'
 import { searchTexts } from './texts.ts'
 
-/** The deepest nesting of a contract that gets a sample. */
+/** The maximum nesting depth for which a contract gets a sample. */
 const MAX_DEPTH = 8
 
 /** Returns the first plain value that fits all parts, of the given JSON type if any; undefined when no value fits. */
@@ -22,7 +22,7 @@ export function sampleOf(
   return undefined
 }
 
-/** Yields values lazily: most are never read. */
+/** Yields values lazily, because most are never read. */
 function* candidates(
   parts: readonly Part[],
   type: 'array' | 'object' | undefined,
@@ -54,7 +54,7 @@ function* plainSamples(part: Part): Generator<JsonValue> {
   if (typeof pattern === 'string') yield* matching(pattern, Math.max(1, ...numberKeyword(part, 'minLength')))
 }
 
-/** Returns texts, among them some of the shortest that match the pattern. */
+/** Returns strings, including some of the shortest that match the pattern. */
 function matching(pattern: string, length: number): readonly string[] {
   const machine = patternMachine(pattern)
   return machine === undefined ? [] : searchTexts([machine, lengthMachine(Math.min(length, 64))]).texts

@@ -1,16 +1,19 @@
-/** The number of calls that are drawn when there are too many kinds of calls. */
+/** The number of calls to draw when there are too many kinds of calls. */
 const DRAWN = 10_000
-/** A fixed seed: the same bundles always give the same result. */
+/** A fixed seed, so that the same bundles always produce the same result. */
 const SEED = 0x5eed
 
-/** Draws paths through the dimensions evenly, each at most once. A path is one class number per dimension. */
+/**
+ * Draws paths through the dimensions with equal probability, each at most once. A path is one class number per
+ * dimension.
+ */
 export function samplePaths(sizes: readonly number[]): readonly (readonly number[])[] {
   const draw = createGenerator(SEED)
   const paths = Array.from({ length: DRAWN }, () => sizes.map((size) => Math.floor(draw() * size)))
   return [...new Map(paths.map((path) => [path.join(), path])).values()]
 }
 
-/** Creates a Mulberry32 generator: small, and good enough to draw examples. */
+/** Creates a Mulberry32 generator, which is small and good enough to draw examples. */
 function createGenerator(seed: number): () => number {
   let state = seed
   return () => {

@@ -13,7 +13,7 @@ import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
 import type { Call, ToolContract } from '../evaluate/snapshot.ts'
 import { createClock } from '../language/time.ts'
 
-/** One of the two bundles, as data and as evaluator. */
+/** One of the two bundles, as data and as an evaluator. */
 export interface Bundle {
   readonly ir: BundleIr
   readonly snapshot: CompiledSnapshot
@@ -22,11 +22,11 @@ export interface Bundle {
 /** One tool in one of the two bundles. */
 export interface Side {
   readonly bundle: Bundle
-  /** Absent when the bundle lacks the tool: the gateway then rejects every call of it. */
+  /** The tool's contract; absent when the bundle lacks the tool. The gateway then rejects every call of the tool. */
   readonly contract: ToolContract | undefined
-  /** The enforced rules. Shadow rules decide nothing. */
+  /** The enforced rules. Shadow rules never decide a call. */
   readonly rules: readonly SideRule[]
-  /** The enforced limits, as rules that fire on calls that the limit cannot measure. Earlier charges do not matter. */
+  /** The enforced limits, as rules that fire on calls that the limit cannot measure. Earlier charges are ignored. */
   readonly limits: readonly SideRule[]
 }
 
@@ -37,11 +37,11 @@ export interface SideRule {
   readonly until: Leaf | undefined
 }
 
-/** A question about a call that a rule asks. Leaves of equal keys give equal answers. */
+/** A question that a rule asks about a call. Leaves with equal keys have equal answers. */
 export interface Leaf {
   readonly key: string
   readonly field: FieldIr | 'until'
-  /** Absent for `until`. */
+  /** The test; absent for `until`. */
   readonly test?: Test
   readonly untilMs?: number
   truth(call: Call): Truth

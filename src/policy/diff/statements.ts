@@ -3,14 +3,14 @@ import { CHANGING, readSql } from '../language/sql/read.ts'
 import { answersOf } from './lists.ts'
 import type { Place } from './place.ts'
 
-/** Returns the entries that the function can extract from a text. For verbs, those that make SQL readable are first. */
+/** Returns the entries that the function can extract from a string. Verbs that make SQL readable are first. */
 export function entriesFor(fn: ListFunction, found: readonly string[]): readonly string[] {
   if (fn === 'sql_functions')
     return found.flatMap((name) => [name, `${name}_`]).filter((name) => functionsOf(name) === name)
   return [...CHANGING, ...found.filter((verb) => verbsOf(`${verb}; drop`) === `${verb},drop`)]
 }
 
-/** Returns texts from which the function extracts these entries, and perhaps one more verb. */
+/** Returns SQL strings from which the function extracts these entries, and perhaps one more verb. */
 export function statementsOf(fn: ListFunction, entries: readonly string[], items: Place): readonly string[] {
   if (fn === 'sql_functions') return [`select ${entries.map((name) => `${name}()`).join(', ') || '1'}`]
   if (entries.length === 0) return []
@@ -18,7 +18,10 @@ export function statementsOf(fn: ListFunction, entries: readonly string[], items
   return entries.some((verb) => CHANGING.has(verb)) ? [entries.join('; ')] : withChange(entries, items)
 }
 
-/** Returns the verbs with one that changes data, for each kind of these. Without one, only a query is readable. */
+/**
+ * Returns the verbs combined with a verb that changes data, for each kind of such verbs. Without such a verb, only a
+ * query is readable.
+ */
 function withChange(entries: readonly string[], items: Place): readonly string[] {
   const answers = answersOf(items)
   const kinds = new Map([...CHANGING].map((verb) => [answers(verb).join(), verb]))

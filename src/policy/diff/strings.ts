@@ -9,7 +9,7 @@ import { textsOfLength } from './long-texts.ts'
 import { entriesFor, statementsOf } from './statements.ts'
 import { searchTexts } from './texts.ts'
 
-/** Returns one text for each kind that the tests and the contracts distinguish. */
+/** Returns one string for each kind that the tests and the contracts distinguish. */
 export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
   const edges = edgesOf(parts)
   const raw = textsOf(place.looks, parts, edges)
@@ -31,7 +31,7 @@ export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
   }
 }
 
-/** Returns the shortest length of every range of lengths that two differing contracts may treat differently. */
+/** Returns the shortest length in every range of lengths that two differing contracts may treat differently. */
 function edgesOf(parts: readonly Part[]): readonly number[] {
   if (parts.length < 2) return []
   const starts = parts.flatMap((part) => [
@@ -43,7 +43,7 @@ function edgesOf(parts: readonly Part[]): readonly number[] {
   return [...new Set(starts.map(Math.floor))].filter((length) => length > 0 && fits(length))
 }
 
-/** Lengthens inputs of functions to each edge, because no automaton relates a function to the length of its input. */
+/** Lengthens function inputs to each edge, because no automaton relates a function to the length of its input. */
 function stretched(texts: readonly string[], edges: readonly number[]): readonly string[] {
   return edges.flatMap((edge) =>
     texts.flatMap((text) => {
@@ -57,10 +57,10 @@ function stretched(texts: readonly string[], edges: readonly number[]): readonly
 
 const MAX_EDGE_LENGTH = 50_000
 
-/** Texts that fit a format of contracts. */
+/** Sample strings that fit a format in contracts. */
 export const FORMAT_SAMPLES = ['a@example.com', 'https://example.com/', '2027-01-31', '2027-01-31T12:00:00Z']
 
-/** The greatest length of a text that is built character by character. */
+/** The maximum length of a string that is built character by character. */
 const MAX_COUNTED_LENGTH = 8
 
 function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[]): Found<string> {
@@ -81,7 +81,7 @@ function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[])
 
 const MAX_SHAPED = 200
 
-/** Texts of each format that contain another text. */
+/** Functions that return strings of a format that contain a given string. */
 const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | undefined>> = {
   email: (text) => [`a${text}`, `${text}@example.com`, `a@${text}`],
   uri: (text) => [`https://${text}/`, `https://example.com/${text}`],
@@ -89,7 +89,7 @@ const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | un
 
 interface Wanted {
   readonly more: readonly Machine[]
-  /** Lengths that texts must cover too. */
+  /** Lengths that the strings must also cover. */
   readonly edges?: readonly number[]
 }
 
@@ -114,16 +114,17 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
 }
 
 interface Entries {
-  /** Numbers of entries that tests compare with. */
+  /** The entry counts that tests compare with. */
   readonly counts: ReadonlySet<number>
   /** One entry for each kind that the tests distinguish. */
   readonly entries: Found<string>
 }
 
-/** Returns statements that give every set of entries that the tests distinguish. */
+/** Returns statements that together produce every set of entries that the tests distinguish. */
 function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entries): Found<string> {
   const items = createPlace()
-  // A plain text has the tests of its entries in `items`. A text in a list has them itself.
+  // For a plain string, `items` contains the tests of its entries. For a string in a list, the string's own place
+  // contains these tests.
   const asked = [...(place.items?.tests ?? []), ...place.tests].filter((one) => one.each && one.fn === fn)
   for (const { test } of asked) items.tests.push({ fn: undefined, test, each: true })
   const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }
@@ -132,7 +133,7 @@ function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entr
   return { values: lists.flatMap((list) => statementsOf(fn, list, items)), exact }
 }
 
-/** Returns the lengths and their neighbours on both sides, sorted. */
+/** Returns the counts and the adjacent numbers on both sides, sorted. */
 export function around(counts: ReadonlySet<number>): readonly number[] {
   const near = [...counts].flatMap((count) => [
     Math.ceil(count) - 1,

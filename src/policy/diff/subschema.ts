@@ -6,7 +6,7 @@ export interface Part {
   /** The whole contract, for local references. */
   readonly root: JsonObject
   readonly schema: JsonObject | boolean
-  /** False when other keywords of the contract, which the part lacks, affect the same place. */
+  /** False when keywords of the contract that are not in the part affect the same place. */
   readonly exact: boolean
 }
 
@@ -25,7 +25,7 @@ function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
   return { root, schema: whole, exact: known && !hasAny(whole, COUPLING) }
 }
 
-/** Keywords that make members depend on each other, or constrain one value in several places. */
+/** Keywords that make members depend on each other, or that constrain one value in several places. */
 const COUPLING = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentRequired', 'dependentSchemas']
 export const OBJECT_COUPLING = [
   'minProperties',
@@ -94,10 +94,10 @@ export function keyword(part: Part, name: string): JsonValue | undefined {
   return typeof part.schema === 'boolean' ? undefined : part.schema[name]
 }
 
-/** Compiled parts by their text, because the same parts recur often. */
+/** Compiled parts by their text, because the same parts occur often. */
 const CHECKS = createPayloadChecks()
 
-/** Returns true when a value fits, by the checker that also checks payloads of calls. */
+/** Returns true when a value fits. Uses the checker that also checks call payloads. */
 export type Fits = (value: JsonValue) => boolean
 
 export function compileFits({ root, schema }: Part): Fits {

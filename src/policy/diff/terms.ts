@@ -1,23 +1,23 @@
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 
-/** The number of a condition of which some answers are known. The numbers 0, 1 and 2 are the truths themselves. */
+/** The number of a condition for which some answers are known. The numbers 0, 1 and 2 are the truths themselves. */
 export type Term = number
 
 /**
  * The conditions that remain when the answers about some dimensions of a call are known. Equal remainders have equal
- * numbers, however they were reached, which keeps the analysis small.
+ * numbers, regardless of how they arose. Shared numbers keep the analysis small.
  */
 export interface Terms {
   leaf(leaf: number, dimension: number): Term
   not(term: Term): Term
   join(kind: 'all' | 'any', terms: readonly Term[]): Term
-  /** Returns whether the term depends on the dimension. */
+  /** Returns true when the term depends on the dimension. */
   asks(term: Term, dimension: number): boolean
-  /** Returns the term when the dimension is in one of its classes. */
+  /** Returns the term that remains when the dimension has this class. */
   given(term: Term, dimension: number, cell: ClassAnswers): Term
 }
 
-/** A class of a dimension, with its answers by leaf number. */
+/** A class of a dimension, with the class's answers by leaf number. */
 export interface ClassAnswers {
   readonly number: number
   readonly truths: ReadonlyMap<number, Truth>

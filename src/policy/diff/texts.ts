@@ -3,16 +3,16 @@ import { hasHidden } from '../language/text.ts'
 import type { Machine, State } from './machines.ts'
 
 export interface FoundTexts {
-  /** Shortest first; one for each state that the machines can be in together. */
+  /** One string for each joint state of the machines, shortest first. */
   readonly texts: readonly string[]
-  /** False when the search stopped early: there may be texts that behave like none of these. */
+  /** False when the search stopped early, so that other strings may behave differently from all of these. */
   readonly complete: boolean
 }
 
-/** The most states; above it, the search for example texts stops. */
+/** The maximum number of states. With more, the search for example strings stops. */
 const MAX_STATES = 10_000
 
-/** Finds one example text for each combination of answers of the machines. */
+/** Finds one example string for each combination of the machines' answers. */
 export function searchTexts(machines: readonly Machine[], maxStates: number = MAX_STATES): FoundTexts {
   const alphabet = alphabetOf(machines)
   const tables = machines.map((machine) => createTable(machine, alphabet))
@@ -33,7 +33,7 @@ export function searchTexts(machines: readonly Machine[], maxStates: number = MA
   return { texts: found.map((one) => one.text), complete: true }
 }
 
-/** Returns the steps of one machine between numbered states. Caches them, because joint searches repeat them. */
+/** Returns the steps of one machine between numbered states. Caches steps, because joint searches repeat them. */
 export function createTable(
   machine: Machine,
   alphabet: readonly number[],
@@ -55,9 +55,9 @@ export function createTable(
 }
 
 const LAST_CODE_POINT = 0x10ffff
-/** Characters to prefer, because people read the examples. */
+/** Preferred characters, because people read the examples. */
 const PLAIN = Array.from('xa0A-_./@ ~').map((character) => character.codePointAt(0) ?? 0)
-/** Texts of characters below this one are always in NFC. */
+/** A string with only smaller code points is always in NFC. */
 const FIRST_COMBINING = 0x300
 const MAX_TRIED = 512
 
@@ -66,7 +66,7 @@ export function alphabetOf(machines: readonly Machine[]): readonly number[] {
   const bounds = new Set([0, FIRST_COMBINING, ...machines.flatMap((machine) => machine.boundaries)])
   const sorted = [...bounds].filter((bound) => bound <= LAST_CODE_POINT).sort((a, b) => a - b)
   const chosen = sorted.flatMap((low, i) => choose(low, (sorted[i + 1] ?? LAST_CODE_POINT + 1) - 1) ?? [])
-  // Plain characters come first, because the first text that reaches a state becomes the example.
+  // Plain characters are first, because the first string that reaches a state becomes the example.
   return chosen.sort((a, b) => rankOf(a) - rankOf(b))
 }
 

@@ -22,19 +22,19 @@ import { samplePaths } from './sampling.ts'
 import { createSide, type Bundle, type Side } from './side.ts'
 import { describeBox } from './words.ts'
 
-/** A set of calls of one tool whose decision changes in the same way. */
+/** A set of calls of one tool whose decisions change in the same way. */
 export interface Change {
   readonly direction: Direction
   /** `review/medium`; `invalid` when the contract refuses the payload. */
   readonly before: string
   readonly after: string
-  /** Conditions, of which exactly these calls meet one. Each begins with `when`, or is `always`. */
+  /** Conditions. Exactly these calls meet at least one of them. Each condition begins with `when`, or is `always`. */
   readonly where: readonly string[]
-  /** True when `where` is too wide: it also covers other calls. */
+  /** True when `where` is too wide and also covers other calls. */
   readonly rough: boolean
-  /** True when the change shows only with a risk_level above low, which an agent may claim. */
+  /** True when the change occurs only with a risk_level above low, which an agent may claim. */
   readonly raised: boolean
-  /** False when a reject became an invalid payload or the reverse: neither bundle lets the call through. */
+  /** False when a reject became an invalid payload or the reverse, because neither bundle permits the call. */
   readonly opening: boolean
   readonly cells: number
   readonly example: Example
@@ -59,7 +59,7 @@ export interface ToolDiff {
 
 type Sides = readonly [Side, Side]
 
-/** A change with the combinations of classes that have it. */
+/** A change, and the combinations of classes in which it occurs. */
 export interface FoundChange {
   readonly change: Change
   readonly boxes: readonly Box[]
@@ -88,7 +88,7 @@ export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: stri
     new Map(),
     dimensions.all.map(({ classes }) => classes.length),
   )
-  // When both sides have the same rules, a decision can differ only for a value that one contract alone accepts.
+  // When both sides have the same rules, a decision can differ only for a value that only one contract accepts.
   const isSame = diagram?.sameRules === true && diagram.root.kind === 'same'
   const all = [
     ...doubtsOf(isSame ? disputedIn(dimensions, sides) : dimensions.all),
@@ -108,7 +108,9 @@ function disputedIn({ all }: Dimensions, sides: Sides): readonly Dimension[] {
   return all.filter(({ name }) => names.has(name))
 }
 
-/** Returns the call that all examples vary: a fitting payload, agent `test`, a Monday noon before every `until`. */
+/**
+ * Returns the base call for all examples: a fitting payload, agent `test`, on a Monday at noon before every `until`.
+ */
 function baseCall(sides: Sides, tool: string): Call {
   const parts = wholeParts(sides)
   const payload = sampleOf(parts, 'object') ?? sampleOf(parts.slice(-1), 'object') ?? {}
@@ -174,7 +176,7 @@ async function readSamples(space: Space): Promise<Read> {
 
 type Changed = ReadonlyMap<readonly number[], Judged>
 
-/** Evaluates one call for each path with both bundles. */
+/** Evaluates one call for each path, with both bundles. */
 async function judgeAll(
   { sides, base, dimensions, oneSided }: Space,
   paths: readonly { readonly path: readonly number[] }[],
@@ -205,7 +207,7 @@ function fitsAsExpected(
   })
 }
 
-/** Returns true when the call does not run: it is rejected, or its payload is refused. */
+/** Returns true when the call does not run, because it is rejected or its payload is refused. */
 function isRefusal(result: Result): boolean {
   return result.kind === 'refused' || result.verdict === 'reject'
 }

@@ -7,12 +7,12 @@ import { sampleOf } from './sample.ts'
 import { around, numberKeyword, textsFor } from './strings.ts'
 import { compileFits, keyword, partBelow, type Part } from './subschema.ts'
 
-/** The most combinations of members of an object. */
+/** The maximum number of combinations of members in an object. */
 const MAX_OBJECTS = 4_000
 
 /**
- * Returns values of one place of the payload that fit at least one contract. Every kind that the tests of both bundles
- * distinguish has at least one value; `exact` is false when this is not certain.
+ * Returns values of one place of the payload that fit at least one contract. Includes at least one value of every kind
+ * that the tests of both bundles distinguish; `exact` is false when this is uncertain.
  */
 export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue> {
   const texts = textsFor(place, parts)
@@ -50,8 +50,8 @@ export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue
 }
 
 /**
- * Returns true when the fitting texts show every combination of answers. The search treats a text's own tests and those
- * of each function separately, so a possible combination may lack an example.
+ * Returns true when the fitting strings show every combination of answers. The search treats a string's own tests and
+ * the tests of each function separately, so a possible combination may lack an example.
  */
 function allPaired(place: Place, texts: readonly string[], fitting: readonly JsonValue[]): boolean {
   if (place.functions.size === 0) return true
@@ -62,7 +62,8 @@ function allPaired(place: Place, texts: readonly string[], fitting: readonly Jso
   const usable = fitting.filter((value) => typeof value === 'string')
   const kinds = (values: readonly string[], signature: (value: JsonValue) => string): number =>
     new Set(values.map(signature)).size
-  // Whether a text's own answers can fit the contract is certain. For answers of functions it is not, so all count.
+  // It is certain whether a string's own answers can fit the contract. For answers of functions this is uncertain, so
+  // all answers count.
   const apart = signatures.reduce((product, one, i) => product * kinds(i === 0 ? usable : texts, one), 1)
   return kinds(usable, (value) => signatures.map((one) => one(value)).join(' ')) === apart
 }
@@ -116,7 +117,10 @@ export function literalsOf(parts: readonly Part[]): readonly JsonValue[] {
   })
 }
 
-/** Returns a function to text that is equal for values that no test of the place, or below it, distinguishes. */
+/**
+ * Returns a function that maps values to strings. Values map to equal strings when no test of the place or below it
+ * distinguishes them.
+ */
 export function signatureOf(place: Place): (value: JsonValue) => string {
   const answers = answersOf(place)
   const below = [...place.steps].map(([step, child]) => ({ step, signature: signatureOf(child) }))
@@ -158,7 +162,7 @@ function listValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
     distinct(merge([asked, place.steps.get(index) ?? asked])),
   )
   const { values, exact } = listsFor({ items: asked, elements: distinct(asked), fixed, lengths })
-  // Examples do not combine every number of entries with the answers to the list's other tests.
+  // The examples do not combine every entry count with every answer to the list's other tests.
   const isCounted = LIST_FUNCTIONS.some((fn) => (place.functions.get(fn)?.counts.size ?? 0) > 0)
   return { values: [...samples, ...values], exact: exact && !isCounted }
 }
@@ -202,7 +206,7 @@ function isPlain(value: JsonValue): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** Returns one place with all that the places look for. */
+/** Returns one place that looks for everything that the given places look for. */
 function merge(places: readonly Place[]): Place {
   const whole = createPlace()
   for (const place of places) addAll(whole, place)

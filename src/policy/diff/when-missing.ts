@@ -4,7 +4,7 @@ import { createWhenMissing, type WhenMissing } from '../language/when-missing.ts
 import type { Direction } from './outcome.ts'
 import { requiredOf, wholePart } from './subschema.ts'
 
-/** A field that a limit measures, in its file and for one tool. */
+/** A limit in its file, for one tool. */
 interface Measured {
   readonly limit: LimitIr
   readonly file: RuleFileIr
@@ -16,7 +16,7 @@ export interface WhenMissingChange {
   readonly text: string
 }
 
-/** Compares what a limit uses for missing fields. Skips fields that both contracts require. */
+/** Compares the values that a limit uses for missing fields. Skips fields that both contracts require. */
 export function diffWhenMissing(before: Measured, after: Measured): readonly WhenMissingChange[] {
   const fields = fieldsOf(after.limit).filter((field) =>
     fieldsOf(before.limit).some(({ name }) => name === field.name),
@@ -58,7 +58,7 @@ function valueOf(when: Exclude<WhenMissing, undefined | { kind: 'nothing' }>): J
   return defaults.length === 1 ? (defaults[0] ?? null) : defaults
 }
 
-/** Orders from the loosest to the strictest: without a value, the limit fires whatever was charged. */
+/** Returns a rank from the loosest to the strictest. Without a value, the limit fires regardless of earlier charges. */
 function strictness(when: WhenMissing): number {
   if (when === undefined) return 2
   return when.kind === 'nothing' ? 0 : 1

@@ -38,7 +38,7 @@ function isPlainTest(test: Test): boolean {
 const PLAIN: readonly Operand[] = ['none', 'number', 'test', 'tests']
 
 interface Sorted {
-  /** Values that are listed one by one. */
+  /** Values that are listed individually. */
   readonly named: ReadonlySet<string>
   readonly numbers: readonly number[]
   /** Kinds of the values that are not listed. */
@@ -94,7 +94,7 @@ function kindOf(value: Value): string {
   return value === null ? 'null' : Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** Returns text as a policy writes it: without quotes where that is clear. */
+/** Returns text as a policy writes it, without quotes where they are unnecessary. */
 function showText(text: string): string {
   return /^[\p{L}\p{N}_./@:*$-]+( [\p{L}\p{N}_./@:*$-]+)*$/u.test(text) ? text : JSON.stringify(text)
 }

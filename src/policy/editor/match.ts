@@ -40,7 +40,9 @@ function fieldSchema(schemas: TestSchemas, shape: Shape): JsonObject {
   return shape.description === undefined ? test : { allOf: [test], description: shape.description }
 }
 
-/** Adds a field and its functions. A path through a list permits any index, and an editor cannot complete it. */
+/**
+ * Adds a field and its functions. A path through a list permits any index, and editors cannot offer completions for it.
+ */
 function addField(schemas: TestSchemas, fields: FieldSchemas, path: PayloadPath): void {
   put(fields, path.name, fieldSchema(schemas, path.shape))
   addFunctions(schemas, fields, path)

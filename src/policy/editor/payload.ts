@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
 /**
- * Returns an input_schema as part of a draft-07 schema. It replaces local references by their targets, except circular
- * ones, and drops keywords and patterns that editors do not support. It is never stricter than the contract.
+ * Returns an input_schema as part of a draft-07 schema. Replaces local references with their targets, except circular
+ * references, and drops keywords and patterns that editors do not support. The result is never stricter than the
+ * contract.
  */
 export function embedSchema(schema: JsonObject): JsonObject {
   return embed({ root: schema, followed: [] }, schema) as JsonObject
@@ -13,7 +14,7 @@ interface Embedding {
   readonly followed: readonly string[]
 }
 
-/** Keywords that draft-07 does not have, or that mean something else there. */
+/** Keywords that draft-07 lacks or defines differently. */
 const LATER = new Set(
   '$schema $defs definitions prefixItems dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems minContains maxContains'.split(
     ' ',
@@ -36,7 +37,7 @@ function embed(embedding: Embedding, schema: JsonValue): JsonValue {
 function embedKeywords(embedding: Embedding, schema: JsonObject): JsonObject {
   const entries = Object.entries(schema).flatMap(([key, value]): [string, JsonValue][] => {
     if (LATER.has(key) || (key === 'items' && 'prefixItems' in schema)) return []
-    // A dropped pattern may permit more members.
+    // A dropped pattern may have permitted more members.
     if (key === 'additionalProperties' && value === false && !isSimple(schema)) return []
     if (key === 'pattern') return typeof value === 'string' && isRegExp(value) ? [[key, value]] : []
     if (VALUES.has(key)) return [[key, value]]
@@ -58,7 +59,7 @@ function embedMap(embedding: Embedding, keyword: string, map: JsonObject): JsonO
   )
 }
 
-/** Returns true when JavaScript, which editors use, accepts a pattern. Contracts have patterns of RE2. */
+/** Returns true when JavaScript, which editors use, accepts a pattern. Contracts use RE2 patterns. */
 function isRegExp(source: string): boolean {
   try {
     return new RegExp(source, 'u').source !== ''

@@ -23,7 +23,7 @@ export const DURATION: JsonObject = {
 }
 const ANY_TOOL = 'any tool'
 
-/** Returns the schema of rule files. For each tool it has the fields, tests and payloads of the contract. */
+/** Returns the schema of rule files. For each tool, the schema has the fields, tests and payloads of the contract. */
 export function ruleFileSchema(world: EditorWorld): JsonObject {
   const schemas: TestSchemas = { definitions: createDefinitions(), lists: world.lists }
   const names = world.tools.map(({ name }) => name)
@@ -65,7 +65,10 @@ export function ruleFileSchema(world: EditorWorld): JsonObject {
   }
 }
 
-/** Split from a text, because an object with a member `then` looks like a promise. No code awaits these objects. */
+/**
+ * Split from a string, because an object literal with a `then` member looks like a promise. No code awaits these
+ * objects.
+ */
 const [IF, THEN] = 'if then'.split(' ') as [string, string]
 
 function implies(condition: JsonObject, consequence: JsonObject): JsonObject {

@@ -7,9 +7,9 @@ import { WEEKDAYS } from '../language/time.ts'
 /** The possible values of a field, as far as a contract defines them. */
 export interface Shape {
   readonly kinds: readonly Kind[]
-  /** The only texts and numbers it can be. */
+  /** All strings and numbers that the field can equal. */
   readonly values?: readonly Scalar[]
-  /** True when it can be null. */
+  /** True when the field can be null. */
   readonly nullable?: true
   /** The shape of a list's elements. */
   readonly item?: Shape
@@ -51,15 +51,15 @@ export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
   'time.hour': { ...NUMBER, description: '0 to 23, in the time zone of routing.yaml.' },
 }
 
-/** Represents any index of a list. No name can equal it. */
+/** A step that represents any index of a list. No member name can equal it. */
 export const ANY_INDEX = '[\0]'
 
 /** One payload path of a contract. */
 export interface PayloadPath {
-  /** As a rule writes it, with ANY_INDEX where it leads through a list. */
+  /** The path as a rule writes it, with ANY_INDEX for each list index. */
   readonly name: string
   readonly shape: Shape
-  /** True when undeclared paths may exist below it. */
+  /** True when undeclared paths may exist below this path. */
   readonly open: boolean
 }
 
@@ -130,7 +130,9 @@ function resolve(root: JsonObject, ref: string): JsonValue | undefined {
 
 const BRANCHES = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
 
-/** Returns true when undeclared members or entries may exist. A schema that has only branches is not open itself. */
+/**
+ * Returns true when undeclared members or entries may exist. A schema that has only branches does not count as open.
+ */
 function isOpen(part: JsonObject): boolean {
   const { type } = part
   const says = (name: string): boolean => type === name || (Array.isArray(type) && type.includes(name))

@@ -4,7 +4,7 @@ import { OPERATORS, WRITTEN_NAMES, type Of, type OperatorName } from '../languag
 
 /** Collects schemas by name, one for each name. */
 export interface Definitions {
-  /** Returns a reference to the definition of the name. Makes the definition of a new name. */
+  /** Returns a reference to the definition for a name, creating the definition if the name is new. */
   named(name: string, make: () => JsonObject): JsonObject
   readonly all: Readonly<Record<string, JsonObject>>
 }
@@ -17,10 +17,10 @@ export function createDefinitions(): Definitions {
     named(name, make) {
       const known = keys.get(name)
       if (known !== undefined) return { $ref: `#/definitions/${known}` }
-      // A word and a number: a reference is a URI, in which the name of a tool would need escapes.
+      // The key is a word and a number. References are URIs, in which a tool's name would need escaping.
       const key = `${name.split(' ')[0] ?? ''}-${keys.size + 1}`
       keys.set(name, key)
-      // The key exists first, so that a definition can refer to itself.
+      // The key is set first, so that a definition can refer to itself.
       all[key] = {}
       all[key] = make()
       return { $ref: `#/definitions/${key}` }
@@ -35,8 +35,8 @@ export interface TestSchemas {
 }
 
 /**
- * Returns the schema of the tests (docs/policy-language.md) that fit a field of this shape. Where possible, it is one
- * schema with several types, because an editor explains only one branch of a choice.
+ * Returns the schema of the tests (docs/policy-language.md) that fit a field of this shape. Where possible, the result
+ * is one schema with several types, because editors explain only one branch of a choice.
  */
 export function testSchema(schemas: TestSchemas, shape: Shape): JsonObject {
   return schemas.definitions.named(`test ${signature(shape)}`, () => {
@@ -55,13 +55,13 @@ export function testSchema(schemas: TestSchemas, shape: Shape): JsonObject {
   })
 }
 
-/** Returns the JSON types of a test. Text always fits: `missing`, or a list by name. */
+/** Returns the JSON types of a test. A string always fits, because `missing` and list names are strings. */
 function typesOf(shape: Shape): readonly string[] {
   const types = { number: has(shape, 'number'), boolean: has(shape, 'boolean'), array: isScalar(shape) }
   return ['object', 'string', ...Object.entries(types).flatMap(([type, is]) => (is ? type : []))]
 }
 
-/** Returns a text that is equal for shapes that accept the same tests. */
+/** Returns a string that is equal for shapes that accept the same tests. */
 function signature(shape: Shape): string {
   const { kinds, values, item } = shape
   const inner = item ? ` of ${signature(item)}` : ''
@@ -70,7 +70,7 @@ function signature(shape: Shape): string {
 
 const has = (shape: Shape, kind: Shape['kinds'][number]): boolean => shape.kinds.includes(kind)
 
-/** Returns the texts that are not values: lists by name, and the reserved words of the short form. */
+/** Returns the strings that are not literal values: list names, and the reserved words of the short form. */
 function reserved({ lists }: TestSchemas, bare: boolean): readonly string[] {
   return [...(bare ? ['missing', 'present'] : []), ...lists.map((name) => `$${name}`)]
 }
@@ -84,17 +84,17 @@ function literal(schemas: TestSchemas, shape: Shape, bare: boolean): JsonObject 
   return { type: types, examples: words, ...only(words) }
 }
 
-/** Refuses any other text. Values of other types pass. */
+/** Returns a schema that refuses all other strings. Values of other types pass. */
 function only(words: readonly string[]): JsonObject {
   return { pattern: `^(?:${words.map((word) => word.replaceAll(/[.$]/g, '\\$&')).join('|')})$` }
 }
 
-/** Returns the literal of a value: a text that begins with `$` begins with `$$`. */
+/** Returns the literal for a value. In a literal, a leading `$` is written `$$`. */
 function escaped(value: string | number | boolean): JsonValue {
   return typeof value === 'string' && value.startsWith('$') ? `$${value}` : value
 }
 
-/** Refuses a `$list` of unknown name. */
+/** Returns a schema that refuses unknown list names (`$list`). */
 function unknownList({ lists }: TestSchemas): JsonObject {
   const names = lists.map((name) => `${name.replaceAll('.', '\\.')}$`)
   return { pattern: `^(?!\\$)|^\\$(?:${['\\$', ...names].join('|')})` }
@@ -118,7 +118,7 @@ function equal(schemas: TestSchemas, shape: Shape): JsonObject {
   return { anyOf: [...choices, ...isNull] }
 }
 
-/** Returns the operators that fit the shape, each with the `doc` of its row in the table. */
+/** Returns the operators that fit the shape, each with the `doc` from its row in the operator table. */
 function mapping(schemas: TestSchemas, shape: Shape): JsonObject {
   const fitting = WRITTEN_NAMES.filter((name) => isFor(OPERATORS[name].of, shape))
   const properties = fitting.map((name) => {

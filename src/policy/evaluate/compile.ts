@@ -1,5 +1,5 @@
 /**
- * Holds: YAML to a checked bundle to a verdict; beside it the author's tools.
+ * Holds: the path from YAML to a checked bundle to a verdict, and the tools for its author.
  * Imports: contract, domain, system.
  * Start: language/rule.ts, then evaluate/compile.ts and bundle/load.ts.
  */
@@ -27,8 +27,8 @@ export interface CompiledSnapshot extends ExplainingSnapshot {
 }
 
 /**
- * Makes a snapshot of a checked bundle. Cheap for a bundle of any size: a tool's rules and its schema are compiled on
- * its first call.
+ * Creates a snapshot of a checked bundle. This is cheap for a bundle of any size, because a tool's rules and schema are
+ * compiled on the tool's first call.
  */
 export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloadChecks()): CompiledSnapshot {
   const { head } = ir
@@ -39,7 +39,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
   const permits = createPermits(head.directory, contracts)
   checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
 
-  // Neither this nor `decide` is async: each layer of promises costs every decision a turn of the microtask queue.
+  // Neither this function nor `decide` is async, because each layer of promises costs every decision a microtask turn.
   function judge(call: Call): Promise<Outcome> {
     const program = programOf(call.tool)
     return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
@@ -81,7 +81,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       const program = programOf(call.tool)
       const facts = program && { call, tool: program.tool, clock: tables.clock }
       const outcome = await judge(call)
-      // The explanation reads every rule again, in a turn of its own, so that other calls run first.
+      // The explanation reads every rule again. It waits for its own event-loop turn, so that other calls run first.
       await nextTurn()
       return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
@@ -94,7 +94,7 @@ function rulesIn({ path: file, rules, limits }: RuleFileIr): RuleSummary[] {
 
 const NO_NEEDS: HistoryNeeds = { task: false, agent: false }
 
-/** Returns the programs of the bundle's tools. Each is compiled once, on first use. */
+/** Returns the programs of the bundle's tools. Each program is compiled once, on first use. */
 function createPrograms(
   ir: BundleIr,
   tools: ReadonlyMap<string, ToolIr>,

@@ -16,7 +16,7 @@ import {
   type WhenMissingOf,
 } from '../language/when-missing.ts'
 
-/** A compiled condition as a tree, which explains decisions. Its flat form (plan.ts) makes them. */
+/** A compiled condition as a tree, used to explain decisions. Decisions use the flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
 
 interface AllNode {
@@ -33,7 +33,7 @@ interface NotNode {
 }
 export interface LeafNode {
   readonly kind: 'leaf'
-  /** Index among all leaves of the bundle. */
+  /** The leaf's index among all leaves of the bundle. */
   readonly number: number
   readonly read: Read
   readonly check: CompiledTest
@@ -45,7 +45,7 @@ export interface LeafNode {
 
 type Join = 'all' | 'any' | 'not'
 
-/** Makes a result of each leaf, and joins the results from the leaves up. */
+/** Computes a result for each leaf, and joins the results from the leaves up. */
 export function foldCondition<T>(
   node: ConditionNode,
   ofLeaf: (leaf: LeafNode) => T,
@@ -75,7 +75,7 @@ export function joinTruths(kind: Join, truths: readonly Truth[]): Truth {
   return kind === 'not' ? not(truth) : truth
 }
 
-/** Returns every truth that the join can have, as if its parts were independent. */
+/** Returns every truth that the join can have, treating its parts as independent. */
 export function joinPossible(kind: Join, parts: readonly (readonly Truth[])[]): readonly Truth[] {
   if (kind === 'not') return (parts[0] ?? []).map(not)
   const [settling, other] = kind === 'all' ? ([FALSE, TRUE] as const) : ([TRUE, FALSE] as const)
@@ -89,7 +89,7 @@ export function joinPossible(kind: Join, parts: readonly (readonly Truth[])[]): 
 
 /** Compiles the conditions of one bundle. Equal tests and lines are compiled once, and all rules share them. */
 export interface ConditionCompiler {
-  /** Grows as conditions are compiled. */
+  /** All leaves so far; the list grows as conditions are compiled. */
   readonly leaves: readonly LeafNode[]
   /** Compiles `when AND NOT unless`. */
   compile(missing: WhenMissingOf, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
@@ -150,7 +150,7 @@ export function createConditionCompiler(): ConditionCompiler {
   }
 }
 
-/** Returns the value under a key, and makes it first when it is absent. */
+/** Returns the value for a key, creating it if absent. */
 export function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
   const found = known.get(key)
   if (found !== undefined) return found
@@ -163,12 +163,12 @@ export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
   return truthOfValue(leaf, valueOfLeaf(leaf, facts))
 }
 
-/** Returns the truth for a value from `valueOfLeaf`, so that the caller reads a long text through a function once. */
+/** Returns the truth for a value from `valueOfLeaf`. The caller can then apply a function to a long text only once. */
 export function truthOfValue(leaf: LeafNode, value: Applied | typeof NOTHING): Truth {
   return value === NOTHING ? FALSE : leaf.check(value)
 }
 
-/** Returns the value that the test of a leaf sees: the field or its replacement, through the function. */
+/** Returns the value that a leaf tests: the field or its replacement, after the leaf's function. */
 export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTHING {
   let value: Reading | typeof NOTHING = leaf.read(facts)
   if (value === MISSING) value = valueWhenMissing(leaf.whenMissing, leaf.field, facts.call.payload)
@@ -176,7 +176,7 @@ export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTH
   return resultOf(leaf, value)
 }
 
-/** Returns the value through the function of the leaf. */
+/** Applies the leaf's function to a value. */
 export function resultOf({ fn }: LeafNode, value: Reading | typeof NOTHING): Applied | typeof NOTHING {
   return fn === undefined || value === NOTHING ? value : applyFunction(fn, value)
 }

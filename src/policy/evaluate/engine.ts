@@ -1,16 +1,16 @@
 import { type Almanac, Engine, Operator, Rule } from 'json-rules-engine'
 import { strictest, VERDICTS, type Verdict } from '../../domain/decision.ts'
 
-/** The one fact of a run, `call`. A new object for each run. */
+/** The only fact of a run, `call`. Each run has a new object. */
 export interface EngineCall {
-  /** Records the rules of a verdict that fire. Returns true when an enforced rule did. */
+  /** Records the rules of a verdict that fire. Returns true when an enforced rule fired. */
   fire(verdict: Verdict): boolean
 }
 
 /**
- * json-rules-engine without its shared state. `status` belongs to the engine: when one run ends, every overlapping run
- * would skip its remaining rules without an error. So it is pinned, and stop() fails. Events have no listeners here, so
- * nothing is emitted.
+ * json-rules-engine without its shared state. All runs share the engine's `status`: when one run ends, every
+ * overlapping run would skip its remaining rules without an error. So `status` is pinned, and stop() fails. Events have
+ * no listeners here, so the engine does not emit them.
  */
 class PinnedEngine extends Engine {
   get status(): string {
@@ -34,7 +34,9 @@ class PinnedEngine extends Engine {
   }
 }
 
-/** The parts of json-rules-engine that its types leave out. The version is pinned, and the engine tests check them. */
+/**
+ * The parts of json-rules-engine that its types omit. The version is pinned, and the engine tests check these parts.
+ */
 interface EngineInside {
   readonly engine: { readonly operators: unknown }
   readonly ruleEvent: { readonly type: string }
@@ -46,8 +48,8 @@ interface LeafCondition {
 }
 
 /**
- * A rule with one condition. The base class would copy the condition tree and the event for every run, through six more
- * promises. That is half the cost of a decision, for an unused report.
+ * A rule with one condition. For every run, the base class would copy the condition tree and the event, through six
+ * more promises. This work is half the cost of a decision and serves only an unused report.
  */
 class SingleConditionRule extends Rule {
   emitAsync(): Promise<readonly never[]> {
@@ -58,7 +60,7 @@ class SingleConditionRule extends Rule {
     almanac: Almanac,
   ): Promise<{ readonly event: { readonly type: string }; readonly result: boolean }> {
     const { conditions, engine, ruleEvent } = this as unknown as EngineInside
-    // Only `=== true` counts as a match in json-rules-engine; anything else must not slip through.
+    // json-rules-engine counts only `=== true` as a match. No other result may become a match.
     const { result } = await conditions.all[0].evaluate(almanac, engine.operators)
     return { event: ruleEvent, result: result === true }
   }
@@ -69,8 +71,8 @@ const NOTHING_EMITTED: Promise<readonly never[]> = Promise.resolve([])
 type VerdictEvent = EngineInside['ruleEvent']
 
 /**
- * The fact and the events of one run. The base class would make two maps, a fact with a hash over its parameters and a
- * report for every run. Refuses every question that a verdict's rule does not ask.
+ * The fact and the events of one run. For every run, the base class would create two maps, a report, and a fact with a
+ * hash of its parameters. This class refuses every request that a verdict's rule does not make.
  */
 class CallAlmanac {
   readonly #call: Promise<EngineCall>
@@ -101,7 +103,7 @@ class CallAlmanac {
   }
 
   addResult(): void {
-    // The events are enough.
+    // Results are unused; the events are enough.
   }
 
   getResults(): readonly never[] {
@@ -125,8 +127,8 @@ export interface VerdictEngines {
 }
 
 /**
- * Makes one engine for each set of verdicts, at most seven. An engine holds no data of a tool, because its operators
- * ask the run (docs/decisions/0007). With an engine for each tool, decisions of a large bundle would miss the cache.
+ * Creates one engine for each set of verdicts, at most seven. An engine has no data about a tool, because its operators
+ * query the run (docs/decisions/0007). With an engine for each tool, decisions in a large bundle would miss the cache.
  */
 export function createVerdictEngines(): VerdictEngines {
   const engines = new Map<string, RunEngine>()
@@ -152,8 +154,8 @@ function createRule(verdict: Verdict): Rule {
 }
 
 /**
- * Makes an engine with a rule per verdict, each with one compiled operator on the one constant fact `call`. It has no
- * paths, built-in operators, priorities, asynchronous facts or listeners.
+ * Creates an engine with a rule for each verdict. Each rule has one compiled operator on the only fact, the constant
+ * `call`. The engine has no paths, built-in operators, priorities, asynchronous facts or listeners.
  */
 export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
   if (verdicts.size === 0) return () => Promise.resolve(undefined)
@@ -161,7 +163,7 @@ export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
   for (const name of BUILT_IN_OPERATORS) engine.removeOperator(name)
   for (const verdict of VERDICTS) {
     if (!verdicts.has(verdict)) continue
-    // Only `=== true` counts as a match in json-rules-engine; anything else must not slip through.
+    // json-rules-engine counts only `=== true` as a match. No other result may become a match.
     const asks = new Operator(verdict, (call: EngineCall) => call.fire(verdict) === true)
     engine.addOperator(asks as Operator)
     engine.addRule(createRule(verdict))
@@ -178,7 +180,10 @@ export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
   }
 }
 
-/** Operators that coerce, compare substrings or take a missing value for a non-match. The engine removes them all. */
+/**
+ * Operators that coerce values, compare substrings or treat a missing value as a non-match. createVerdictEngine removes
+ * them all.
+ */
 const BUILT_IN_OPERATORS = [
   'equal',
   'notEqual',

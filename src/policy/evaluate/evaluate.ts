@@ -27,7 +27,7 @@ import type { Hit, Run } from './run.ts'
 import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
 import type { LocalTime } from '../language/time.ts'
 
-/** The data of the bundle that a decision needs besides the tool's program. */
+/** The data of the bundle that a decision needs in addition to the tool's program. */
 export interface Tables {
   readonly routing: RoutingIr
   readonly clock: (at: number) => LocalTime
@@ -54,7 +54,7 @@ function faulty({ call, tool }: Run, fault: 'engine_error' | 'engine_mismatch'):
   return { ...refuse(call, { by: fault, message, baseline: tool.risk }), fault }
 }
 
-/** Returns an outcome of `reject` that no rule made. */
+/** Returns a `reject` outcome that does not come from a rule. */
 export function refuse(
   call: Call,
   { by, message, baseline }: { readonly by: string; readonly message: string; readonly baseline: Risk },
@@ -121,7 +121,10 @@ const isEnforced = ({ rule }: Hit): boolean => rule.enforced
 
 export const verdictOf = ({ ruled, capped }: Ruling): Verdict => (capped ? 'review' : ruled)
 
-/** Combines the heard hits. Rules that fire on TRUE match, except limits and review rules of a `tools: ['*']` file. */
+/**
+ * Combines the hits that `isHeard` accepts. Rules that fire on TRUE match, except limits and review rules of a `tools:
+ * ['*']` file.
+ */
 export function rulingOf(
   { hits, tool, call }: Pick<Run, 'hits' | 'tool' | 'call'>,
   { unmatched, allowUpTo }: RoutingIr,
@@ -139,7 +142,7 @@ export function rulingOf(
   }
   const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
   const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
-  // `matched` implies a verdict. Without a verdict, reject.
+  // `matched` implies a verdict. Without a verdict, the result is `reject`.
   const ruled = joined ?? 'reject'
   return { ruled, risk, policyRisk, matched, capped: ruled === 'allow' && riskAbove(risk, allowUpTo) }
 }
@@ -176,13 +179,13 @@ function uncovered({ hits }: Run): string {
   return `No rule of this tool covers this call: ${fired} fired, and a review rule for every tool covers none.`
 }
 
-/** Names every field that kept the rule from being decided: `could not check payload.cwd: missing`. */
+/** Names every field that left the rule undecided: `could not check payload.cwd: missing`. */
 function describeUnchecked({ rule }: Hit, run: Run): string {
   const causes = rule.condition === undefined ? unmeasured(rule, run) : checkAll(rule.condition, run).causes
   return `could not check ${[...new Set(causes)].sort().join(', ')}`
 }
 
-/** The truth of a condition, and its fields that leave it UNKNOWN, each with the reason. */
+/** The truth of a condition, and the fields that leave it UNKNOWN, each with its reason. */
 interface Checked {
   readonly truth: Truth
   readonly causes: readonly string[]

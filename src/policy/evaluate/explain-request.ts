@@ -5,7 +5,7 @@ import type { CompiledSnapshot } from './compile.ts'
 import type { Call, History } from './snapshot.ts'
 import { dateTimeOf } from '../language/time.ts'
 
-/** A request to explain: the body of an evaluation, with its agent and time. */
+/** A request for an explanation: the body of an evaluation, with its agent and time. */
 export interface ExplainRequest {
   readonly tool_name: string
   readonly payload?: JsonObject
@@ -22,7 +22,7 @@ export interface ExplainRequest {
     readonly tools?: readonly string[]
     readonly labels?: readonly string[]
   }
-  /** The tools and labels that the agent was allowed in the last 24 hours. */
+  /** The tools that the agent was allowed to use in the last 24 hours, and their labels. */
   readonly agent_history?: { readonly tools?: readonly string[]; readonly labels?: readonly string[] }
   /** Earlier charges by limit id. */
   readonly used?: Readonly<Record<string, number>>
@@ -47,12 +47,15 @@ export function callOfRequest(request: ExplainRequest, now: number): Call | unde
   }
 }
 
-/** Returns ids of `used` that are no limit of the tool. Ignoring one would show room in a limit meant to be full. */
+/**
+ * Returns ids in `used` that are not limits of the tool. If such an id were ignored, a limit that should be full would
+ * show room.
+ */
 export function strangersIn(
   request: Pick<ExplainRequest, 'tool_name' | 'used'>,
   { tools, limitsOf }: Pick<CompiledSnapshot, 'tools' | 'limitsOf'>,
 ): readonly string[] {
-  // Calls of an unknown tool are rejected, whatever was used.
+  // Calls of an unknown tool are rejected, regardless of `used`.
   if (!tools.has(request.tool_name)) return []
   const known = new Set(limitsOf(request.tool_name).map(({ id }) => id))
   return [...usedOf(request).keys()].filter((id) => !known.has(id))

@@ -125,7 +125,7 @@ function readText(value: Reading, sensitive: boolean): string {
   return sensitive ? '(sensitive)' : shorten(JSON.stringify(value === UNREADABLE ? null : value))
 }
 
-/** Writes a value as rules do: words without quotes. */
+/** Formats a value as rules write it, with words unquoted. */
 function resultText(value: Applied | AppliedElement): string {
   if (value === MISSING) return 'missing'
   if (typeof value === 'symbol') return 'unreadable'

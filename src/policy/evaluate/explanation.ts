@@ -3,7 +3,10 @@ import type { Call, Outcome, Snapshot } from './snapshot.ts'
 
 /** A snapshot that also explains its decisions. */
 export interface ExplainingSnapshot extends Snapshot {
-  /** Decides as if the directory let the agent use the tool. For inline tests and `explain`. */
+  /**
+   * Decides a call as if the directory permitted the agent to use the tool. Inline tests and `explain` use this
+   * function.
+   */
   readonly judge: (call: Call) => Promise<Outcome>
   /** Returns the limits that apply to calls of a tool. */
   limitsOf(tool: string): readonly LimitFacts[]
@@ -17,20 +20,20 @@ export interface ExplainingSnapshot extends Snapshot {
 export interface LimitFacts {
   readonly id: string
   readonly mode: 'enforced' | 'shadow'
-  /** `agent`, `tenant`, `task`, or a field. */
+  /** The scope of the counter: `agent`, `tenant`, `task`, or a field. */
   readonly per: string
   readonly withinMs: number
   readonly atMost: number
-  /** True when the limit adds up a sensitive field. */
+  /** True when the limit sums a sensitive field. */
   readonly sensitive: boolean
 }
 
 export type Answer = 'yes' | 'no' | 'cannot tell'
 
-/** The reasons of a decision, rule by rule. Plain data: `countersign explain --format json` prints it. */
+/** The reasons for a decision, rule by rule. Plain data: `countersign explain --format json` prints it. */
 export interface Explanation {
   readonly revision: string
-  /** Without values of sensitive fields. The limits are below. */
+  /** The outcome without values of sensitive fields; the limits are in `limits`. */
   readonly outcome: Omit<Outcome, 'limits'>
   /** Every rule that applies to the tool, in id order. */
   readonly rules: readonly RuleExplanation[]
@@ -45,13 +48,16 @@ export interface LimitExplanation {
   readonly file: string
   readonly line: number
   readonly reason: string
-  /** `cannot tell`: the limit cannot be measured, and fires. `not used`: by `missing_means`, the call uses nothing. */
+  /**
+   * `cannot tell`: the limit cannot be measured, so it fires. `not used`: the call uses nothing, according to
+   * `missing_means`.
+   */
   readonly result: 'room' | 'full' | 'cannot tell' | 'not used'
   /** The amount that the call uses; absent for a sensitive field. */
   readonly amount?: number
   readonly at_most: number
   readonly within_ms: number
-  /** `agent`, `tenant`, `task`, or a field. */
+  /** The scope of the counter: `agent`, `tenant`, `task`, or a field. */
   readonly per: string
 }
 
@@ -62,7 +68,7 @@ export interface RuleExplanation {
   readonly file: string
   readonly line: number
   readonly reason: string
-  /** `cannot tell` fires review and reject rules, but not allow rules. `over` is past `until`. */
+  /** `cannot tell` fires review and reject rules, but not allow rules. `over` means that `until` has passed. */
   readonly result: 'fired' | 'not fired' | 'cannot tell' | 'over'
   readonly fired: boolean
   readonly conditions: ConditionExplanation

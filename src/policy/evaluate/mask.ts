@@ -8,8 +8,8 @@ export interface Masked {
 }
 
 /**
- * Replaces the values of sensitive fields (`payload.card`, `payload.people[0].email`) by the result of `tag`. Without
- * a list, because the contract no longer exists, every member is sensitive.
+ * Replaces the values of sensitive fields (`payload.card`, `payload.people[0].email`) with the result of `tag`. If the
+ * contract no longer exists, there is no list of sensitive fields, and every member is sensitive.
  */
 export function maskPayload(
   payload: JsonObject,
@@ -30,7 +30,7 @@ export function maskPayload(
       return mask(child, [...at, step], further.get(step) ?? [])
     }
     if (Array.isArray(value)) return value.map((_, i) => within(i))
-    // A member may be named `__proto__`: `fromEntries` defines it like any other.
+    // `fromEntries` defines a member named `__proto__` like any other member.
     return Object.fromEntries(Object.keys(value).map((name) => [name, within(name)]))
   }
   const shown = mask(payload, [], paths) as JsonObject

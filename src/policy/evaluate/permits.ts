@@ -41,13 +41,13 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
   }
 }
 
-/** Refuses a tool without a contract, or one that no agent of the tenant may use. */
+/** Refuses a tool that has no contract or that no agent of the tenant may use. */
 export function refuseUnknownTool(call: Call): Outcome {
   const message = `Unknown tool ${shownName(call.tool)}: it has no contract in the policy bundle.`
   return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
 }
 
-/** Matches the globs of an agent, once per agent and bundle. */
+/** Returns the tools that match the globs of an agent. Runs once per agent and bundle. */
 function permitted(agent: AgentEntry, contracts: ReadonlyMap<string, ToolContract>): ReadonlySet<string> {
   const globs = agent.tools.map(compileGlob)
   return new Set([...contracts.keys()].filter((tool) => globs.some((matches) => matches(tool))))

@@ -4,9 +4,9 @@ import type { Facts } from '../language/facts.ts'
 import type { CompiledRule, Hit } from './run.ts'
 
 /**
- * The rules of one verdict of one tool, in one flat list of numbers. A bundle of ten thousand rules exceeds a
+ * The rules of one tool for one verdict, as one flat list of numbers. A bundle of ten thousand rules exceeds a
  * processor's cache, so memory access dominates the cost of a decision. A rule that does not fire costs about twenty
- * bytes of the list, besides its tests, which rules share.
+ * bytes of the list, not counting its tests, which rules share.
  *
  *   rule      := UNTIL_NEVER | UNTIL_SOMETIME, position after the rule, node
  *   node      := number of a leaf | NOT node | (ALL | ANY), position after the node, node*
@@ -45,7 +45,7 @@ function writeNode(words: number[], node: ConditionNode): void {
   }
 }
 
-/** Writes the end position of the words that `write` writes, and then these words. */
+/** Writes the words that `write` produces, preceded by their end position. */
 function closed(words: number[], write: () => void): void {
   const at = words.push(0) - 1
   write()
@@ -53,8 +53,8 @@ function closed(words: number[], write: () => void): void {
 }
 
 /**
- * Records every rule that fires, shadow rules too. Returns true when an enforced rule did. Allow rules fire on TRUE;
- * review and reject rules also fire on UNKNOWN.
+ * Records every rule that fires, including shadow rules. Returns true when an enforced rule fired. Allow rules fire on
+ * TRUE; review and reject rules also fire on UNKNOWN.
  */
 export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): boolean {
   const { words, rules } = plan
@@ -75,7 +75,7 @@ export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): b
   return hit
 }
 
-/** True past `until`, and for a time that is not a number. */
+/** True after `until`, and for a time that is not a number. */
 export function isOver({ untilMs }: Pick<CompiledRule, 'untilMs'>, at: number): boolean {
   return untilMs !== undefined && !(at < untilMs)
 }
@@ -87,7 +87,7 @@ function truthAt(plan: Plan, at: number, facts: Facts): Truth {
   return joined(plan, at, facts)
 }
 
-/** Joins the nodes inside with `and` or `or`, up to the first that settles the result. */
+/** Joins the inner nodes with `and` or `or`, up to the first node that decides the result. */
 function joined(plan: Plan, start: number, facts: Facts): Truth {
   const isAll = plan.words[start] === ALL
   const end = plan.words[start + 1] as number

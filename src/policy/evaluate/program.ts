@@ -28,7 +28,7 @@ export interface Program {
   readonly fields: ReadonlyMap<string, FieldIr>
   readonly plans: Readonly<Record<Verdict, Plan>>
   readonly runEngine: RunEngine
-  /** One for each field, in code unit order of the names. */
+  /** One reader for each field, in code unit order of the field names. */
   readonly reads: readonly ((facts: Facts) => FieldRead)[]
   readonly history: HistoryNeeds
 }
@@ -37,7 +37,7 @@ export interface Program {
 export interface ProgramParts {
   readonly conditions: ConditionCompiler
   readonly engines: VerdictEngines
-  /** By sensitivity and field. */
+  /** Readers by sensitivity and field. */
   readonly reads: Map<string, (facts: Facts) => FieldRead>
 }
 
@@ -139,7 +139,7 @@ export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
   return run
 }
 
-/** Returns the strictest verdict among enforced hits. The engine's events must agree with it. */
+/** Returns the strictest verdict among enforced hits. The engine's events must agree with this verdict. */
 export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
   let found: Verdict | undefined
   for (const { rule } of hits) {

@@ -10,7 +10,7 @@ export interface Run extends Facts, EngineCall {
   readonly hits: Hit[]
 }
 
-/** A rule or a limit that fired. Prepared once per rule, so that a run need not allocate it. */
+/** A rule or a limit that fired. Each rule prepares its hit once, so that a run need not allocate it. */
 export interface Hit {
   readonly rule: CompiledRule | CompiledLimit
   readonly fired: FiredRule
@@ -31,9 +31,9 @@ interface Voice {
 export interface CompiledLimit extends Voice {
   readonly condition: undefined
   readonly ir: LimitIr
-  /** Absent for a count of calls. */
+  /** The summed field; absent when the limit counts calls. */
   readonly sum: LeafNode | undefined
-  /** Absent when the limit is per agent, tenant or task. */
+  /** The field that selects the counter; absent when the limit is per agent, tenant or task. */
   readonly per: LeafNode | undefined
 }
 

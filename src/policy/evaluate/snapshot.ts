@@ -21,13 +21,13 @@ export interface Snapshot {
   readonly rules: readonly RuleSummary[]
   /** Number of rules and limits, without building `rules`. */
   readonly ruleCount: number
-  /** Decides one call. The promise never rejects: an engine error or mismatch gives the verdict `reject`. */
+  /** Decides one call. The promise never rejects: an engine error or mismatch results in the verdict `reject`. */
   decide(call: Call): Promise<Outcome>
   /** Returns the parts of the history that a decision about the tool reads. */
   historyNeeds(tool: string): HistoryNeeds
   /** Returns the agent's entry in the directory. */
   agentOf(tenant: string, agent: string): AgentEntry | undefined
-  /** True when agent and tool are known, and a glob of the agent's entry fits the tool. */
+  /** True when agent and tool are known, and a glob of the agent's entry matches the tool. */
   mayUse(agent: AgentEntry | undefined, tool: string): boolean
   /** True when some agent of the tenant may use the tool. Other tenants cannot see that the tool exists. */
   knows(tenant: string, tool: string): boolean
@@ -42,7 +42,7 @@ export interface Snapshot {
     by: readonly string[],
     tag: (value: JsonValue) => string,
   ): Heading
-  /** Returns problems of `payload` against the contract's input_schema; for an unknown tool, only texts too long. */
+  /** Returns problems of `payload` under the contract's input_schema; for an unknown tool, only overlong strings. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
 
@@ -92,7 +92,7 @@ export interface AgentEntry {
   readonly id: string
   /** Reviewer ids of the agent's owners, who never vote on its threads. */
   readonly owners: readonly string[]
-  /** Globs; `*` also fits dots. */
+  /** Globs; `*` also matches dots. */
   readonly tools: readonly string[]
   readonly signedApprovals: boolean
   readonly tokenTtlMs: number
@@ -140,9 +140,9 @@ export interface Call {
   readonly riskLevel?: Risk
   /** ms since 1970. */
   readonly at: number
-  /** Without a history, tests of it are UNKNOWN. */
+  /** The call's history. Without a history, tests of the history are UNKNOWN. */
   readonly history?: History
-  /** Limits without room for this call, as `LimitUse.limit`. */
+  /** The limits without room for this call, named by `LimitUse.limit`. */
   readonly exceeded?: ReadonlySet<string>
   /** The agent's entry in the directory, if the caller has looked it up. */
   readonly entry?: AgentEntry
@@ -153,7 +153,10 @@ export interface Outcome {
   /** max(policyRisk, the agent's risk_level). */
   readonly risk: Risk
   readonly policyRisk: Risk
-  /** Reasons of the deciding rules in id order. A rule that fired on UNKNOWN adds the fields it could not check. */
+  /**
+   * The reasons of the deciding rules, in id order. The reason of a rule that fired on UNKNOWN includes the fields that
+   * could not be checked.
+   */
   readonly message: string
   /** Deciding ids in code unit order, with `unmatched` and `allow_up_to` as ids; or a code such as `unknown_tool`. */
   readonly by: readonly string[]
@@ -161,13 +164,15 @@ export interface Outcome {
   readonly fired: readonly FiredRule[]
   /** Present when the verdict is review. */
   readonly requirement?: ReviewRequirement
-  /** The values of exactly the fields that the tool's rules and limits read. */
+  /** The values of the fields that the tool's rules and limits read, and of no other fields. */
   readonly reads: readonly FieldRead[]
-  /** The call's use of every limit that applies to it, shadow limits too. Absent without limits. */
+  /** The call's use of every limit that applies to it, including shadow limits. Absent without limits. */
   readonly limits?: readonly LimitUse[]
   /** The outcome if shadow rules and limits were enforced. Absent when no shadow rule or limit fired. */
   readonly shadow?: ShadowOutcome
-  /** Set when the engine failed or disagreed with the rules it ran. Faults are counted, and always reject. */
+  /**
+   * Set when the engine failed or disagreed with the rules it ran. Faults are counted, and the call is always rejected.
+   */
   readonly fault?: 'engine_error' | 'engine_mismatch'
 }
 
@@ -195,7 +200,7 @@ export interface FiredRule {
   readonly id: string
   readonly verdict: Verdict
   readonly mode: 'enforced' | 'shadow'
-  /** Fired only because a condition could not be checked. */
+  /** True when the rule fired only because a condition could not be checked. */
   readonly unknown: boolean
   readonly reason: string
   readonly file: string

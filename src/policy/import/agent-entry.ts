@@ -2,7 +2,7 @@ import { isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap, type YA
 import { compileGlob } from '../language/text.ts'
 import { PARSE_OPTIONS } from '../yaml/parse.ts'
 
-/** A tool that an agent may use. The agent may be new. */
+/** A tool that an agent may use. The agent need not exist yet. */
 export interface Permission {
   readonly tenant: string
   readonly agent: string
@@ -28,7 +28,7 @@ export function withPermission(text: string, permission: Permission): string | u
 const pairOf = (map: YAMLMap, key: string): Pair | undefined =>
   map.items.find((item) => (isScalar(item.key) ? item.key.value : item.key) === key)
 
-/** Adds the tool to an agent that may not use it yet. An agent without `tools` may use every tool. */
+/** Adds the tool to an agent that cannot use it yet. An agent without `tools` may use every tool. */
 function withTool(text: string, agent: YAMLMap, tool: string): string | undefined {
   const tools = agent.get('tools', true)
   if (tools === undefined) return text
@@ -46,7 +46,7 @@ function withItem(text: string, list: YAMLSeq, item: string): string {
   return inserted(text, at, `\n${' '.repeat(columnOf(text, start))}- ${item}`)
 }
 
-/** The key `agents:` and its value, with their places in the text. */
+/** The key `agents:` and its value, with their positions in the text. */
 interface Agents {
   readonly key: unknown
   readonly value: YAMLMap

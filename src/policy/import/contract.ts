@@ -18,7 +18,7 @@ import { parseSource } from '../yaml/parse.ts'
 import { createReader, TOOL_NAME } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
 
-/** Contracts from a foreign description. `notes` names the tools without a contract, and why. */
+/** Contracts from a foreign description. `notes` names the tools without a contract, with reasons. */
 export interface ImportResult {
   readonly files: readonly ImportedFile[]
   readonly notes: readonly ImportNote[]
@@ -28,7 +28,7 @@ export interface ImportResult {
 export interface ImportedFile extends BundleText {
   readonly tool: string
   readonly effect: Effect
-  /** Present for a tool of an MCP server. */
+  /** The origin of a tool from an MCP server; otherwise absent. */
   readonly source?: ToolSource
 }
 
@@ -36,15 +36,17 @@ export interface ImportedFile extends BundleText {
 export interface ForeignTool extends Pick<SchemaImport, 'root' | 'rootPointer'> {
   readonly name: string
   readonly description: string | undefined
-  /** Returns its input schema in the form of contracts. */
+  /** Returns the tool's input schema in the form that contracts use. */
   readonly schema: (task: SchemaImport) => JsonValue
-  /** Its place in the description (JSON Pointer). */
+  /** The tool's position in the description (JSON Pointer). */
   readonly pointer: string
   readonly effect: Effect
   readonly source?: ToolSource
 }
 
-/** The declared effects of a tool. They are unproven, so a person reads the contract before its merge. */
+/**
+ * The declared effects of a tool. Declared effects are unverified, so a person reads the contract before it is merged.
+ */
 export interface Effect {
   readonly risk: Risk
   readonly reversibility?: 'read_only' | 'reversible' | 'external' | 'irreversible'
@@ -52,7 +54,7 @@ export interface Effect {
 }
 
 export interface ImportOptions {
-  /** The prefix of every tool's name: `github.`. */
+  /** The prefix of every tool's name, such as `github.`. */
   readonly prefix: string
   /** Imports only the tool of this name, under the name `as`. */
   readonly one?: { readonly name: string; readonly as: string }
@@ -89,7 +91,10 @@ interface Named {
   readonly name: string
 }
 
-/** Names the tools. A legal name stays; any other becomes a free legal name. Tools with the same name are twins. */
+/**
+ * Assigns names to tools. Keeps a valid name, and replaces any other name with an unused valid name. Returns tools that
+ * share a name separately, as `twins`.
+ */
 function nameTools(
   tools: readonly ForeignTool[],
   prefix: string,
@@ -112,7 +117,7 @@ function fitName(name: string): string {
   return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
 }
 
-/** Takes and returns a name that is free in any letter case, because file systems may ignore case. */
+/** Reserves and returns a name that is unused in any letter case, because file systems may ignore case. */
 function uniqueName(taken: Set<string>, base: string): string {
   let name = base
   for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${base}_${n}`
@@ -137,7 +142,7 @@ function contractText(name: string, tool: ForeignTool, task: SchemaImport): stri
   return `${head.join('\n')}\n${text}`
 }
 
-/** Returns the input schema, always of type object, even if the description omits that. */
+/** Returns the input schema, which always has type object, even if the description omits the type. */
 function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   const imported = tool.schema(task)
   importReferred(task)

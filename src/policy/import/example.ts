@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { importTools, type ImportOptions, type ImportResult } from './contract.ts'
 import { isObject } from './schema.ts'
 
-/** The longest text and list that a contract from an example permits, unless those of the example are longer. */
+/** The longest string and list that a contract from an example permits, unless the example has longer ones. */
 const MAX_TEXT = 1_000
 const MAX_ITEMS = 100
 
-/** Makes a contract from one example payload. It requires the fields of the example, and refuses others. */
+/** Creates a contract from one example payload. The contract requires the fields of the example, and refuses others. */
 export function importExample(tool: string, example: JsonObject, options: ImportOptions): ImportResult {
   const schema = schemaOf(example)
   const effect = { risk: 'medium', because: 'an example does not say what the tool does' } as const
@@ -23,7 +23,7 @@ export function importExample(tool: string, example: JsonObject, options: Import
   return importTools([foreign], options)
 }
 
-/** Returns a narrow schema for values like the example. For null, it permits any value. */
+/** Returns a narrow schema for values like the example. For null, the schema permits any value. */
 function schemaOf(value: JsonValue): JsonObject {
   if (value === null) return {}
   if (typeof value === 'string') return { type: 'string', maxLength: Math.max(MAX_TEXT, value.length) }
@@ -37,7 +37,7 @@ function schemaOf(value: JsonValue): JsonObject {
   return { type: 'array', maxItems: Math.max(MAX_ITEMS, items.length), ...itemSchema(items) }
 }
 
-/** Returns the schema of a number. Bounds integers to those that every JSON parser reads exactly. */
+/** Returns the schema of a number. Limits integers to the range that every JSON parser reads exactly. */
 function numberSchema(value: number): JsonObject {
   if (!Number.isInteger(value)) return { type: 'number' }
   return {

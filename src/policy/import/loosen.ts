@@ -3,9 +3,9 @@ import { SCHEMA_KEYWORDS } from '../schema/check.ts'
 import { isObject, type SchemaImport } from './schema.ts'
 
 /*
- * A schema accepts more values after an import drops a keyword. Around `not`, `if`, `oneOf`, `maxContains`, and beside
- * keywords for remaining members or items, that makes the whole schema accept fewer. So the import also drops or
- * loosens these, and a contract never refuses values that its description permits.
+ * A schema accepts more values after an import drops a keyword. If the dropped keyword is inside `not`, `if`, `oneOf`
+ * or `maxContains`, or next to keywords for remaining members or items, the whole schema accepts fewer. So the import
+ * also drops or loosens these keywords, and a contract never refuses values that its description permits.
  */
 
 interface Loosening {
@@ -73,7 +73,7 @@ const leftOver = (keyword: string, applies: Rule['applies']): Rule => ({
   because: 'dropped: another keyword was dropped, so the remaining members are unknown',
 })
 
-/** Turns `oneOf` into `anyOf`. When the schema already has an `anyOf`, both must hold. */
+/** Turns `oneOf` into `anyOf`. If the schema already has an `anyOf`, both are required. */
 function anyInstead(schema: Record<string, JsonValue>): void {
   const branches = schema['oneOf'] as JsonValue
   delete schema['oneOf']

@@ -11,7 +11,10 @@ import {
 import { type ImportNote, importSchema, isObject, readable } from './schema.ts'
 import { defined } from '../../contract/defined.ts'
 
-/** Makes contracts from an MCP `tools/list` result, its list or its JSON-RPC response. Undefined for other input. */
+/**
+ * Creates contracts from an MCP `tools/list` result, its list or its JSON-RPC response. Returns undefined for other
+ * input.
+ */
 export function importMcp(
   document: JsonValue,
   options: ImportOptions & { readonly server?: string | undefined },
@@ -58,8 +61,8 @@ function listIn(document: JsonValue): Found | undefined {
 }
 
 /**
- * Returns why a tool gets no contract. A contract cannot express `false`, and a laxer one would accept any call.
- * Without a contract, no call of the tool runs.
+ * Returns the reason why a tool gets no contract. A contract cannot express `false`, and a laxer contract would accept
+ * any call. Without a contract, no call of the tool runs.
  */
 function whyLeftOut(tool: JsonValue): string | undefined {
   if (!isNamed(tool)) return 'left out: it has no name'
@@ -69,7 +72,7 @@ function whyLeftOut(tool: JsonValue): string | undefined {
 
 const nameOf = (tool: JsonValue): string => (isNamed(tool) ? readable(tool.name) : '(no name)')
 
-/** Returns the digest; undefined when a text has a lone surrogate and thus no canonical form. */
+/** Returns the digest; undefined when a string has a lone surrogate and thus no canonical form. */
 function digestIn(tool: JsonObject): string | undefined {
   try {
     return digestOf(describedTool(tool))
@@ -94,7 +97,7 @@ function foreign(tool: JsonObject & { readonly name: string }, pointer: string):
     name,
     description: text as string | undefined,
     schema: (task) => importSchema(task, inputSchema, `${pointer}/inputSchema`),
-    // References of an MCP tool start at its own schema.
+    // References in an MCP tool resolve against the tool's own schema.
     root: inputSchema ?? {},
     rootPointer: `${pointer}/inputSchema`,
     pointer,
@@ -102,7 +105,7 @@ function foreign(tool: JsonObject & { readonly name: string }, pointer: string):
   }
 }
 
-/** Returns the effect from the hints of MCP. A tool without hints may do anything, so its risk is high. */
+/** Returns the effect that the MCP hints declare. A tool without hints may do anything, so its risk is high. */
 function effectOf({ readOnlyHint, destructiveHint }: JsonObject): Effect {
   if (readOnlyHint === true) return { risk: 'low', reversibility: 'read_only', because: 'readOnlyHint' }
   if (destructiveHint === true)

@@ -21,7 +21,9 @@ import { bodyOf, modernParameter } from './swagger.ts'
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
 const VERSIONS = /^3\.[0-2](?:\.|$)/
 
-/** Makes contracts from OpenAPI 3.0 to 3.2 or Swagger 2.0, one for each operation. Undefined for other input. */
+/**
+ * Creates contracts from OpenAPI 3.0 to 3.2 or Swagger 2.0, one for each operation. Returns undefined for other input.
+ */
 export function importOpenApi(
   document: JsonValue,
   options: ImportOptions & { readonly load?: LoadFile },
@@ -45,7 +47,7 @@ function operationsAt(context: Described, path: string, item: JsonValue): Foreig
   const pointer = `/paths/${escapePointer(path)}`
   const found = resolved(context, { value: item, pointer }, path)
   if (!found) return []
-  // A path item keeps the members beside its `$ref`. Other objects ignore them.
+  // A path item keeps the members next to its `$ref`. Other objects ignore such members.
   const whole = { ...(item as JsonObject), ...found.value }
   const others = isObject(whole['additionalOperations']) ? whole['additionalOperations'] : {}
   const operations = [
@@ -69,7 +71,7 @@ interface Operation {
   readonly document: JsonObject
   readonly notes: ImportNote[]
   readonly isSwagger: boolean
-  /** The path item. Its parameters apply to all its operations. */
+  /** The path item. The path item's parameters apply to all its operations. */
   readonly item: JsonObject
   readonly operation: JsonObject
   readonly place: {
@@ -107,7 +109,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   delete: { risk: 'high', reversibility: 'irreversible', because: 'DELETE' },
 }
 
-/** An object of the document, with its place (JSON Pointer). */
+/** An object in the document, with its position (JSON Pointer). */
 interface Placed {
   readonly value: JsonObject
   readonly pointer: string
@@ -136,7 +138,7 @@ function payloadSchema(context: Operation, task: SchemaImport): JsonObject {
   const body = requestBody(context, parameters)
   if (body !== undefined && body !== UNKNOWN) add('body', body, bodySchema(context, body))
   const properties = Object.fromEntries(fields)
-  // a reference that leads nowhere may hide fields, so the payload stays open
+  // an unresolved reference may hide fields, so the payload may have undeclared fields
   const closed = isWhole && body !== UNKNOWN ? { additionalProperties: false } : {}
   return { type: 'object', ...closed, ...(required.length > 0 && { required }), properties }
 }
@@ -154,10 +156,10 @@ function requestBody(context: Operation, parameters: readonly Placed[]): Placed 
   return resolved(context, { value, pointer: `${place.pointer}/requestBody` }) ?? UNKNOWN
 }
 
-/** Returns the parameters of the operation, and those of the path that the operation does not override. */
+/** Returns the operation's parameters, and the path's parameters that the operation does not override. */
 function parametersOf(context: Operation): {
   readonly parameters: readonly Placed[]
-  /** False when a reference leads nowhere. */
+  /** False when a reference has no target. */
   readonly isWhole: boolean
 } {
   const found = new Map<string, Placed>()
@@ -178,7 +180,10 @@ function parametersOf(context: Operation): {
   return { parameters: [...found.values()], isWhole }
 }
 
-/** Returns true for headers that OpenAPI says to ignore. The sender sets them, and one is a credential. */
+/**
+ * Returns true for headers that importers must ignore according to OpenAPI. The sender sets these headers, and one of
+ * them is a credential.
+ */
 function isIgnored(parameter: JsonObject): boolean {
   const name = textOf(parameter['name']).toLowerCase()
   return parameter['in'] === 'header' && ['accept', 'content-type', 'authorization'].includes(name)
@@ -189,7 +194,8 @@ function textOf(value: JsonValue | undefined): string {
 }
 
 /**
- * Returns the object, or the end of its chain of references. Undefined, with a note, when a reference leads nowhere.
+ * Returns the object, or the last target of its chain of references. Undefined, with a note, when a reference has no
+ * target.
  *
  * @param leftOut the tool that then gets no contract, because the contract would be a guess
  */
@@ -250,7 +256,7 @@ function itemsOf({ itemSchema }: JsonObject): JsonValue | undefined {
   return itemSchema === undefined ? undefined : { type: 'array', items: itemSchema }
 }
 
-/** Adds a description to a schema without one. OpenAPI 3.0 ignores members beside a `$ref`. */
+/** Adds a description to a schema without one. OpenAPI 3.0 ignores members next to a `$ref`. */
 function described(schema: JsonValue, description: JsonValue | undefined): JsonValue {
   if (typeof description !== 'string' || !isObject(schema)) return schema
   return '$ref' in schema || 'description' in schema ? schema : { ...schema, description }

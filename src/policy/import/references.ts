@@ -2,16 +2,18 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { escapePointer, isObject, type ImportNote } from './schema.ts'
 
 /**
- * Reads a file by its path from the document's directory. Undefined when that fails, or when the file is outside that
- * directory.
+ * Reads a file by its path relative to the document's directory. Returns undefined when the read fails or the file is
+ * outside that directory.
  */
 export type LoadFile = (path: string) => JsonValue | undefined
 
-/** The key of the loaded files in the joined document. */
+/** The key under which the combined document contains the loaded files. */
 const FILES = 'x-countersign-files'
-/** The most files that are loaded, so that an endless chain of files ends. */
+/** The maximum number of files to load, which stops an endless chain of files. */
 const MOST_FILES = 20_000
-/** Keys that hold data, in which `$ref` is no reference. Below a key of NAMING they are ordinary names. */
+/**
+ * Keys whose values are data, in which `$ref` is not a reference. Below a key in NAMING, these keys are ordinary names.
+ */
 const DATA = ['example', 'examples', 'default', 'enum', 'const', 'value']
 const NAMING = ['properties', 'patternProperties', '$defs', 'definitions', 'schemas', 'parameters', 'paths']
 
@@ -22,7 +24,10 @@ interface Bundling {
   readonly queue: string[]
 }
 
-/** Returns the document with copies of all files that it refers to, directly or not. References lead to the copies. */
+/**
+ * Returns the document with copies of all files that it refers to, directly or indirectly. References point to the
+ * copies.
+ */
 export function withReferredFiles(document: JsonObject, load: LoadFile, notes: ImportNote[]): JsonObject {
   const bundling: Bundling = { load, notes, files: new Map(), queue: [] }
   const own = rewritten(bundling, document, { file: '', key: '', within: '' }) as JsonObject
@@ -42,7 +47,7 @@ interface Here {
   readonly file: string
   /** The key of the value; '' for the root and for items of a list. */
   readonly key: string
-  /** The key of the object or list that holds the value. */
+  /** The key of the object or list that contains the value. */
   readonly within: string
 }
 
@@ -60,7 +65,10 @@ function rewritten(bundling: Bundling, value: JsonValue, { file, key, within }: 
   return Object.fromEntries(entries)
 }
 
-/** Returns the reference into FILES. Unchanged when it leads to no file, which the import notes when it follows it. */
+/**
+ * Returns the reference into FILES. Unchanged when it does not lead to a file; the import reports this when it follows
+ * the reference.
+ */
 function referenceTo(bundling: Bundling, ref: string, file: string): string {
   const [target = '', ...fragments] = ref.split('#')
   const fragment = fragments.join('#')
@@ -76,7 +84,9 @@ function referenceTo(bundling: Bundling, ref: string, file: string): string {
 
 const placeOf = (file: string, fragment: string): string => `#/${FILES}/${escapePointer(file)}${fragment}`
 
-/** Returns the path from the document's directory; undefined for a URL, and for a path out of that directory. */
+/**
+ * Returns the path relative to the document's directory; undefined for a URL, and for a path outside that directory.
+ */
 function pathTo(target: string, file: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:|^[\\/]|\\/i.test(target)) return undefined
   const parts = file.split('/').slice(0, -1)

@@ -5,8 +5,8 @@ import { isObject } from './schema.ts'
 const DEEPEST = 8
 
 /**
- * Returns a payload such as the schema describes, from its constants, defaults, examples and first choices. It may not
- * fit, because it ignores patterns, for one.
+ * Returns a sample payload for the schema, from its constants, defaults, examples and first choices. The sample may not
+ * fit, for example because it ignores patterns.
  */
 export function sampleOf(schema: JsonObject): JsonObject {
   const sample = sampleAt(schema, schema, 0)

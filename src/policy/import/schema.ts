@@ -6,7 +6,10 @@ import { misfitOfDefault } from '../schema/contradictions.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { showForeign, showHidden } from '../language/text.ts'
 
-/** A note about a place of a foreign description (JSON Pointer). A dropped condition makes the contract laxer. */
+/**
+ * A note about a position in a foreign description (JSON Pointer), such as a dropped condition, which makes the
+ * contract laxer.
+ */
 export interface ImportNote {
   readonly pointer: string
   readonly message: string
@@ -15,9 +18,9 @@ export interface ImportNote {
 }
 
 export interface SchemaImport {
-  /** The target of `#` in a `$ref`. */
+  /** The value that `#` refers to in a `$ref`. */
   readonly root: JsonValue
-  /** The place of `root` in the document (JSON Pointer). */
+  /** The position of `root` in the document (JSON Pointer). */
   readonly rootPointer: string
   readonly notes: ImportNote[]
   /** Imported definitions, by their new names. */
@@ -39,13 +42,13 @@ interface Referred {
 
 /** The imported schemas that accept more than their originals. */
 export interface Losses {
-  /** The places of lost conditions (JSON Pointers). */
+  /** The positions of lost conditions (JSON Pointers). */
   readonly pointers: string[]
-  /** Imported schemas that lost a condition, themselves or in a part. A `$ref` is not a part. */
+  /** Imported schemas that lost a condition, directly or in a subschema. The target of a `$ref` is not a subschema. */
   readonly schemas: WeakSet<object>
   /** Imported `properties` and similar maps that lost a name. */
   readonly maps: WeakSet<object>
-  /** The original place of each imported schema (JSON Pointer). */
+  /** The original position of each imported schema (JSON Pointer). */
   readonly places: WeakMap<object, string>
 }
 
@@ -64,7 +67,7 @@ export function importReferred(task: SchemaImport): void {
     task.defs.set(name, importSchema(task, schema, pointer))
 }
 
-/** Returns a schema of MCP, JSON Schema or OpenAPI 3 in the form of contracts. `pointer` is its place. */
+/** Returns a schema of MCP, JSON Schema or OpenAPI 3 in the form that contracts use. `pointer` is its position. */
 export function importSchema(task: SchemaImport, schema: JsonValue | undefined, pointer: string): JsonValue {
   if (typeof schema === 'boolean') return schema
   const { pointers, schemas, places } = task.losses
@@ -80,7 +83,7 @@ function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string)
   const entries = Object.entries(modern(schema)).flatMap(([key, value]): [string, JsonValue][] => {
     const at = `${pointer}/${escapePointer(key)}`
     const kind = SCHEMA_KEYWORDS.get(key)
-    // Definitions are imported when a reference leads to them, wherever the document keeps them.
+    // Definitions are imported when a reference leads to them, regardless of their position in the document.
     if (key === '$schema' || key === '$defs' || key === 'definitions') return []
     if (key === '$ref') return importRef(task, value, at)
     const imported = kind && importKeyword(task, kind, { value, at })
@@ -97,7 +100,7 @@ function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string)
 const UNBOUNDED =
   'an integer without bounds: calls with a value beyond 2^53-1 are refused. Give it a `maximum`, or make it text'
 
-/** Returns true when `countersign check` would warn of `unbounded-integer`. */
+/** Returns true when `countersign check` would report `unbounded-integer`. */
 function isUnboundedInteger({ type, ...schema }: JsonObject): boolean {
   const isInteger = Array.isArray(type) ? type.includes('integer') : type === 'integer'
   return isInteger && !BOUNDING.some((keyword) => Object.hasOwn(schema, keyword))
@@ -111,7 +114,10 @@ const ANNOTATIONS = new Set(
   ).split(' '),
 )
 
-/** Drops a default that does not fit, such as null for a text. Rules would read it in place of a missing field. */
+/**
+ * Drops a default that does not fit, such as null for a string. Rules would read that default in place of a missing
+ * field.
+ */
 function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
   const misfit = misfitOfDefault(schema)
   if (misfit === undefined) return schema
@@ -154,7 +160,7 @@ function withEnum(schema: JsonObject): JsonObject {
   return schema
 }
 
-/** Returns the constant of a schema; undefined for a schema with other conditions. */
+/** Returns the constant that a schema requires; undefined for a schema with other conditions. */
 function constantIn(branch: JsonValue): JsonValue | undefined {
   if (!isObject(branch)) return undefined
   const { const: constant, enum: values, type, ...rest } = branch
@@ -180,7 +186,7 @@ interface Keyword {
   readonly at: string
 }
 
-/** Returns the value in the form of contracts; undefined, with a note, when contracts cannot hold it. */
+/** Returns the value in the form that contracts use; undefined, with a note, when contracts cannot contain it. */
 function importKeyword(task: SchemaImport, kind: KeywordKind, { value, at }: Keyword): JsonValue | undefined {
   if (kind === 'schema') return importSchema(task, value, at)
   if (kind === 'schemas') {
@@ -224,7 +230,7 @@ const isText = (value: JsonValue): value is string => typeof value === 'string'
 const areTexts = (value: JsonValue): boolean => Array.isArray(value) && value.every(isText)
 const unless = (holds: boolean, problem: string): string | undefined => (holds ? undefined : problem)
 
-/** Return the problem of a value, or undefined; one function for each kind of keyword. */
+/** The checks for values, one for each kind of keyword. Each returns the problem of a value, or undefined. */
 const PROBLEMS: Readonly<Record<LeafKind, (value: JsonValue) => string | undefined>> = {
   any: () => undefined,
   values: (value) => unless(Array.isArray(value), 'must be a list'),
@@ -255,7 +261,9 @@ const PROBLEMS: Readonly<Record<LeafKind, (value: JsonValue) => string | undefin
   ref: (value) => unless(isText(value), 'must be text'),
 }
 
-/** Turns a reference inside the document into one to a definition of the contract. Drops any other. */
+/**
+ * Turns a reference inside the document into a reference to a definition in the contract. Drops any other reference.
+ */
 function importRef(task: SchemaImport, ref: JsonValue, at: string): [string, JsonValue][] {
   const schema = typeof ref === 'string' ? follow(task.root, ref) : undefined
   if (typeof ref !== 'string' || schema === undefined)
@@ -263,7 +271,7 @@ function importRef(task: SchemaImport, ref: JsonValue, at: string): [string, Jso
   const name = task.names.get(ref) ?? uniqueName(task, ref)
   if (!task.names.has(ref)) {
     task.names.set(ref, name)
-    // Imported later, without recursion: a chain of references may be deeper than the stack.
+    // The target is imported later, without recursion, because a chain of references may be deeper than the stack.
     task.referred.push({ name, schema, pointer: `${task.rootPointer}${ref.slice(1)}` })
   }
   return [['$ref', `#/$defs/${name}`]]
@@ -311,7 +319,7 @@ function leadTo(root: JsonValue, pointer: string): JsonValue | undefined {
   return here
 }
 
-/** Returns true for data that a policy file can hold unchanged. */
+/** Returns true for data that a policy file can contain unchanged. */
 function isSound(value: JsonValue): boolean {
   if (typeof value === 'string') return readable(value) === value
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER
@@ -323,8 +331,8 @@ function isSound(value: JsonValue): boolean {
 }
 
 /**
- * Returns the text in NFC, with hidden characters by code point, so that a description hides nothing from its reader.
- * In text without a normal form, all characters beyond ASCII are shown by code point.
+ * Returns the text in NFC, with hidden characters by code point, so that a description cannot hide characters from its
+ * reader. In text without a normal form, shows all characters beyond ASCII by code point.
  */
 export function readable(text: string): string {
   return showHidden(toNfc(text) ?? showForeign(text))

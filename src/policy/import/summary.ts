@@ -6,12 +6,12 @@ import { READS, type SummaryFormat } from '../summary/formats.ts'
 import { schemaValues } from '../schema/values.ts'
 import { canBePresent } from '../language/possible.ts'
 
-/** The most fields that a proposal names. Required fields are first. */
+/** The maximum number of fields in a proposal. Required fields are first. */
 const PROPOSED_FIELDS = 4
 
 /**
  * Proposes a `summary` for a contract: the tool's name and its first fields, in formats that their names and schemas
- * suggest. Undefined for a tool without such fields.
+ * suggest. Returns undefined for a tool without suitable fields.
  */
 export function proposeSummary(tool: string, schema: JsonObject): string | undefined {
   const { properties, required } = schema
@@ -48,7 +48,10 @@ function formatFor(name: string, schema: JsonObject, properties: JsonObject): Su
   return SUGGESTED.find(([, fits]) => fits(name, schema))?.[0]
 }
 
-/** Returns true for an integer whose name states minor units. For other amounts the decimal point is unknown. */
+/**
+ * Returns true for an integer whose name indicates minor units. For other amounts, the position of the decimal point is
+ * unknown.
+ */
 function isMinorUnits(name: string, schema: JsonObject): boolean {
   return typesOf(schema).includes('integer') && /(?:^|_)(?:cents|minor|minor_units)$/.test(name)
 }
@@ -63,7 +66,7 @@ const SUGGESTED: readonly (readonly [SummaryFormat, (name: string, schema: JsonO
   ['short', (_, schema) => isText(schema) && !isClosed(schema)],
 ]
 
-/** Returns true when the values are few, short or of a known format. */
+/** Returns true when the values are few or short, or have a known format. */
 function isClosed({ enum: values, const: only, format, maxLength }: JsonObject): boolean {
   const isBrief = typeof maxLength === 'number' && maxLength <= 80
   return values !== undefined || only !== undefined || format !== undefined || isBrief

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isObject } from './schema.ts'
 
-/** Turns parameters of Swagger 2.0 into parameters and a body of OpenAPI 3. */
+/** Converts parameters of Swagger 2.0 to parameters and a body of OpenAPI 3. */
 
 const OWN = ['name', 'in', 'description', 'required', 'schema', 'collectionFormat', 'allowEmptyValue']
 
@@ -14,7 +14,10 @@ export function modernParameter(parameter: JsonObject): JsonObject {
   return { ...parameter, schema: plain['type'] === 'file' ? {} : plain }
 }
 
-/** Returns the body that parameters describe: the one in `body`, or all in `formData`; undefined without either. */
+/**
+ * Returns the body that parameters describe: the `body` parameter, or all `formData` parameters; undefined without
+ * either.
+ */
 export function bodyOf(parameters: readonly JsonObject[]): JsonObject | undefined {
   const body = parameters.find((one) => one['in'] === 'body')
   if (body !== undefined) {

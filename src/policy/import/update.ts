@@ -5,21 +5,21 @@ import { type Effect, type ImportedFile, problemOf } from './contract.ts'
 
 /** The differences between existing contracts and a new import. */
 export interface Update {
-  /** The contracts to write: changed ones, and those of new tools. */
+  /** The contracts to write: changed contracts, and contracts of new tools. */
   readonly changed: readonly Changed[]
   readonly unchanged: number
-  /** The paths of contracts whose tools these servers no longer list. They stay. */
+  /** The paths of contracts whose tools these servers no longer list. These contracts are kept. */
   readonly gone: readonly string[]
   readonly leftOut: readonly { readonly tool: string; readonly because: string }[]
 }
 
 export interface Changed extends BundleText {
   readonly tool: string
-  /** Line by line, `-` and `+` in front; empty for a new contract. */
+  /** The changed lines, prefixed with `-` or `+`; empty for a new contract. */
   readonly difference: readonly string[]
 }
 
-/** A contract with its own tool name, its server, and the server's name of the tool. */
+/** A contract with its own tool name, its server, and the server's name for the tool. */
 interface Known {
   readonly file: BundleText
   readonly tool: string | undefined
@@ -27,7 +27,7 @@ interface Known {
   readonly name: string | undefined
 }
 
-/** Updates contracts from a new import. The author's own parts stay: labels, sensitive fields, a higher risk. */
+/** Updates contracts from a new import. Keeps the author's own parts: labels, sensitive fields, a higher risk. */
 export function updateContracts(existing: readonly BundleText[], imported: readonly ImportedFile[]): Update {
   const known = existing.map(knownOf)
   const paths = new Set(existing.map(({ path }) => path.toLowerCase()))
@@ -77,7 +77,7 @@ function freePath(path: string, paths: Set<string>): string {
   return free
 }
 
-/** Returns the contract with the server's current description and schema; the same text when they did not change. */
+/** Returns the contract with the server's current description and schema; the same text when these did not change. */
 function merged(before: string, { text, effect, source }: ImportedFile): string {
   const [own, fresh] = [parseDocument(before), parseDocument(text)]
   const isSame = (key: string): boolean =>
@@ -92,7 +92,7 @@ function merged(before: string, { text, effect, source }: ImportedFile): string 
 
 const HARMLESS_FIRST = ['read_only', 'reversible', 'external', 'irreversible']
 
-/** Raises risk and reversibility to the server's current ones. Deletes a reversibility that the server dropped. */
+/** Raises risk and reversibility to the server's current values. Deletes a reversibility that the server dropped. */
 function raise(own: ReturnType<typeof parseDocument>, { risk, reversibility }: Effect): void {
   const risks: readonly string[] = RISKS
   if (risks.indexOf(risk) > risks.indexOf(String(own.get('risk')))) own.set('risk', risk)
@@ -111,7 +111,7 @@ function goneFrom(known: readonly Known[], imported: readonly ImportedFile[]): s
     .map(({ file }) => file.path)
 }
 
-/** Returns the lines between the equal beginnings and the equal ends of both texts. */
+/** Returns the lines that differ, without the common beginning and end of both texts. */
 function differenceOf(before: string, after: string): string[] {
   const [old, fresh] = [before.split('\n'), after.split('\n')]
   let start = 0

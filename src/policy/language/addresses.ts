@@ -1,6 +1,6 @@
 import { hasHidden } from './text.ts'
 
-/** Most characters of a path, as file systems limit it. */
+/** The maximum number of characters in a path, which is a common limit of file systems. */
 const MAX_PATH_CHARACTERS = 4_096
 const MAX_MAIL_CHARACTERS = 254
 
@@ -10,10 +10,10 @@ const ATOM = "[A-Za-z0-9#$&'*+/=?^_{}~-]+"
 const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL})$`)
 
 /**
- * Returns the domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is
- * unreadable, because mail software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address
- * literals, a second address, other alphabets. Some software decodes an encoded word (`=?utf-8?q?...?=`, RFC 2047) into
- * another address.
+ * Returns the domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All other forms
+ * of address are unreadable, because mail software disagrees about them. Examples are display names, quotes, comments,
+ * routes (`%`, `!`), address literals, a second address and other alphabets. Some software decodes an encoded word
+ * (`=?utf-8?q?...?=`, RFC 2047) into another address.
  */
 export function mailDomain(address: string): string | undefined {
   if (address.length > MAX_MAIL_CHARACTERS) return undefined
@@ -37,14 +37,14 @@ const SIMPLE_URL = new RegExp(
 interface SimpleUrl {
   readonly scheme: string
   readonly host: string
-  /** Undefined for the default port of the scheme. */
+  /** The port; undefined for the default port of the scheme. */
   readonly port: string | undefined
 }
 
 /**
- * Reads an absolute URL whose host all parsers read alike: letters, digits and hyphens, or an address in its usual
- * form. Credentials, backslashes, escapes in the host, a dot at its end, other alphabets and unusual numbers are
- * unreadable.
+ * Reads an absolute URL whose host all parsers read in the same way: letters, digits and hyphens, or an address in its
+ * usual form. Credentials, backslashes, escapes in the host, a trailing dot in the host, other alphabets and unusual
+ * numbers are unreadable.
  */
 function simpleUrl(url: string): SimpleUrl | undefined {
   const [, scheme = '', host = '', port] = SIMPLE_URL.exec(url)?.map((part) => part?.toLowerCase()) ?? []
@@ -55,8 +55,8 @@ function simpleUrl(url: string): SimpleUrl | undefined {
 }
 
 /**
- * Returns the host of a URL in lower case, with IPv6 in brackets. A URL with another port than the default of its
- * scheme is unreadable: it names another server.
+ * Returns the host of a URL in lower case, with IPv6 in brackets. A URL with a non-default port for its scheme is
+ * unreadable, because it names another server.
  */
 export function urlHost(url: string): string | undefined {
   const read = simpleUrl(url)
@@ -74,9 +74,9 @@ export function urlOrigin(url: string): string | undefined {
 }
 
 /**
- * Returns an absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. Relative paths,
- * backslashes and hidden characters are unreadable. So are percent signs, which a tool may decode, and two leading
- * slashes, which name another machine to some tools.
+ * Returns an absolute path with `.`, `..` and doubled slashes resolved, and without a trailing slash. Relative paths,
+ * backslashes and hidden characters are unreadable. Percent signs, which a tool may decode, are also unreadable. Two
+ * leading slashes are unreadable, because they name another machine for some tools.
  */
 export function normalPath(path: string): string | undefined {
   if (!/^\/(?!\/)[^\\%\t\n\r]*$/.test(path) || path.length > MAX_PATH_CHARACTERS || hasHidden(path))

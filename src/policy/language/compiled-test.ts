@@ -4,18 +4,20 @@ import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 export type Scalar = string | number | boolean
 
-/** A compiled test. A value of the wrong type or a text without a normal form is UNKNOWN, never an exception. */
+/**
+ * A compiled test. For a value of the wrong type or a string without a normal form, returns UNKNOWN and never throws.
+ */
 export type CompiledTest = (value: Applied) => Truth
 
-/** Makes a matcher from one text of the operand. The matcher returns undefined where it cannot tell. */
+/** Creates a matcher from one string of the operand. The matcher returns undefined when it cannot decide. */
 export type PrepareText = (wanted: string) => (text: string) => boolean | undefined
 
-/** Compiles a test of text: TRUE when a matcher fits, otherwise UNKNOWN when a matcher cannot tell. */
+/** Compiles a string test: TRUE when a matcher fits, otherwise UNKNOWN when a matcher cannot decide. */
 export function compileText(matchers: readonly ReturnType<PrepareText>[]): CompiledTest {
   return (value) => (typeof value === 'string' ? judge(value, (one) => fitsAny(one, matchers)) : UNKNOWN)
 }
 
-/** Returns the truth of `holds` for the text in NFC. */
+/** Returns the truth of `holds` for the string in NFC. */
 export function judge(value: string, holds: (text: string) => boolean | undefined): Truth {
   const normal = toNfc(value)
   const held = normal === undefined ? undefined : holds(normal)
@@ -45,7 +47,7 @@ export const none: JoinEntries = (items, ask) => not(some(items, ask))
 export const every: JoinEntries = (items, ask) =>
   items.length === 0 ? UNKNOWN : allOf(items, ask, undefined)
 
-/** Compiles equality with one of the values. A value of any other type than theirs is UNKNOWN. */
+/** Compiles a test for equality with one of the values. A value of any other type is UNKNOWN. */
 export function compileEquality(values: readonly Scalar[]): CompiledTest {
   const members = new Set<unknown>(values)
   const texts = textsIn(values).length > 0

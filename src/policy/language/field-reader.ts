@@ -6,7 +6,7 @@ import type { FieldRead } from '../evaluate/snapshot.ts'
 /** Reads one field of a call. */
 export type Read = (facts: Facts) => Reading
 
-/** Compiles the read of a field. Trusted facts come from the call and the contract, never from the payload. */
+/** Compiles a reader for a field. Trusted facts come from the call and the contract, never from the payload. */
 export function compileRead(field: FieldIr): Read {
   return field.root === 'payload' ? compilePayloadRead(field.path) : FACTS[field.root]
 }
@@ -20,7 +20,7 @@ const FACTS: Readonly<Record<Exclude<FieldRoot, 'payload'>, Read>> = {
   'task.workflow': ({ call }) => call.workflow ?? MISSING,
   'task.label': ({ call }) => call.label ?? MISSING,
   'task.subject': ({ call }) => call.subject ?? MISSING,
-  // Without a history, tests of it are UNKNOWN. An empty history is `[]`.
+  // Without a history, tests of the history are UNKNOWN. An empty history is `[]`.
   'agent.tools': ({ call }) => call.history?.agentTools ?? UNREADABLE,
   'agent.labels': ({ call }) => call.history?.agentLabels ?? UNREADABLE,
   'task.tools': ({ call }) => call.history?.taskTools ?? UNREADABLE,
@@ -38,7 +38,7 @@ function compilePayloadRead(path: readonly (string | number)[]): Read {
   }
 }
 
-/** Compiles the read of a field for the record of a decision. It records an unreadable value as null. */
+/** Compiles a reader that records a field with a decision. The reader records an unreadable value as null. */
 export function compileFieldRead(field: FieldIr, sensitive: boolean): (facts: Facts) => FieldRead {
   const read = compileRead(field)
   const missing: FieldRead = { field: field.name, state: 'missing', sensitive }

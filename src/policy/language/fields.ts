@@ -26,7 +26,7 @@ export type FieldProblem = {
   readonly code: 'unknown-field' | 'unknown-function'
   readonly message: string
   readonly hint?: string
-  /** The text in the field's place, without its function. */
+  /** The text at the field's position, without the function. */
   readonly name?: string
 }
 
@@ -47,7 +47,7 @@ export function isFieldProblem(parsed: FieldIr | FieldProblem): parsed is FieldP
   return 'code' in parsed
 }
 
-/** Returns the field as a policy author writes it, `fn()` included. */
+/** Returns the field as a policy author writes it, including `fn()`. */
 export function fieldText(field: FieldIr): string {
   return field.fn === undefined ? field.name : `${field.fn}(${field.name})`
 }
@@ -72,7 +72,7 @@ export function payloadName(path: readonly (string | number)[]): string {
   return `payload${path.map(stepText).join('')}`
 }
 
-/** True for a property name that needs no brackets. */
+/** Returns true for a property name that needs no brackets. */
 export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name)
 }

@@ -6,10 +6,10 @@ import {
   MAX_YAML_NODES,
 } from './bounds.ts'
 
-/** The largest size of a bundle file. */
+/** The maximum size of a bundle file. */
 export interface FileBounds {
   readonly bytes: number
-  /** Parts of its YAML: keys, values, lists and maps. */
+  /** The number of YAML nodes: keys, values, lists and maps. */
   readonly nodes: number
 }
 
@@ -17,7 +17,7 @@ const OF_ANY: FileBounds = { bytes: MAX_FILE_BYTES, nodes: MAX_YAML_NODES }
 const OF_DIRECTORY: FileBounds = { bytes: MAX_DIRECTORY_BYTES, nodes: MAX_DIRECTORY_NODES }
 const OF_LIST: FileBounds = { bytes: MAX_LIST_BYTES, nodes: 0 }
 
-/** @param path path in the bundle */
+/** @param path the file's path in the bundle */
 export function fileBounds(path: string): FileBounds {
   if (path.startsWith('lists/')) return OF_LIST
   return path === 'directory.yaml' ? OF_DIRECTORY : OF_ANY

@@ -1,4 +1,4 @@
-/** Functions that turn one text into a list. */
+/** Functions that turn one string into a list. */
 export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
 export type ListFunction = (typeof LIST_FUNCTIONS)[number]
 export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const

@@ -12,7 +12,10 @@ import {
 import { type FunctionName, givesList } from './function-names.ts'
 import { readSql } from './sql/read.ts'
 
-/** Applies a function, to a list element by element. An unreadable value gives UNREADABLE, never an exception. */
+/**
+ * Applies a function to a value, or to each element of a list. Returns UNREADABLE for an unreadable value, and never
+ * throws.
+ */
 export function applyFunction(name: FunctionName, value: Reading): Applied {
   if (value === MISSING || value === UNREADABLE) return value
   if (!Array.isArray(value)) return applyToText(name, value) ?? UNREADABLE

@@ -1,4 +1,4 @@
-/** A glob as code points, with ANY_RUN for `*`: a literal `*` stays a character. */
+/** A glob as code points, with ANY_RUN for `*`. A literal `*` remains a character. */
 export type Glob = readonly number[]
 export const ANY_RUN = -1
 
@@ -9,7 +9,7 @@ export const holding = (text: string): Glob => [ANY_RUN, ...codePoints(text), AN
 export const likeGlob = (glob: string): Glob =>
   codePoints(glob).map((character) => (character === STAR ? ANY_RUN : character))
 
-/** Returns the texts between the runs; one text for a glob without runs. */
+/** Returns the strings between the runs; one string for a glob without runs. */
 export function literalParts(glob: Glob): readonly string[] {
   const parts: number[][] = [[]]
   for (const token of glob) {

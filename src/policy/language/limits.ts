@@ -25,7 +25,7 @@ export function compileLimit(ir: LimitIr, file: RuleFileIr, { sum, per }: LimitL
     onUnknown: undefined,
   }
   const enforced = mode === 'enforced'
-  // A limit is no match: it never covers a call.
+  // A limit is not a match, so it never covers a call.
   const voice = {
     verdict,
     enforced,
@@ -42,7 +42,7 @@ export function compileLimit(ir: LimitIr, file: RuleFileIr, { sum, per }: LimitL
 
 /**
  * Returns the call's use of each limit. Records a hit for each limit that cannot be measured or is in `call.exceeded`.
- * Policy does not read the counters: the caller guards them in the commit.
+ * Policy does not read the counters. The caller checks the counters in the commit.
  */
 export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly LimitUse[] {
   const uses: LimitUse[] = []
@@ -59,7 +59,7 @@ export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly 
   return uses
 }
 
-/** @param sensitive sensitive fields of all tools under the limit, because one counter adds up all their calls */
+/** @param sensitive the sensitive fields of all tools under the limit, because one counter sums all their calls */
 export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFacts {
   const { id, mode, withinMs, atMost, per, sum } = ir
   return {
@@ -75,7 +75,7 @@ export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFact
 const isSumSensitive = (sum: LimitIr['sum'], sensitive: readonly string[]): boolean =>
   sum !== undefined && isSensitive(sensitive, sum.name)
 
-/** Returns undefined when the use cannot be measured, NOTHING when `missing_means` says that the call uses nothing. */
+/** Returns undefined when the use cannot be measured. Returns NOTHING when `missing_means` sets the use to nothing. */
 function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeof NOTHING {
   const { id, withinMs, atMost, mode } = limit.ir
   const amount = limit.sum === undefined ? 1 : amountOf(valueOfLeaf(limit.sum, facts))
@@ -91,25 +91,27 @@ function amountOf(value: Applied | typeof NOTHING): number | undefined | typeof 
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
-/** Names the limit's counter for the call. A field's value is hashed: it may be long or sensitive. */
+/**
+ * Returns the name of the limit's counter for the call. A field's value is hashed, because it may be long or sensitive.
+ */
 function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined | typeof NOTHING {
   const { call } = facts
   if (ir.per === 'tenant') return 'tenant'
   if (ir.per === 'agent') return `agent ${call.agent}`
-  // Agents choose the names of their tasks, so two agents may choose the same.
+  // Agents choose the names of their tasks, so two agents may choose the same name.
   if (ir.per === 'task') return `task ${call.agent} ${call.task ?? ''}`
   const value = per === undefined ? MISSING : valueOfLeaf(per, facts)
   if (value === NOTHING) return NOTHING
   const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   if (!scalar) return undefined
-  // A limit compares texts in NFC, as tests do. A text without a normal form has no counter.
+  // A limit compares strings in NFC, as tests do. A string without a normal form has no counter.
   const member = typeof value === 'string' ? toNfc(value) : value
   return member === undefined ? undefined : sha256(canonicalJson([fieldText(ir.per), member]))
 }
 
 /**
- * Returns the call with the limits that it exceeds, given the earlier charges by limit id (0 where absent). A call can
- * exceed an unused limit by itself. The outcome assumes room in all limits.
+ * Returns the call with the limits that it exceeds, given the earlier charges by limit id (0 if absent). One call alone
+ * can exceed an unused limit. The outcome must assume room in all limits.
  */
 export function callUnder(
   call: Call,
@@ -120,7 +122,7 @@ export function callUnder(
   return full.length === 0 ? call : { ...call, exceeded: new Set(full.map(({ limit }) => limit)) }
 }
 
-/** Names the fields that kept a limit from being measured: `payload.amount: missing`. */
+/** Returns the fields that prevented the measurement of a limit: `payload.amount: missing`. */
 export function unmeasured(
   { ir, sum, per }: Pick<CompiledLimit, 'ir' | 'sum' | 'per'>,
   facts: Facts,

@@ -1,6 +1,6 @@
 const LONGEST_COMPARED = 64
 
-/** Returns the candidate that the author most likely meant, or undefined. Cost: word length times candidates. */
+/** Returns the candidate that the author most likely meant, or undefined. The cost is word length times candidates. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const rows = createRows()
   const limit = Math.max(1, Math.min(3, Math.floor(word.length / 3)))
@@ -24,7 +24,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return near === undefined ? undefined : `did you mean \`${near}\`?`
 }
 
-/** Three rows of a table of distances, used in turn. */
+/** Three rows of a table of distances, which are reused in turn. */
 type Rows = readonly [Uint16Array, Uint16Array, Uint16Array]
 
 const createRows = (length: number = LONGEST_COMPARED): Rows => [
@@ -41,8 +41,9 @@ interface Bound {
 const FAR = 0xffff - 2
 
 /**
- * Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. Returns a number above
- * `most` when they are more. Computes only cells within `most` of the diagonal, to be fast for thousands of names.
+ * Counts the insertions, deletions, replacements and swaps of adjacent characters that turn `a` into `b`. Returns a
+ * number above `most` when more changes are necessary. Computes only cells within `most` of the diagonal, which is fast
+ * enough for thousands of names.
  */
 export function editDistance(a: string, b: string, bound?: Bound): number {
   const { most, rows } = bound ?? { most: Math.max(a.length, b.length), rows: createRows(b.length) }
@@ -57,7 +58,7 @@ export function editDistance(a: string, b: string, bound?: Bound): number {
   return at(previous, b.length)
 }
 
-/** Fills the row of the first `i` characters of `a` around the diagonal, and returns its least distance. */
+/** Fills the row for the first `i` characters of `a` around the diagonal, and returns the row's smallest distance. */
 function fillRow(
   { older, previous, row }: Readonly<Record<'older' | 'previous' | 'row', Uint16Array>>,
   { a, b, i, most }: { readonly a: string; readonly b: string; readonly i: number; readonly most: number },

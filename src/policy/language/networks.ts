@@ -18,7 +18,7 @@ interface Address {
 const MAPPED = 0xffffn
 
 /**
- * Returns ONE IP address; undefined for any other text, such as a name, or an address with a port or a zone. An
+ * Parses ONE IP address; undefined for any other text, such as a name, or an address with a port or a zone. An
  * IPv4-mapped address (`::ffff:10.0.0.1`) becomes its IPv4 address.
  */
 function addressOf(text: string): Address | undefined {
@@ -56,7 +56,7 @@ export function networkProblem(text: string): string | undefined {
 }
 
 /**
- * Compiles a test for addresses in the network. It returns undefined for a text that is not an address.
+ * Compiles a test for addresses in the network. The test returns undefined for a string that is not an address.
  *
  * @throws Error when `written` is not a network
  */

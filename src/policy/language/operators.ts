@@ -20,7 +20,7 @@ import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElem
 import { compileGlob } from './text.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
-/** The members of a checked test besides its name, by the kind of operand in a rule file. */
+/** The members of a checked test, except its name, by the kind of operand in a rule file. */
 interface Operands {
   readonly none: object
   readonly number: { readonly value: number }
@@ -35,24 +35,24 @@ interface Operands {
 export type Operand = keyof Operands
 
 /**
- * The places where a test's answer can change: two values on the same side of all of them get the same answer. `diff`
- * and the checks derive their examples from them.
+ * The points at which a test's answer can change. Two values on the same side of all cuts get the same answer. `diff`
+ * and the checks derive their examples from the cuts.
  */
 export interface Cuts {
   readonly numbers?: readonly number[]
-  /** Texts that are examples themselves. */
+  /** Strings that serve directly as examples. */
   readonly texts?: readonly string[]
-  /** A text passes when one of the globs, or one of the patterns, fits it. */
+  /** A string passes when one of the globs or one of the patterns matches it. */
   readonly globs?: readonly Glob[]
   readonly patterns?: readonly string[]
   /** Tests of each entry of a list, and of its length. */
   readonly entries?: readonly Test[]
   readonly lengths?: readonly Test[]
-  /** Answers may also change elsewhere, so `diff` says `sampled`, never `complete`. */
+  /** Answers may also change at other points, so `diff` reports `sampled`, never `complete`. */
   readonly opaque?: true
 }
 
-/** The type that a test takes. Any other value is UNKNOWN; `explain` says why, such as `not a number`. */
+/** The type that a test accepts. Any other value is UNKNOWN; `explain` gives the reason, such as `not a number`. */
 export type Of = 'anything' | 'scalar' | 'number' | 'text' | 'list' | 'text or list'
 
 export interface OperandProblem {
@@ -62,15 +62,15 @@ export interface OperandProblem {
 }
 
 /**
- * All facts about one operator of the language. Check, compile, explain, diff, lint, the editor and the reference
- * derive from it.
+ * All facts about one operator of the language. Check, compile, explain, diff, lint, the editor and the reference use
+ * this row.
  */
 export interface Operator<O extends Operand = Operand> {
   readonly of: Of
   readonly operand: O
   compile(given: Operands[O]): CompiledTest
   cuts(given: Operands[O]): Cuts
-  /** Returns the problem of one text of the operand, or undefined. */
+  /** Returns the problem of one string of the operand, or undefined. */
   refuses?(text: string, name: string): OperandProblem | undefined
   /** Describes the test in words. The default is its name and its operand. */
   words?(texts: readonly string[]): string
@@ -80,9 +80,9 @@ export interface Operator<O extends Operand = Operand> {
   readonly asks?: 'presence' | 'null'
   /** The name of the opposite operator. */
   readonly inverse?: string
-  /** The reason that `explain` gives for a text that the test cannot judge. */
+  /** The reason that `explain` gives for a string that the test cannot judge. */
   readonly unreadable?: string
-  /** Its texts name whole values, such as tools. */
+  /** Set when the operand's strings name whole values, such as tools. */
   readonly names?: 'exactly' | 'by glob'
   /** One sentence for the editor and the reference. */
   readonly doc: string
@@ -95,7 +95,7 @@ function presence(wanted: boolean, inverse: string, doc: string): Operator<'none
     asks: 'presence',
     inverse,
     doc,
-    // Null is UNKNOWN: some tools take it for a missing argument, others do not.
+    // Null is UNKNOWN, because some tools treat null as a missing argument and others do not.
     compile: () => (value) =>
       value === UNREADABLE || value === null ? UNKNOWN : truthOf((value !== MISSING) === wanted),
     cuts: () => ({}),
@@ -115,7 +115,10 @@ function number(doc: string, holds: (value: number, limit: number) => boolean): 
   }
 }
 
-/** Makes a text operator, which holds when it holds for one text of its operand. Without `cuts` it is opaque. */
+/**
+ * Creates a string operator, which is true when it is true for one string of its operand. Without `cuts`, the operator
+ * is opaque.
+ */
 function text(
   doc: string,
   prepare: PrepareText,
@@ -222,7 +225,7 @@ const opposite: Operator<'test'> = {
   cuts: ({ test }) => cutsOf(test),
 }
 
-/** Several tests in one mapping. Rule files have no name for it. */
+/** The operator for several tests in one mapping. Rule files have no name for it. */
 const and: Operator<'tests'> = {
   of: 'anything',
   operand: 'tests',
@@ -262,7 +265,7 @@ const refusesNetwork: Operator['refuses'] = (wanted) => {
   return message === undefined ? undefined : { code: 'bad-value', message, hint }
 }
 
-/** The operators of the language, one row each. `cuts` may be `opaque` where nothing better is known. */
+/** The operators of the language, one row each. `cuts` may be `opaque` when no better cuts are known. */
 const ROWS = {
   missing: presence(false, 'present', 'The field is not there.'),
   present: presence(true, 'missing', 'The field is there.'),
@@ -308,7 +311,7 @@ const ROWS = {
 export type OperatorName = keyof typeof ROWS
 type OperandOf<K extends OperatorName> = (typeof ROWS)[K]['operand']
 
-/** A checked test, plain data. */
+/** A checked test, as plain data. */
 export type Test = { readonly [K in OperatorName]: TestBy<K> }[OperatorName]
 export type TestBy<K extends OperatorName> = { readonly op: K } & Operands[OperandOf<K>]
 /** The names of the operators with one kind of operand. */
@@ -342,7 +345,7 @@ export function namesWith<O extends Operand>(operand: O): readonly NameWith<O>[]
 
 const NAMES = Object.keys(OPERATORS) as readonly OperatorName[]
 
-/** The names that take an operand in a rule file. */
+/** The operators that have an operand in a rule file. */
 export const WRITTEN_NAMES: readonly OperatorName[] = NAMES.filter(
   (name) => OPERATORS[name].operand !== 'none' && OPERATORS[name].operand !== 'tests',
 )
@@ -354,13 +357,19 @@ export function* testsIn(test: Test): Generator<Test> {
   else if ('tests' in test) for (const one of test.tests) yield* testsIn(one)
 }
 
-/** True for a test that only asks whether the field is there: it sees the payload as sent, without defaults. */
+/**
+ * Returns true for a test that checks only whether the field is present. Such a test sees the payload as sent, without
+ * defaults.
+ */
 export function asksPresence(test: Test): boolean {
   if (test.op === 'and') return test.tests.every(asksPresence)
   return test.op === 'not' ? asksPresence(test.test) : OPERATORS[test.op].asks === 'presence'
 }
 
-/** True for a test that asks whether the field is null, `not` included: `missing_means` must not replace that null. */
+/**
+ * Returns true for a test that checks whether the field is null, also inside `not`. `missing_means` must not replace
+ * that null.
+ */
 export function asksNull(test: Test): boolean {
   return test.op === 'not' ? asksNull(test.test) : OPERATORS[test.op].asks === 'null'
 }

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from './bounds.ts'
 
-/** A regular expression whose search costs time linear in the text. */
+/** A regular expression whose search takes time linear in the length of the text. */
 export interface Pattern {
   test(text: string): boolean
 }
@@ -13,7 +13,7 @@ export type CompiledPattern =
 
 /**
  * Compiles a pattern for unanchored search. Refuses look-around, back-references and counted repetitions that would
- * make a huge program. Uses RE2, because the built-in RegExp can take exponential time.
+ * produce a huge program. Uses RE2, because the built-in RegExp can take exponential time.
  */
 export function compilePattern(source: string): CompiledPattern {
   if (source === '') return refused('an empty pattern matches everything')
@@ -40,24 +40,25 @@ function describe(error: unknown): string {
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('')
-/**
- * Texts of which a useful pattern misses at least one. The last text is longer than any counted repetition.
- */
+/** Test strings; a useful pattern does not match all of them. The last string is longer than any counted repetition. */
 const ANY_TEXTS = ['', ' ', 'x', 'X', '0', '/', `${ASCII}é漢😀`.repeat(10)]
 
-/** True for a pattern that fits every text, such as `ls|` and `x*`. */
+/** Returns true for a pattern that matches every string, such as `ls|` and `x*`. */
 export function fitsEveryText(pattern: Pattern): boolean {
   return ANY_TEXTS.every((text) => pattern.test(text))
 }
 
-/** True for a pattern whose dot very likely means a literal dot: neither anchored nor quantified, as in `api.acme`. */
+/**
+ * Returns true for a pattern with a dot that very likely means a literal dot, as in `api.acme`. The pattern is not
+ * anchored at both ends, and the dot is not quantified.
+ */
 export function hasBareDot(source: string): boolean {
   if (/^(?:\(\?\w+\))?\^/.test(source) && source.endsWith('$')) return false
   const literal = source.replaceAll(/\\./gs, '').replaceAll(/\[[^\]]*\]/g, '')
   return /\w\.\w/.test(literal)
 }
 
-/** Returns the error or the likely mistake in a pattern of a rule, or undefined. */
+/** Returns the error or the likely mistake in a rule's pattern, or undefined. */
 export function patternProblem(
   source: string,
 ): { readonly code: DiagnosticCode; readonly message: string; readonly hint: string } | undefined {

@@ -8,7 +8,7 @@ export function payloadPath(field: string): readonly (string | number)[] | undef
   return payload === null ? undefined : readSteps(payload[1] ?? '')
 }
 
-/** Returns undefined when a quoted name is not JSON. */
+/** Returns the keys and indexes of a path; undefined when a quoted name is not JSON. */
 function readSteps(text: string): readonly (string | number)[] | undefined {
   const path: (string | number)[] = []
   for (const [, plain, index, quoted] of text.matchAll(STEP)) {

@@ -17,10 +17,10 @@ import {
   type Values,
 } from './possible.ts'
 
-/** The possible values of the fields of a bundle, each looked up once per contract. */
+/** The possible values of a bundle's fields. Each field is looked up once per contract. */
 export interface FieldValues {
   /**
-   * Returns the values before `missing_means` and defaults, after the function. Tools with equal schemas share the
+   * Returns the values after the function, but before `missing_means` and defaults. Tools with equal schemas share the
    * values of payload fields.
    */
   of(tool: ToolContract, field: FieldIr): Values
@@ -74,7 +74,7 @@ const TEXT_LIST: Values = {
 }
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
-/** The values of trusted facts. A fact without a row can hold anything. */
+/** The values of trusted facts. A fact without a row can have any value. */
 const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>> = {
   'agent.id': () => SOME_TEXT,
   'agent.tenant': () => SOME_TEXT,
@@ -98,7 +98,9 @@ export function unconstrained(fn: FunctionName | undefined): Values {
   return fn === undefined ? ANY_READING : applied(fn, ANY_READING)
 }
 
-/** Returns the values after the function: texts change, and `null` represents all else, which is unreadable. */
+/**
+ * Returns the values after the function. Strings change, and `null` represents all other values, which are unreadable.
+ */
 function applied(fn: FunctionName, values: Values): Values {
   const { missing, blocked, texts, lists } = values
   const unreadable =
@@ -117,7 +119,7 @@ function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
   return { min: Math.min(min, FEWEST[fn]), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
 }
 
-/** Returns the values of an element after the function; a list inside a list is unreadable. */
+/** Returns the values of a list element after the function. A list inside a list is unreadable. */
 function elementThrough(form: TextForm, element: Values): Values {
   return { ...(element.texts === undefined ? NO_VALUES : textsOf(form)), null: true }
 }
@@ -127,14 +129,17 @@ function entriesOf(fn: ListFunction): Values {
   return { ...NO_VALUES, lists }
 }
 
-/** The least number of entries that each function returns for a text. */
+/** The minimum number of entries that each function returns for a string. */
 const FEWEST: Readonly<Record<ListFunction, number>> = { sql_verbs: 1, sql_functions: 0 }
 
 function textsOf(form: TextForm): Values {
   return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
 }
 
-/** The form of each function's results. Address functions apply themselves again, which changes no result of theirs. */
+/**
+ * The form of each function's results. Each address function checks a result by applying itself again, which does not
+ * change its own results.
+ */
 const FORMS: Readonly<Record<FunctionName, TextForm>> = {
   domain: {
     name: 'a domain in lower case',

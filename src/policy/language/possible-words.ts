@@ -27,7 +27,7 @@ export function describeLength({ min, max }: Pick<Texts, 'min' | 'max'>): string
   return min === 0 ? `at most ${max} characters long` : `${min} to ${max} characters long`
 }
 
-/** Lists the values of a field, or the first of many. */
+/** Lists the values of a field, or only the first values if there are many. */
 export function describeAmong(among: readonly (string | number | boolean)[]): string {
   const shown = among.slice(0, MAX_LISTED).map(String)
   return `${shown.join(', ')}${among.length > MAX_LISTED ? ', ...' : ''}`

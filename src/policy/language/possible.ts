@@ -1,12 +1,12 @@
 import { commonStep, isMultiple, nextMultiple } from '../schema/multiple.ts'
 
 /**
- * The possible values of one part of a payload, by its contract. They include every value of a valid payload, so "no
- * value of this kind" is a fact. They include more where a schema says more than these types express.
+ * The possible values of one part of a payload, according to its contract. They include every value of a valid payload,
+ * so "no value of this kind" is certain. They include more values when these types cannot express the whole schema.
  */
 export interface Values {
   readonly missing: boolean
-  /** The path can lead into a value without such parts: a key of a list, a part of a text. */
+  /** True when the path can lead into a value without such parts, such as a key of a list or a part of a string. */
   readonly blocked: boolean
   readonly null: boolean
   readonly objects: boolean
@@ -17,10 +17,10 @@ export interface Values {
 }
 
 export interface Numbers {
-  /** All the numbers; absent when the contract does not list them. */
+  /** All possible numbers; absent when the contract does not list them. */
   readonly among?: readonly number[]
   readonly integer: boolean
-  /** Every number is a multiple of it. */
+  /** A number of which every possible number is a multiple. */
   readonly step?: number
   readonly min: number
   readonly minOpen: boolean
@@ -30,18 +30,18 @@ export interface Numbers {
 
 export interface Texts {
   readonly among?: readonly string[]
-  /** In characters (code points). */
+  /** The minimum length, in characters (code points). */
   readonly min: number
   readonly max: number
-  /** A text fits all of them. */
+  /** The forms that every string must fit. */
   readonly forms: readonly TextForm[]
 }
 
-/** A pattern, a format, or the form of a function's results. */
+/** A pattern, a format, or the form of a function's results, as a test of strings. */
 export interface TextForm {
-  /** Completes "is not": `a valid email`. */
+  /** The words that follow "is not" in a message, such as `a valid email`. */
   readonly name: string
-  /** The text has no capital letter. */
+  /** True when strings of this form have no capital letters. */
   readonly lowerCase?: true
   fits(text: string): boolean
 }
@@ -49,7 +49,7 @@ export interface TextForm {
 export interface Lists {
   readonly min: number
   readonly max: number
-  /** A function, because a schema may contain itself. */
+  /** The values of an element; a function, because a schema may contain itself. */
   readonly element: () => Values
 }
 
@@ -82,20 +82,20 @@ export const ANY_VALUE: Values = {
   texts: ANY_TEXT,
   lists: { min: 0, max: Number.POSITIVE_INFINITY, element: () => ANY_VALUE },
 }
-/** Every result of a path below an unknown value. */
+/** Every possible result of a path below an unknown value. */
 export const ANY_READING: Values = { ...ANY_VALUE, missing: true, blocked: true }
 
-/** True when a value, null included, is possible. */
+/** Returns true when a value, including null, is possible. */
 export function canBePresent(values: Values): boolean {
   return values.null || hasReadable(values)
 }
 
-/** True when a value other than null is possible. */
+/** Returns true when a value other than null is possible. */
 export function hasReadable({ objects, booleans, numbers, texts, lists }: Values): boolean {
   return objects || booleans.length > 0 || numbers !== undefined || texts !== undefined || lists !== undefined
 }
 
-/** Returns the values in both. */
+/** Returns the intersection of two sets of values. */
 export function meet(a: Values, b: Values): Values {
   return {
     missing: a.missing && b.missing,
@@ -109,7 +109,7 @@ export function meet(a: Values, b: Values): Values {
   }
 }
 
-/** Returns the values in either. */
+/** Returns the union of two sets of values. */
 export function join(a: Values, b: Values): Values {
   return {
     missing: a.missing || b.missing,
@@ -154,7 +154,7 @@ function withStep(step: number | undefined): Pick<Numbers, 'step'> {
   return step === undefined ? {} : { step }
 }
 
-/** True for a number within the bounds and of the right step. Ignores `among`. */
+/** Returns true for a number that is within the bounds and a multiple of the step. Ignores `among`. */
 export function inRange(numbers: Numbers, value: number): boolean {
   if (numbers.integer && !Number.isInteger(value)) return false
   return isWithin(numbers, value) && (numbers.step === undefined || isMultiple(value, numbers.step))
@@ -180,8 +180,8 @@ function stepOf({ integer, step }: Numbers): number | undefined {
 }
 
 /**
- * Returns a number between `low` and `high`, both excluded, or undefined when no such number exists. No bound may lie
- * between `low` and `high`. Where doubles are sparser than the step, the number may miss the step.
+ * Returns a number between `low` and `high`, both excluded, or undefined when no such number exists. No bound may be
+ * between `low` and `high`. When doubles are sparser than the step, the number may not be a multiple of the step.
  */
 export function numberBetween(numbers: Numbers, low: number, high: number): number | undefined {
   if (low < numbers.min || high > numbers.max) return undefined
@@ -208,14 +208,16 @@ function multipleBetween(step: number, low: number, high: number): number | unde
   return below === undefined ? undefined : -below
 }
 
-/** Returns the midpoint; beside an infinite end the next whole number, or the double of the largest magnitude. */
+/**
+ * Returns the midpoint. If one end is infinite, returns the next whole number, or the double of the largest magnitude.
+ */
 function middle(low: number, high: number): number {
   if (Number.isFinite(low) && Number.isFinite(high)) return low / 2 + high / 2
   if (Number.isFinite(low)) return Math.floor(low) + 1 > low ? Math.floor(low) + 1 : Number.MAX_VALUE
   return Math.ceil(high) - 1 < high ? Math.ceil(high) - 1 : -Number.MAX_VALUE
 }
 
-/** Returns exactly these numbers. The list must not be empty. */
+/** Returns the description of exactly these numbers. The list must not be empty. */
 export function numbersAmong(among: readonly number[]): Numbers {
   return {
     among: [...new Set(among)],

@@ -1,25 +1,25 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
-/** The result of a path that leads to no value. */
+/** The result of a path that does not lead to a value. */
 export const MISSING = Symbol('missing')
-/** The result for a value that does not suit the path, the function or the test. */
+/** The result for a value of the wrong kind for the path, the function or the test. */
 export const UNREADABLE = Symbol('unreadable')
 export type Reading = JsonValue | typeof MISSING | typeof UNREADABLE
 
-/** Marks an unreadable element of a list, for an unknown number of results. */
+/** Marks an unreadable list element that represents an unknown number of results. */
 export const SEVERAL_UNREADABLE = Symbol('several unreadable')
 
 export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNREADABLE
 
-/** The result of a function. Unreadable elements of a list keep their place, marked. */
+/** The result of a function. Unreadable elements of a list keep their position and are marked. */
 export type Applied = Reading | readonly AppliedElement[]
 
-/** The contract's `default`s by depth of the path; each replaces a missing step. */
+/** The contract's `default` for each depth of the path. Each default replaces a missing step. */
 export type Defaults = readonly (JsonValue | undefined)[]
 
 /**
- * Walks own properties only, from the value `start` steps down the path. A step into `null` gives null. A step into a
- * text, a number or a boolean, or of the wrong kind, is UNREADABLE.
+ * Follows a path through own properties only, from the value that is `start` steps down the path. A step into `null`
+ * returns null. A step into a string, a number or a boolean, or a step of the wrong kind, returns UNREADABLE.
  */
 export function walk(
   from: JsonValue,

@@ -7,8 +7,8 @@ import type { FunctionName } from './function-names.ts'
 import type { Test } from './operators.ts'
 
 /**
- * A checked bundle as plain data, which the child process hands to the gateway. The gateway builds closures and engines
- * from it. Every value survives a structured clone.
+ * A checked bundle as plain data, which the child process sends to the gateway. The gateway builds closures and engines
+ * from this data. Structured cloning preserves every value.
  */
 export interface BundleIr {
   readonly head: BundleHead
@@ -33,7 +33,7 @@ export interface RoutingIr {
   /** An IANA time zone. */
   readonly timezone: string
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
-  /** The settings also bound each budget; the smaller bound counts. */
+  /** The settings also limit each budget; the smaller limit applies. */
   readonly budgets: Partial<Budgets>
 }
 
@@ -46,7 +46,7 @@ export interface ToolIr {
 export interface RuleFileIr {
   readonly path: string
   readonly owner?: string
-  /** True for a `tools: ['*']` file, whose review rules are no match (docs/policy-language.md). */
+  /** True for a `tools: ['*']` file, whose review rules never count as a match (docs/policy-language.md). */
   readonly catchAll: boolean
   readonly missingMeans: readonly MissingMeans[]
   readonly rules: readonly RuleIr[]
@@ -69,7 +69,7 @@ export interface RuleIr {
   readonly unless?: NodeIr
   readonly risk?: Risk
   readonly reviewers?: ReviewRequirement
-  /** ms since 1970; the rule applies before it. */
+  /** The end of the rule, in ms since 1970. The rule applies only before this time. */
   readonly untilMs?: number
 }
 
@@ -80,7 +80,7 @@ export interface LimitIr {
   readonly mode: 'enforced' | 'shadow'
   readonly line: number
   readonly risk?: Risk
-  /** Absent for `count: calls`. */
+  /** The summed field; absent for `count: calls`. */
   readonly sum?: FieldIr
   /** An integer. */
   readonly atMost: number

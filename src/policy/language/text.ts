@@ -1,6 +1,7 @@
 /**
  * Characters that people cannot see in a pull request: controls, zero-width, bidirectional controls, fillers, variation
- * selectors, tags, private use and non-characters. Tab, line feed and carriage return are layout and allowed.
+ * selectors, tags, private use and non-characters. Tab, line feed and carriage return are layout characters and
+ * allowed.
  */
 const HIDDEN_RANGES: readonly (readonly [number, number])[] = [
   [0x00, 0x08],
@@ -46,7 +47,7 @@ export function showHidden(text: string): string {
   return text.replaceAll(EVERY_HIDDEN, (character) => nameOf(character))
 }
 
-/** Escapes every hidden character of a JSON text: readers see it, and parsers read the same value. */
+/** Escapes every hidden character in JSON text. People then see the character, and parsers read the same value. */
 export function escapeHidden(json: string): string {
   return json.replaceAll(EVERY_HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
@@ -69,13 +70,15 @@ export function nameOf(text: string, offset = 0): string {
 const DAY_MS = 86_400_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 
-/** Returns `8h` in ms; undefined for a text that is not a DURATION (a number from 1 with s, m, h or d). */
+/** Returns a duration such as `8h` in ms. A DURATION is a number from 1 with s, m, h or d; undefined for other text. */
 export function parseDuration(text: string): number | undefined {
   const match = /^([1-9][0-9]{0,8})([smhd])$/.exec(text)
   return match ? Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0) : undefined
 }
 
-/** Compiles a glob, in which `*` fits any run of characters, dots and slashes included. Linear in the text. */
+/**
+ * Compiles a glob, in which `*` matches any run of characters, including dots and slashes. Matching takes linear time.
+ */
 export function compileGlob(glob: string): (text: string) => boolean {
   const parts = glob.split('*')
   const first = parts[0] ?? ''

@@ -9,14 +9,14 @@ export interface LocalTime {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Every UTC offset in use is a multiple of a slot, so weekday and hour are constant within one. */
+/** Every UTC offset in use is a multiple of a slot, so the weekday and hour are constant within a slot. */
 const SLOT_MS = 15 * 60_000
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T(?!24)\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
 
 /**
- * Returns an RFC 3339 date and time as ms since 1970, or NaN. Date.parse alone also takes `1/2/2026` (in the machine's
- * time zone), reads 30 February as 2 March, and takes hour 24.
+ * Returns an RFC 3339 date and time as ms since 1970, or NaN. Date.parse alone also accepts `1/2/2026` (in the
+ * machine's time zone) and hour 24, and reads 30 February as 2 March.
  */
 export function dateTimeOf(text: string): number {
   const isDay = new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
@@ -24,7 +24,7 @@ export function dateTimeOf(text: string): number {
 }
 
 export function isTimeZone(zone: string): boolean {
-  // Intl also takes `+02:00`. A policy must name a place, because its clock changes with the seasons.
+  // Intl also accepts `+02:00`. A policy must name a place, because the place's clock may change with the seasons.
   if (!/^[A-Za-z]/.test(zone)) return false
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: zone })
@@ -34,7 +34,7 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Returns a clock that reads the weekday and hour in a time zone. It calls Intl once per quarter of an hour. */
+/** Returns a clock that reads the weekday and hour in a time zone. The clock calls Intl once per quarter of an hour. */
 export function createClock(timezone: string): (at: number) => LocalTime {
   let format: Intl.DateTimeFormat | undefined
   let slot = Number.NaN
@@ -56,7 +56,7 @@ export function createClock(timezone: string): (at: number) => LocalTime {
   }
 }
 
-/** One formatter for each time zone: making one takes longer than an inline test. */
+/** One formatter for each time zone, because creating a formatter takes longer than an inline test. */
 const FORMATS = new Map<string, Intl.DateTimeFormat>()
 
 function formatOf(timezone: string): Intl.DateTimeFormat {
@@ -90,7 +90,7 @@ function offsetAt(timezone: string, at: number): number {
 
 /**
  * Returns the first instant at which clocks in the time zone show a local time; `local` is that time read as UTC. For a
- * time that clocks skip, the offset before the jump counts.
+ * time that clocks skip, the offset before the jump applies.
  */
 export function instantOf(timezone: string, local: number): number {
   // No zone changes its clock twice within three days.
@@ -107,7 +107,7 @@ export function parseDate(text: string): number | undefined {
   return new Date(ms).toISOString().startsWith(text) ? ms : undefined
 }
 
-/** Returns the first instant after a date in the time zone: `until` includes its day. */
+/** Returns the first instant after a date in the time zone, because `until` includes its day. */
 export function endOfDate(timezone: string, date: number): number {
   return instantOf(timezone, date + DAY_MS)
 }

@@ -1,4 +1,7 @@
-/** Three-valued logic (Kleene). UNKNOWN means that a test could not be checked; the verdict decides how it counts. */
+/**
+ * Three-valued logic (Kleene). UNKNOWN means that a test could not be checked. The rule's verdict determines how
+ * UNKNOWN counts.
+ */
 export const FALSE = 0
 export const TRUE = 1
 export const UNKNOWN = 2
@@ -23,7 +26,7 @@ export function or(a: Truth, b: Truth): Truth {
   return a === FALSE && b === FALSE ? FALSE : UNKNOWN
 }
 
-/** Joins the items' truths with `and`, up to the first FALSE. TRUE for no items. */
+/** Joins the items' truths with `and`, up to the first FALSE. Returns TRUE for an empty list. */
 export function allOf<T, C>(items: readonly T[], truth: (item: T, context: C) => Truth, context: C): Truth {
   let result: Truth = TRUE
   for (const item of items) {
@@ -33,7 +36,7 @@ export function allOf<T, C>(items: readonly T[], truth: (item: T, context: C) =>
   return result
 }
 
-/** Joins the items' truths with `or`, up to the first TRUE. FALSE for no items. */
+/** Joins the items' truths with `or`, up to the first TRUE. Returns FALSE for an empty list. */
 export function anyOf<T, C>(items: readonly T[], truth: (item: T, context: C) => Truth, context: C): Truth {
   let result: Truth = FALSE
   for (const item of items) {

@@ -5,17 +5,26 @@ import { asksNull, type Test } from './operators.ts'
 import { MISSING, walk, type Defaults, type Reading } from './reading.ts'
 import type { FieldIr, RuleFileIr } from './rule.ts'
 
-/** What replaces a missing field. Undefined: nothing does, so every test of its value is UNKNOWN. */
+/**
+ * The replacement for a missing field. If undefined, the field has no replacement, and every test of its value is
+ * UNKNOWN.
+ */
 export type WhenMissing =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'value'; readonly value: JsonValue }
   | { readonly kind: 'defaults'; readonly defaults: Defaults }
   | undefined
 
-/** The value under `missing_means: nothing`. Every test of it is FALSE, and a limit of it uses nothing. */
+/**
+ * The value of a missing field under `missing_means: nothing`. Every test of this value is FALSE, and a limit on it
+ * uses nothing.
+ */
 export const NOTHING = Symbol('nothing')
 
-/** Decides for the fields of one tool and file: `missing_means` of the file, or else the defaults of the contract. */
+/**
+ * Returns the replacement for a field of one tool and file: the file's `missing_means`, or else the contract's
+ * defaults.
+ */
 export type WhenMissingOf = (field: FieldIr) => WhenMissing
 
 export function createWhenMissing(
@@ -32,7 +41,9 @@ export function createWhenMissing(
   }
 }
 
-/** Returns the value of a missing field. `parent` is the value `depth` steps down its path, where the rest is missing. */
+/**
+ * Returns the value of a missing field. `parent` is the value `depth` steps down the path; the next step is missing.
+ */
 export function valueWhenMissing(
   when: WhenMissing,
   { path }: FieldIr,
@@ -44,7 +55,9 @@ export function valueWhenMissing(
   return when.kind === 'value' ? when.value : walk(parent, path, when.defaults, depth)
 }
 
-/** Returns the value of a null field. `missing_means` replaces null too: agents send null for a missing field. */
+/**
+ * Returns the value of a null field. `missing_means` also replaces null, because agents send null for a missing field.
+ */
 export function valueWhenNull(when: WhenMissing, test: Test): JsonValue | typeof NOTHING {
   if (when === undefined || when.kind === 'defaults' || asksNull(test)) return null
   return when.kind === 'nothing' ? NOTHING : when.value

@@ -3,7 +3,7 @@ import { MISSING, UNREADABLE, type Applied } from './reading.ts'
 import type { Scalar } from './compiled-test.ts'
 import { OPERATORS, type Test } from './operators.ts'
 
-/** Most values that a description lists; it counts the rest. */
+/** The maximum number of values that a description lists. The description counts the other values. */
 const MOST_WORDS = 50
 
 /** Describes a test in words: `over 5000`, `some is one of cat, ls`. */
@@ -21,7 +21,7 @@ function shortened(values: readonly Scalar[]): readonly string[] {
   return values.length > MOST_WORDS ? [...texts, `${values.length - MOST_WORDS} more`] : texts
 }
 
-/** Returns the reason that a test is UNKNOWN for a value, without the value. */
+/** Returns the reason why a test is UNKNOWN for a value, without the value. */
 export function describeUnknown(test: Test, value: Applied): string {
   if (value === MISSING) return 'missing'
   if (value === UNREADABLE) return 'unreadable'

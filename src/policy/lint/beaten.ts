@@ -11,12 +11,14 @@ export interface Judged extends OpenRule {
   readonly facts: RuleFacts | undefined
 }
 
-/** The most rules that are compared with one rule, so that a tool with thousands of rules does not take minutes. */
+/**
+ * The maximum number of rules to compare with one rule, so that a tool with thousands of rules does not take minutes.
+ */
 const MAX_RIVALS = 400
-/** The most pairs that are compared in full because no example distinguishes them. */
+/** The maximum number of pairs to compare in full because no example distinguishes them. */
 const MAX_COMPARED = 8
 
-/** The enforced rules of a tool that may beat others, by their least verdict. */
+/** The enforced rules of a tool that may beat other rules, by their least strict verdict. */
 export type Rivals = Readonly<Record<'review' | 'reject', readonly Judged[]>>
 
 export function rivalsAmong(all: readonly Judged[]): Rivals {
@@ -26,7 +28,7 @@ export function rivalsAmong(all: readonly Judged[]): Rivals {
 }
 
 /**
- * Returns an enforced, stricter rule that fires whenever this one does, so that this one never matters. A rule with
+ * Returns an enforced, stricter rule that fires whenever this rule does, so that this rule never matters. A rule with
  * `risk:` also decides who reviews, so only a reject rule beats it.
  */
 export function beaterOf(context: ChoiceContext, judged: Judged, rivals: Rivals): RuleIr | undefined {
@@ -43,8 +45,8 @@ export function beaterOf(context: ChoiceContext, judged: Judged, rivals: Rivals)
 }
 
 /**
- * Returns true when the example fires its rule and the rival may not fire. This cheap check rules out that the rival
- * covers the rule.
+ * Returns true when the rival may not fire on an example that fires the rule. This cheap check proves that the rival
+ * does not cover the rule.
  */
 function isDistinct({ rule: rival, leaves }: OpenRule, witness: Witness): boolean {
   const known = new Map<LeafNode, readonly Truth[]>()
@@ -71,7 +73,8 @@ function truthsOn(leaf: LeafNode, witness: Witness): readonly Truth[] | undefine
 }
 
 /**
- * Returns true when `other` fires whenever `rule` does and makes it redundant: on TRUE, it matches as well as `rule`.
+ * Returns true when `other` fires whenever `rule` does and makes it redundant. Where `rule` matches on TRUE, so must
+ * `other`.
  */
 function isCoveredBy(context: ChoiceContext, one: OpenRule, another: OpenRule): boolean {
   const [{ rule }, { rule: other }] = [one, another]

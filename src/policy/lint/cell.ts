@@ -6,8 +6,8 @@ import { allOf, not, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { TextAtom } from './text.ts'
 
 /**
- * One of finitely many states of a field: within a cell, every test has one answer. The cells of a field cover all
- * values its contract permits, and perhaps more.
+ * One of finitely many states of a field. Within a cell, every test has the same answer. The cells of a field cover all
+ * values that its contract permits, and perhaps more.
  */
 export type Cell = ExactCell | OtherTextCell | ListCell
 
@@ -17,7 +17,7 @@ export interface ExactCell {
   readonly value: Applied
 }
 
-/** A text that equals no literal of the tests. It has the atoms of `holds`, and no other. */
+/** A string that equals no literal in the tests. Exactly the atoms in `holds` apply to it. */
 export interface OtherTextCell {
   readonly kind: 'text'
   readonly holds: ReadonlySet<TextAtom>
@@ -52,7 +52,7 @@ export function createCellTruth(): CellTruth {
     if (cell.kind === 'exact') return ofValue(test, cell.value)
     if (test.op === 'and') return allOf(test.tests, of, cell)
     if (test.op === 'not') return not(of(test.test, cell))
-    // The test asks only for presence, so any text or list will do.
+    // The test checks only for presence, so any string or list suffices.
     if (OPERATORS[test.op].operand === 'none') return ofValue(test, cell.kind === 'text' ? '' : [])
     return cell.kind === 'text' ? ofText(test, cell) : ofList(test, cell)
   }
@@ -80,5 +80,5 @@ export function exact(value: Applied): ExactCell {
 
 export const UNREADABLE_CELL = exact(UNREADABLE)
 export const NULL_CELL = exact(null)
-/** Represents all objects: only presence tests read an object. */
+/** A cell that represents all objects, because only presence tests read an object. */
 export const OBJECT_CELL = exact({} as JsonValue)

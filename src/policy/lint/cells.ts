@@ -11,14 +11,14 @@ import {
 import { atomSets, collectAtoms } from './text.ts'
 import { numberPoints, type Lists, type Texts, type Values } from '../language/possible.ts'
 
-/** The most cells of list entries; above it, there are too many lists. */
+/** The maximum number of cells of list entries. With more, there would be too many lists. */
 const MAX_ENTRY_CELLS = 5
-/** The most cells of one field. */
+/** The maximum number of cells of one field. */
 const MAX_CELLS = 1_024
 
 /**
- * Returns the cells of a field that is present. Every value that `values` allows is in a cell in which each test
- * answers as it does for the value. Undefined when there are too many cells.
+ * Returns the cells of a field that is present. Every value that `values` allows belongs to a cell for which each test
+ * has the same answer as for the value. Undefined when there are too many cells.
  */
 export function cellsOf(
   values: Values,
@@ -34,23 +34,26 @@ export function cellsOf(
   return cells.length > MAX_CELLS ? undefined : cells
 }
 
-/** Returns true for a test that may distinguish values of one cell. Of texts, a cell says that the answer is unknown. */
+/**
+ * Returns true for a test that may distinguish values within one cell. A text cell represents such an answer as
+ * unknown.
+ */
 function isBeyondCells(test: Test): boolean {
   const { opaque, lengths = [] } = cutsOf(test)
   return (opaque === true && OPERATORS[test.op].of !== 'text') || lengths.some(isBeyondCells)
 }
 
-/** Returns the cells of all values except texts and lists. */
+/** Returns the cells of all values except strings and lists. */
 function plainCells(values: Values, asked: readonly Test[]): readonly Cell[] {
   const cells: Cell[] = values.booleans.map(exact)
-  // A field inside null is null. To a function, null is unreadable.
+  // A field inside null is null. A function cannot read null.
   if (values.null || values.blocked) cells.push(UNREADABLE_CELL, NULL_CELL)
   if (values.objects) cells.push(OBJECT_CELL)
   if (values.numbers) cells.push(...numberPoints(values.numbers, limitsOf(asked)).map(exact))
   return cells
 }
 
-/** Returns the tests below `and` and `not`, which read the value itself. */
+/** Returns the tests inside `and` and `not`, which read the value itself. */
 function flatten(test: Test): readonly Test[] {
   if (test.op === 'and') return test.tests.flatMap(flatten)
   return test.op === 'not' ? flatten(test.test) : [test]
@@ -88,7 +91,7 @@ function listCells(lists: Lists, tests: readonly Test[], truth: CellTruth): read
   )
 }
 
-/** Returns one cell for every different set of answers. */
+/** Returns one cell for every distinct set of answers. */
 function entryCells(lists: Lists, tests: readonly Test[], truth: CellTruth): readonly Cell[] | undefined {
   const cells = cellsOf(lists.element(), tests, truth)
   if (cells === undefined) return undefined

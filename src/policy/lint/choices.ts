@@ -10,7 +10,7 @@ import type { ConditionCompiler, LeafNode } from '../evaluate/conditions.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import type { Values } from '../language/possible.ts'
 
-/** A field that some tests read, with every combination of their answers. */
+/** A field that some tests read, with every combination of answers to these tests. */
 export interface Variable {
   readonly name: string
   readonly leaves: readonly LeafNode[]
@@ -20,7 +20,7 @@ export interface Variable {
 export interface Choice {
   /** Truths, in the order of the variable's leaves. */
   readonly truths: readonly Truth[]
-  /** True when the field is missing and some test is unknown for that reason alone. */
+  /** True when the field is missing and, for that reason alone, some test is unknown. */
   readonly undecided: boolean
   /** True when some test is unknown. */
   readonly unknown: boolean
@@ -34,11 +34,11 @@ export interface ChoiceContext {
   readonly truth: CellTruth
   readonly known: KnownChoices
   readonly conditions: ConditionCompiler
-  /** True when the field can hold any value, whatever the contract says. */
+  /** True when the field can have any value, regardless of the contract. */
   readonly anything?: boolean
 }
 
-/** Caches choices by the values of a field and its tests, for tools with one schema and rules with equal tests. */
+/** Caches choices by the values of a field and its tests, for tools with the same schema and rules with equal tests. */
 export interface KnownChoices {
   of(
     values: Values,
@@ -60,10 +60,10 @@ export function createKnownChoices(): KnownChoices {
   }
 }
 
-/** The most choices of one field. */
+/** The maximum number of choices for one field. */
 const MAX_CHOICES = 512
 
-/** Returns the variables of some tests, as if fields were independent. Undefined when a field has too many choices. */
+/** Returns the variables of some tests, treating fields as independent. Undefined when a field has too many choices. */
 export function variablesOf(
   context: ChoiceContext,
   leaves: readonly LeafNode[],
@@ -97,7 +97,9 @@ function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldI
   return anything === true ? unconstrained(field.fn) : fieldValues.of(tool, field)
 }
 
-/** Returns the choices of a missing field. With defaults on the path, the step at which it is missing matters. */
+/**
+ * Returns the choices for a missing field. If the path has defaults, the step at which the field is missing matters.
+ */
 function missingChoices(leaves: readonly LeafNode[]): readonly Choice[] {
   const deep = leaves.some(({ whenMissing }) => whenMissing?.kind === 'defaults')
   const depths = deep ? (leaves[0]?.field.path ?? []).map((_, depth) => depth) : [0]
@@ -111,7 +113,9 @@ function missingChoices(leaves: readonly LeafNode[]): readonly Choice[] {
   })
 }
 
-/** Returns the choices of a null field. Where nothing replaces a missing field, the cells of present values include null. */
+/**
+ * Returns the choices for a null field. If nothing replaces a missing field, the cells of present values include null.
+ */
 function nullChoices(context: ChoiceContext, leaves: readonly LeafNode[]): readonly Choice[] {
   const [first] = leaves
   if (first === undefined || leaves.every(({ whenMissing }) => whenMissing === undefined)) return []
@@ -125,7 +129,7 @@ function choice(truths: readonly Truth[]): Choice {
   return { truths, undecided: false, unknown: truths.includes(UNKNOWN) }
 }
 
-/** Returns the choices of a present field. For several functions, it combines the results of each. */
+/** Returns the choices for a present field. Combines the results of several functions. */
 function presentChoices(context: ChoiceContext, leaves: readonly LeafNode[]): readonly Choice[] | undefined {
   const groups = [...new Set(leaves.map((leaf) => leaf.field.fn))]
   if (groups.length === 1) return groupChoices(context, leaves)
@@ -173,12 +177,12 @@ function isSample(cell: Cell, leaf: LeafNode | undefined): cell is ExactCell {
   return cell.kind === 'exact' && leaf?.field.fn === undefined
 }
 
-/** The most combinations of choices that are visited. */
+/** The maximum number of combinations of choices to visit. */
 const MAX_COMBINATIONS = 4_096
 
 /**
- * Visits every combination of choices, until `visit` returns false. The map of truths is reused. Returns false, without
- * a visit, when there are too many.
+ * Visits every combination of choices, until `visit` returns false. The map of truths is reused between visits. When
+ * there are too many combinations, returns false and visits nothing.
  */
 export function combine(
   variables: readonly Variable[],

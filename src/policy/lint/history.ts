@@ -1,6 +1,6 @@
 import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../language/rule.ts'
 
-/** History that an agent escapes by choosing another task id (docs/policy-language.md). */
+/** History that an agent can evade by choosing another task id (docs/policy-language.md). */
 const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']
 const AGENT_HISTORY: readonly FieldRoot[] = ['agent.tools', 'agent.labels']
 

@@ -31,9 +31,9 @@ export interface LintedBundle {
 }
 
 /**
- * Static analysis (docs/policy-language.md): findings about rules without a call. It is sound, not complete. It
- * reports that a rule never fires, always fires or is always beaten only when that holds for every payload that fits
- * the contracts. Where the analysis is too large, it reports nothing.
+ * Static analysis (docs/policy-language.md): findings about rules without a call. The analysis is sound but not
+ * complete. It reports that a rule never fires, always fires or is always beaten only when this is true for every
+ * payload that fits the contracts. When the analysis would be too large, lint reports nothing.
  */
 export function lintBundle(bundle: LintedBundle): void {
   const standings = bundle.rules.map((file) => file.file.rules.map(() => createStanding()))
@@ -71,7 +71,9 @@ function reportTools(bundle: LintedBundle, filesOf: ReadonlyMap<string, readonly
   }
 }
 
-/** Reports unknown tool names as warnings: a contract may follow later, and the history keeps removed tools. */
+/**
+ * Reports unknown tool names as warnings, because a contract may be added later, and the history keeps removed tools.
+ */
 function reportToolNames({ tools, rules, permitted }: LintedBundle): void {
   const report = createToolReport(tools.map(({ contract }) => contract.name))
   const hint = 'until a tool has a contract under tools/, every call of it is rejected'
@@ -115,7 +117,7 @@ function lintTool(
   const rivals = rivalsAmong(all)
   for (const judged of all) {
     const { standing } = judged
-    // A rule that is unbeaten for one tool is unbeaten.
+    // A rule that is unbeaten for one tool counts as unbeaten.
     if (standing.beaten !== false) standing.beaten = beaterOf(context, judged, rivals) ?? false
   }
 }

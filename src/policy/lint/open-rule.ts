@@ -10,7 +10,7 @@ import { MISSING } from '../language/reading.ts'
 import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../language/truth.ts'
 import { valueWhenMissing, valueWhenNull } from '../language/when-missing.ts'
 
-/** A rule for one tool, before a call answers its leaves. Each leaf is listed once. */
+/** A rule for one tool whose leaves have no truths yet. Each leaf is listed once. */
 export interface OpenRule {
   readonly rule: CompiledRule
   readonly leaves: readonly LeafNode[]
@@ -29,14 +29,14 @@ export function truthOfCondition(node: ConditionNode, truths: ReadonlyMap<LeafNo
     : anyOf(node.items, truthOfCondition, truths)
 }
 
-/** Returns true when a rule fires on this truth. */
+/** Returns true when a rule fires on this truth value. */
 export function fires({ verdict }: Pick<CompiledRule, 'verdict'>, truth: Truth): boolean {
   return verdict === 'allow' ? truth === TRUE : truth !== FALSE
 }
 
 /**
- * Returns the truth of a leaf when its field is missing from step `depth` of its path, and whether a value replaced
- * it.
+ * Returns the truth of a leaf when its field is missing from step `depth` of its path, and whether a value replaced the
+ * field.
  */
 export function truthWhenMissing(
   leaf: LeafNode,

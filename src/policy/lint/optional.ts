@@ -3,12 +3,12 @@ import type { OpenRule } from './open-rule.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 
-/** Keywords that can make a field required in some payloads only. */
+/** Keywords that can make a field required in only some payloads. */
 const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'dependentSchemas', 'minProperties']
 
 /**
- * Returns the fields that leave a rule undecided when they are missing. Omits fields that a contract may require under
- * a condition, because they may be present whenever the rule reads them.
+ * Returns the fields that leave a rule undecided when they are missing. Omits fields that a contract may require
+ * conditionally, because they may be present whenever the rule reads them.
  */
 export function undecidedFields(
   tool: ToolContract,

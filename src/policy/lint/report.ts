@@ -12,7 +12,8 @@ interface Place {
 export interface RuleFindings {
   readonly standing: Standing
   /**
-   * Returns true when its conditions never all hold, whatever the contract. Called only when they never hold with it.
+   * Returns true when the rule's conditions contradict each other, regardless of the contract. Called only when the
+   * conditions are never all true under the contract.
    */
   readonly contradicts: () => boolean
   readonly taskScoped: boolean
@@ -20,7 +21,7 @@ export interface RuleFindings {
   readonly verbsOf: string | undefined
 }
 
-/** Reports the findings about one rule, with only the most specific reason why the rule is idle. */
+/** Reports the findings about one rule, with only the most specific reason why the rule has no effect. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
@@ -74,15 +75,15 @@ function reportIdle(
 }
 
 /**
- * Returns false for a rule without conditions, which always fires on purpose, and for one that tests `tool.*`, which
- * may be for future tools.
+ * Returns false for a rule without conditions, which always fires on purpose. Also returns false for a rule that tests
+ * `tool.*`, because the rule may be for future tools.
  */
 function speaksOfCalls(rule: RuleIr): boolean {
   const fields = fieldsOf(rule)
   return fields.length > 0 && !fields.some((field) => field.root.startsWith('tool.'))
 }
 
-/** Fields that the caller of the tool may leave out. */
+/** Fields that the caller of the tool may omit. */
 const CALLERS_FIELD = /^(?:payload[.[]|task\.(?:workflow|label|subject)$)/
 
 function reportUndecided({ reader, at }: Place, rule: RuleIr, { undecidedBy }: Standing): void {

@@ -3,7 +3,10 @@ import { TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
 import { fires, truthOfCondition, type OpenRule } from './open-rule.ts'
 
-/** The possible outcomes of a rule for one tool. `undefined` in its place means that the analysis was too large. */
+/**
+ * The possible outcomes of a rule for one tool. `undefined` in place of these facts means that the analysis was too
+ * large.
+ */
 export interface RuleFacts {
   readonly neverFires: boolean
   readonly alwaysFires: boolean
@@ -13,7 +16,7 @@ export interface RuleFacts {
   readonly witnesses: readonly Witness[]
 }
 
-/** Values of fields with which the rule fires, by field. A field without a known value is absent. */
+/** Values that make the rule fire, by field. A field without a known value is absent. */
 export type Witness = ReadonlyMap<string, Choice>
 
 const MAX_WITNESSES = 3
@@ -63,7 +66,7 @@ function noteUndecided(
   const name = variables[first]?.name
   if (name === undefined || chosen[first]?.undecided !== true) return
   if (chosen.findLastIndex((choice) => choice.unknown) !== first) return
-  // Fields are taken as independent, but a field inside a present one may be unable to be missing.
+  // Fields are treated as independent, but a field inside a present field may always be present.
   const inside = variables.some(
     (outer, index) => isInside(name, outer.name) && chosen[index]?.sample !== MISSING,
   )

@@ -4,14 +4,16 @@ import { undecidedFields } from './optional.ts'
 import type { RuleFacts } from './rule.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 
-/** The findings about a rule over all tools it applies to. A claim holds only when it holds for each tool. */
+/**
+ * The findings about a rule across all tools that it applies to. A finding applies only when it applies to each tool.
+ */
 export interface Standing {
   neverFires: boolean
   alwaysFires: boolean
   neverTrue: boolean
-  /** The rule that beats it; false when it is unbeaten for some tool. */
+  /** The rule that beats this rule; false when this rule is unbeaten for some tool. */
   beaten: RuleIr | false | undefined
-  /** Fields that leave it undecided when they are missing, each with the first tool for which they do. */
+  /** Fields that leave the rule undecided when they are missing, each with the first tool where this happens. */
   readonly undecidedBy: Map<string, string>
 }
 
@@ -25,7 +27,7 @@ export function createStanding(): Standing {
   }
 }
 
-/** Adds the facts for one more tool. Unknown facts void every claim. */
+/** Adds the facts for one more tool. Unknown facts void every finding. */
 export function addFacts(
   standing: Standing,
   tool: ToolContract,

@@ -3,7 +3,7 @@ import type { RuleFileIr } from '../language/rule.ts'
 import { covers } from '../language/sensitive.ts'
 import { payloadFieldsOf } from '../summary/headings.ts'
 
-/** Warns once for each payload field that rules read and the heading leaves out. Reviewers should see such fields. */
+/** Warns once for each payload field that rules read and the heading omits. Reviewers should see such fields. */
 export function reportLeftOut(
   { contract, summary, reader }: CheckedTool,
   files: readonly RuleFileIr[],

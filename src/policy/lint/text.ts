@@ -1,20 +1,20 @@
 import { literalParts, type Glob } from '../language/glob.ts'
 import { cutsOf, type Test } from '../language/operators.ts'
 
-/** A condition of a text test: `starts_with /etc`, an opaque glob, pattern or operator, or an unknown answer. */
+/** A condition of a string test: `starts_with /etc`, an opaque glob, pattern or operator, or an unknown answer. */
 export interface TextAtom {
   readonly op: 'is' | 'starts_with' | 'ends_with' | 'contains' | 'opaque' | 'unknown'
   readonly text: string
-  /** The start and the end of an opaque glob, which it implies. */
+  /** The atoms for the start and the end of an opaque glob, which the glob implies. */
   readonly implies: readonly TextAtom[]
 }
 
-/** The atoms of the text tests of one field. Equal atoms are one object. */
+/** The atoms of the string tests of one field. Equal atoms are the same object. */
 export interface TextAtoms {
   readonly atoms: readonly TextAtom[]
-  /** Returns the atoms of a text test, of which one suffices; empty for other tests. */
+  /** Returns the atoms of a string test. The test passes when any of its atoms is true. Empty for other tests. */
   readonly of: (test: Test) => readonly TextAtom[]
-  /** Texts that the tests name. Each is a value of its own. */
+  /** Strings that the tests name. Each such string is a separate value. */
   readonly literals: readonly string[]
 }
 
@@ -55,12 +55,12 @@ function atomOfGlob(make: MakeAtom, glob: Glob): TextAtom {
   return make('opaque', `like ${parts.join('*')}`, [...starts, ...ends])
 }
 
-/** The most atoms that are combined. */
+/** The maximum number of atoms to combine. */
 const MAX_ATOMS = 6
 
 /**
- * Returns every set of atoms that may hold together for one text that equals no literal. Undefined when there are too
- * many.
+ * Returns every set of atoms that can be true together for one string that equals no literal. Undefined when there are
+ * too many sets.
  */
 export function atomSets({ atoms }: TextAtoms): readonly ReadonlySet<TextAtom>[] | undefined {
   const open = atoms.filter(({ op }) => op !== 'is')
@@ -82,7 +82,7 @@ function isPossible(set: ReadonlySet<TextAtom>, all: readonly TextAtom[]): boole
   return true
 }
 
-/** Returns true when every text with the first atom has the second. */
+/** Returns true when the first atom implies the second. */
 function entails(one: TextAtom, other: TextAtom): boolean {
   if (one.implies.some((implied) => implied === other || entails(implied, other))) return true
   if (other.op === 'starts_with') return one.op === 'starts_with' && one.text.startsWith(other.text)
@@ -91,7 +91,7 @@ function entails(one: TextAtom, other: TextAtom): boolean {
   return other.op === 'contains' && one.text.includes(other.text)
 }
 
-/** Returns true when no text has both atoms. */
+/** Returns true when no string can have both atoms. */
 function excludes(one: TextAtom, other: TextAtom): boolean {
   if (one.op === 'starts_with' && other.op === 'starts_with')
     return !one.text.startsWith(other.text) && !other.text.startsWith(one.text)

@@ -13,7 +13,9 @@ export interface LintedTool {
   readonly routing: RoutingIr
 }
 
-/** Reports a tool whose only rules are review rules for every tool: its calls match no rule and are rejected. */
+/**
+ * Reports a tool whose only rules are review rules for every tool. Calls of such a tool match no rule and are rejected.
+ */
 export function reportOnlyCatchAll({ tool: { contract, nameAt, reader }, files, routing }: LintedTool): void {
   const rules = files.flatMap(({ file }) => file.rules.map((rule) => ({ rule, catchAll: file.catchAll })))
   const heard = rules.filter(({ rule }) => rule.mode === 'enforced')
@@ -38,7 +40,7 @@ export function reportUnused(tools: readonly CheckedTool[], { tenants }: Directo
   }
 }
 
-/** Reports an allow rule that decides nothing because all contracts of its tools are above `allow_up_to` already. */
+/** Reports an allow rule that has no effect because the risk of all its tools' contracts is above `allow_up_to`. */
 export function reportAllowsAbove(
   { file, reader, places, tools }: CheckedRuleFile,
   contracts: ReadonlyMap<string, ToolContract>,
@@ -61,6 +63,6 @@ export function reportAllowsAbove(
   }
 }
 
-/** Returns true for a rule whose own `risk:` is above the limit. Its check reports it. */
+/** Returns true for a rule whose own `risk:` is above the limit. The check of the rule reports it. */
 const isAbove = (risk: RuleIr['risk'], allowUpTo: RoutingIr['allowUpTo']): boolean =>
   risk !== undefined && riskAbove(risk, allowUpTo)

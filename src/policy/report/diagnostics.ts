@@ -5,7 +5,7 @@ export interface Diagnostic {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** One lower-case sentence, user input in backticks. */
+  /** One lower-case sentence, with user input in backticks. */
   readonly message: string
   readonly hint?: string
   /** The source line, for the caret. */
@@ -14,7 +14,7 @@ export interface Diagnostic {
   readonly width?: number
 }
 
-/** Every code of a diagnostic. docs/diagnostics.md has one entry for each, tested in both directions. */
+/** Every code of a diagnostic. docs/diagnostics.md has one entry for each code, and a test compares both. */
 export const DIAGNOSTIC_CODES = {
   'bundle-unreadable': 'error',
   'bundle-changing': 'error',
@@ -101,14 +101,16 @@ export const DIAGNOSTIC_CODES = {
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES
 
-/** Sorts by file, line, column and code, for one order of all findings. */
+/** Sorts findings by file, line, column and code, so that their order is always the same. */
 export function sortDiagnostics(found: readonly Diagnostic[]): readonly Diagnostic[] {
   return found.toSorted(
     (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code),
   )
 }
 
-/** Prints findings as text: `file:line:col`, the excerpt with a caret, the hint. Ends with a newline unless empty. */
+/**
+ * Prints findings as text: `file:line:col`, the excerpt with a caret, and the hint. Ends with a newline unless empty.
+ */
 export function printDiagnostics(
   found: readonly Diagnostic[],
   { color = false }: { readonly color?: boolean } = {},
@@ -117,7 +119,9 @@ export function printDiagnostics(
   return found.map((one) => printDiagnostic(one, paint)).join('')
 }
 
-/** Prints findings for people. Warnings that differ only in names are one, with a count and the other places. */
+/**
+ * Prints findings for people. Combines warnings that differ only in names into one, with a count and the other places.
+ */
 export function printFolded(
   found: readonly Diagnostic[],
   options: { readonly color?: boolean } = {},
@@ -182,7 +186,7 @@ function printDiagnostic(one: Diagnostic, paint: Paints): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Repeats `fill` for each terminal cell of the text; tabs before a mark stay. */
+/** Repeats `fill` for each terminal cell of the text. Keeps tabs before a mark. */
 function cellsOf(text: string, fill: ' ' | '^'): string {
   return Array.from(text, (character) => {
     if (character === '\t' && fill === ' ') return character
@@ -191,9 +195,9 @@ function cellsOf(text: string, fill: ' ' | '^'): string {
   }).join('')
 }
 
-/** Marks share the cell of the letter before them. */
+/** Combining marks, which share the cell of the preceding letter. */
 const NO_CELL = /^[\p{Mn}\p{Me}]$/u
-/** East Asian letters and signs, full-width forms and emoji. */
+/** East Asian letters and symbols, full-width forms and emoji. */
 const TWO_CELLS =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u{1100}-\u{115f}\u{ac00}-\u{d7a3}\u{3000}-\u{303e}\u{30fb}\u{30fc}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\p{Emoji_Presentation}]$/u
 

@@ -1,7 +1,7 @@
 import type { Diagnostic } from './diagnostics.ts'
 
 /**
- * Prints findings as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
+ * Prints findings as workflow commands for GitHub Actions, which shows them next to the lines of a pull request.
  *
  * @param root the bundle's directory in the repository, for example `policies`
  */

@@ -15,7 +15,7 @@ import { checkSchemaCost } from './cost.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
 import { readBoolean, readTexts, wrongType, type Reader } from '../yaml/shape.ts'
 
-/** The shape of a JSON Schema 2020-12 keyword's value. Unknown keywords are refused. */
+/** The shape of a JSON Schema 2020-12 keyword's value. The check refuses unknown keywords. */
 export type KeywordKind =
   | 'schema'
   | 'schemas'
@@ -34,7 +34,7 @@ export type KeywordKind =
   | 'ref'
   | 'enum'
 
-/** The keywords of each kind, as text: an object with a member `then` would look like a promise. */
+/** The keywords of each kind, as a string because an object with a `then` member would look like a promise. */
 const KEYWORDS_BY_KIND: Readonly<Record<KeywordKind, string>> = {
   schema:
     'items contains unevaluatedItems additionalProperties propertyNames unevaluatedProperties not if then else',
@@ -106,7 +106,7 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
 /** Keywords that bound an integer. */
 export const BOUNDING = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'enum', 'const']
 
-/** Warns of integers without bounds: calls with a value beyond 2^53 - 1, such as a 64-bit identifier, are refused. */
+/** Warns about integers without bounds. The gateway refuses calls with a value beyond 2^53 - 1, such as a 64-bit id. */
 function checkIntegers(reader: Reader, { entries }: DocMap): void {
   const type = entries.find(({ key }) => key === 'type')?.value
   const types = type?.kind === 'list' ? type.items : [type]
@@ -121,7 +121,7 @@ function checkIntegers(reader: Reader, { entries }: DocMap): void {
   )
 }
 
-/** Reports schemas that no value can fit, by the keywords of one schema alone. */
+/** Reports a schema whose own keywords no value can satisfy. */
 function checkSense(reader: Reader, schema: DocMap): void {
   for (const { keyword, index, message, hint } of contradictionsOf(keywordsOf(schema))) {
     const value = schema.entries.find((entry) => entry.key === keyword)?.value

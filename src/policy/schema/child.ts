@@ -2,15 +2,15 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { isSchema, propertyNames, sameValueParts } from './part.ts'
 
-/** One step into a value, as one schema sees it. */
+/** The schemas for one member or element of a value, according to one schema. */
 export interface Child {
-  /** All must hold for the value at this step. */
+  /** The member or element must fit all of these schemas. */
   readonly schemas: readonly JsonValue[]
-  /** True when the value may be missing. */
+  /** True when the member or element may be missing. */
   readonly optional: boolean
 }
 
-/** Takes one step into a value, by the keywords of this schema itself. */
+/** Descends one step into a value, using only this schema's own keywords. */
 export function childOf(root: JsonObject, schema: JsonObject, step: string | number): Child {
   return typeof step === 'string' ? propertyOf(root, schema, step) : itemOf(schema, step)
 }
@@ -34,7 +34,7 @@ function patternsFor(schema: JsonObject, name: string): readonly JsonValue[] {
   })
 }
 
-/** False when `unevaluatedProperties: false` refuses a name that no schema for the same value knows. */
+/** Returns false when `unevaluatedProperties: false` refuses a name that no schema for the same value declares. */
 function unevaluated(root: JsonObject, schema: JsonObject, name: string): JsonValue {
   if (schema['unevaluatedProperties'] !== false) return true
   return sameValueParts(root, schema).some(

@@ -16,7 +16,7 @@ export interface Contradiction {
   readonly hint?: string | undefined
 }
 
-/** Returns contradictions by the keywords of this schema alone. Other schemas of the same value cannot resolve them. */
+/** Returns contradictions among this schema's own keywords. Other schemas for the same value cannot resolve them. */
 export function contradictionsOf(schema: JsonObject): readonly Contradiction[] {
   const problem = misfitOfDefault(schema)
   const misfit = problem === undefined ? [] : [{ keyword: 'default', message: problem, hint: STANDS_IN }]
@@ -54,7 +54,7 @@ function emptyRanges(schema: JsonObject): readonly Contradiction[] {
   return [...CLOSED.flatMap((range) => empty(false, range)), ...OPEN.flatMap((range) => empty(true, range))]
 }
 
-/** Most required fields of one schema that are compared with the declared ones. */
+/** The maximum number of required fields of one schema to compare with its declared fields. */
 const MAX_COMPARED = 100
 
 function impossibleFields(schema: JsonObject): readonly Contradiction[] {
@@ -76,7 +76,7 @@ function impossibleFields(schema: JsonObject): readonly Contradiction[] {
   })
 }
 
-/** Returns the reason that a schema's default does not fit its other keywords; undefined when it may fit. */
+/** Returns the reason why a schema's default does not fit its other keywords; undefined when the default may fit. */
 export function misfitOfDefault(schema: JsonObject): string | undefined {
   const value = schema['default']
   if (value === undefined) return undefined
@@ -124,7 +124,7 @@ function misfitOfList(schema: JsonObject, value: JsonValue): string | undefined 
 
 interface Measure {
   readonly size: number
-  /** Completes "the default". */
+  /** The words that follow "the default" in a message. */
   readonly shown: string
   readonly low: readonly string[]
   readonly high: readonly string[]

@@ -13,7 +13,7 @@ const EVERY_CHILD = [
   'unevaluatedProperties',
   'unevaluatedItems',
 ]
-/** Keywords that share the children among their sub-schemas. */
+/** Keywords that apply at most one of their sub-schemas to each child. */
 const ONE_CHILD = ['properties', 'additionalProperties', 'prefixItems', 'items']
 
 interface Costing {
@@ -25,7 +25,8 @@ interface Costing {
 
 /**
  * Bounds the cost of validating one value. A schema may refer to itself (a tree), but only once for the same part of a
- * payload: otherwise the cost grows exponentially with depth. References must not unfold it beyond MAX_SCHEMA_WEIGHT.
+ * payload. Otherwise, the cost grows exponentially with depth. With its references unfolded, a schema must not exceed
+ * MAX_SCHEMA_WEIGHT.
  */
 export function checkSchemaCost(reader: Reader, root: DocMap): void {
   const costing: Costing = { root, weights: new Map(), open: new Set(), recursive: new Set() }
@@ -69,7 +70,7 @@ function weigh(costing: Costing, schema: Doc): number {
   return weight
 }
 
-/** Returns true when a schema applies itself to the same value: validation would never end. */
+/** Returns true when a schema applies itself to the same value, so that validation would never end. */
 function meetsItself(costing: Costing, target: Doc): boolean {
   const seen = new Set(askedOf(costing, target))
   for (const schema of seen) for (const one of askedOf(costing, schema)) seen.add(one)

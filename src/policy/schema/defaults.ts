@@ -12,7 +12,10 @@ export function schemaDefaults(schema: JsonObject, path: readonly (string | numb
   return defaults.some((value) => value !== undefined) ? defaults : undefined
 }
 
-/** Returns the schema at a path, with local references followed; undefined where `properties` or `items` lack it. */
+/**
+ * Returns the schema at a path, with local references followed; undefined when `properties` or `items` do not declare
+ * it.
+ */
 export function schemaAt(schema: JsonObject, path: readonly (string | number)[]): JsonValue | undefined {
   let current: JsonValue | undefined = schema
   for (const step of path) current = childSchema(schema, current, step)
@@ -37,7 +40,7 @@ function childSchema(
     : undefined
 }
 
-/** Follows local references; keywords beside a `$ref` win. */
+/** Follows local references. Keywords next to a `$ref` take precedence over those of its target. */
 function dereference(root: JsonObject, schema: JsonValue | undefined): JsonObject | undefined {
   let here = schema
   for (let hops = 0; hops < 16 && isSchema(here); hops++) {

@@ -4,7 +4,7 @@ import { longTextError, longTextsIn, type TextPlace } from '../../contract/long-
 import type { PayloadProblem } from '../evaluate/snapshot.ts'
 import { schemaValues } from './values.ts'
 
-/** Reports texts beyond the general limit (docs/limits.md) for which the contract has no larger `maxLength`. */
+/** Reports strings that exceed the general limit (docs/limits.md), unless the contract has a larger `maxLength`. */
 export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly PayloadProblem[] {
   return longTextsIn(payload)
     .filter((place) => !permitsLong(schema, place))

@@ -1,13 +1,13 @@
 /**
- * Tests multiples of a step (`multipleOf`), both in decimal notation: division of doubles fails for 19.99 and 0.01.
- * Integers make it exact. The step is above 0.
+ * Tests whether a number is a multiple of a step (`multipleOf`), which is above 0. The test compares decimals as
+ * integers and is exact; dividing doubles fails for 19.99 and 0.01.
  */
 export function isMultiple(value: number, step: number): boolean {
   const [a, b] = alike(value, step)
   return a.digits % b.digits === 0n
 }
 
-/** Returns the least multiple above a number; undefined when it is not a double. */
+/** Returns the smallest multiple above a number; undefined when no double equals it. */
 export function nextMultiple(step: number, above: number): number | undefined {
   if (step === 1 && Math.abs(above) < Number.MAX_SAFE_INTEGER) return Math.floor(above) + 1
   const [a, b] = alike(above, step)
@@ -15,7 +15,7 @@ export function nextMultiple(step: number, above: number): number | undefined {
   return doubleOf({ ...b, digits: over + b.digits })
 }
 
-/** Returns the step of the common multiples of both; undefined when it is not a double. */
+/** Returns the least common multiple of two steps; undefined when no double equals it. */
 export function commonStep(one: number, other: number): number | undefined {
   const [a, b] = alike(one, other)
   return doubleOf({ ...a, digits: (a.digits * b.digits) / greatestDivisor(a.digits, b.digits) })
@@ -30,14 +30,14 @@ interface Decimal {
   readonly exponent: number
 }
 
-/** Returns two numbers with one exponent. */
+/** Returns both numbers as decimals with the same exponent. */
 function alike(one: number, other: number): readonly [Decimal, Decimal] {
   const [a, b] = [decimalOf(one), decimalOf(other)]
   const exponent = Math.min(a.exponent, b.exponent)
   return [scaled(a, exponent), scaled(b, exponent)]
 }
 
-/** The shortest decimal that is this double (ECMA-262). */
+/** Returns the shortest decimal that converts to this double (ECMA-262). */
 function decimalOf(value: number): Decimal {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -49,7 +49,7 @@ const scaled = ({ digits, exponent }: Decimal, lowest: number): Decimal => ({
   exponent: lowest,
 })
 
-/** Returns the double that this decimal denotes; undefined when no double does. */
+/** Returns the double whose shortest decimal equals this one; undefined without such a double. */
 function doubleOf(decimal: Decimal): number | undefined {
   const double = Number(`${decimal.digits}e${decimal.exponent}`)
   if (!Number.isFinite(double)) return undefined

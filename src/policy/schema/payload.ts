@@ -10,10 +10,12 @@ import { SCHEMA_FORMATS } from './formats.ts'
 import type { PayloadProblem } from '../evaluate/snapshot.ts'
 import { hasHidden, showHidden } from '../language/text.ts'
 
-/** Returns the problems of a payload against one input_schema; empty when it fits. Never changes the payload. */
+/** Returns the problems of a payload under one input_schema; empty when the payload fits. Never changes the payload. */
 export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
 
-/** Compiled schemas by contract revision. They survive reloads, and equal schemas share one. */
+/**
+ * Compiled schemas by contract revision. Compiled schemas are kept across reloads, and equal schemas are compiled once.
+ */
 export interface PayloadChecks {
   /** Compiles on first use. */
   of(revision: string, schema: JsonObject): PayloadCheck
@@ -23,7 +25,7 @@ export interface PayloadChecks {
 
 export function createPayloadChecks(): PayloadChecks {
   const checks = new Map<string, SchemaCheck>()
-  /** Checks by schema digest: many contracts differ only in name and description. */
+  /** Checks by schema digest, because many contracts differ only in name and description. */
   const bySchema = new Map<string, SchemaCheck>()
   let ajv: Ajv2020 | undefined
   const checkOf = (schema: JsonObject): SchemaCheck => {
@@ -55,7 +57,7 @@ interface SchemaCheck {
 function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
   const { $schema: _, ...rest } = schema
   const validate = ajv.compile(rest)
-  // The library's own cache would otherwise keep it after the contract is removed.
+  // Otherwise, the library's own cache would keep the schema after the contract is removed.
   ajv.removeSchema(rest)
   return (payload) => {
     const tooLong = longTextProblems(rest, payload).slice(0, MAX_PAYLOAD_PROBLEMS)
@@ -84,7 +86,7 @@ function createAjv(): Ajv2020 {
     logger: false,
     addUsedSchema: false,
     ownProperties: true,
-    // Optimizing the code takes a quarter of the compile time and makes it no faster.
+    // Optimizing the generated code takes a quarter of the compile time and does not make validation faster.
     code: { regExp: linearRegExp, optimize: false },
     // Compile a part with many references once, not once for each reference.
     inlineRefs: false,
@@ -104,7 +106,9 @@ function createAjv(): Ajv2020 {
   return ajv
 }
 
-/** Ajv calls this for every `pattern`; the built-in RegExp can take exponential time. */
+/**
+ * The regular expressions of Ajv, which calls this for every `pattern`. The built-in RegExp can take exponential time.
+ */
 const linearRegExp = Object.assign(
   (source: string) => {
     const compiled = compilePattern(source)

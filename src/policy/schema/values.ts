@@ -20,7 +20,7 @@ import {
   type Values,
 } from '../language/possible.ts'
 
-/** Most parts of a schema to visit for one path; all others may hold anything. */
+/** The maximum number of schema parts to visit for one path. All other parts count as permitting any value. */
 const MAX_VISITS = 20_000
 
 type Path = readonly (string | number)[]
@@ -55,7 +55,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
-/** Returns the values at a path, whose first step `schema` alone describes. */
+/** Returns the values at a path, using only the own keywords of `schema` for the first step. */
 function insideOf(visit: Visit, schema: JsonObject, path: Path): Values {
   const [step = 0, ...rest] = path
   const own = ownValues(visit, schema)
@@ -134,7 +134,7 @@ export function patternForm(pattern: JsonValue | undefined): TextForm | undefine
   return { name: `text of the pattern ${pattern}`, fits: (text) => compiled.pattern.test(text) }
 }
 
-/** Returns the form of a format, with the validator of payloads. */
+/** Returns the text form for a `format`, which uses the same validator as payloads. */
 export function formatForm(format: JsonValue | undefined): TextForm | undefined {
   if (typeof format !== 'string') return undefined
   const found: unknown = (fullFormats as Readonly<Record<string, unknown>>)[format]
@@ -154,13 +154,13 @@ function sizeOf(schema: JsonObject): { readonly min: number; readonly max: numbe
   }
 }
 
-/** Returns the values of any element of a list: one of `prefixItems`, or `items`. */
+/** Returns the possible values of a list's elements, from `prefixItems` and `items`. */
 function elementOf(visit: Visit, schema: JsonObject): Values {
   const parts = [...listOf(schema['prefixItems']), schema['items'] ?? true]
   return parts.map((part) => valuesAt({ root: visit.root, left: MAX_VISITS }, part, [])).reduce(join)
 }
 
-/** Returns exactly these scalars; lists only by length and elements, objects only by type. */
+/** Describes scalars exactly, lists by their length and elements, and objects only by type. */
 export function literalValues(values: readonly JsonValue[]): Values {
   const numbers = values.filter((value) => typeof value === 'number')
   const among = values.filter((value) => typeof value === 'string').map((text) => toNfc(text) ?? text)

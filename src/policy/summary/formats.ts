@@ -6,8 +6,8 @@ import { formatMoney } from './money.ts'
 import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'
 
 /**
- * The formats of a value in a summary. A value that a format cannot read becomes plain text. One locale gives
- * reviewers, evidence and chats the same text.
+ * The formats of a value in a summary. A value that a format cannot read becomes plain text. With a single locale,
+ * reviewers, evidence and chats see the same text.
  */
 export const SUMMARY_FORMATS = ['money', 'bytes', 'count', 'list', 'host', 'path', 'date', 'short'] as const
 export type SummaryFormat = (typeof SUMMARY_FORMATS)[number]
@@ -25,7 +25,7 @@ export function formatValue(
   return (format && FORMATS[format](value)) ?? plainText(value)
 }
 
-/** The values that each format can read, with their name. */
+/** The values that each format can read, and the name of these values in messages. */
 export const READS: Readonly<
   Record<SummaryFormat, { readonly what: string; readonly fits: (values: Values) => boolean }>
 > = {
@@ -67,13 +67,19 @@ const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValu
 /** True for a whole number from 0 to 2^53 - 1. */
 const isCount = (value: JsonValue): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** Returns a function's result as text, cut at the front: the end of a path or a host says most. */
+/**
+ * Returns a function's result as text, shortened at the start, because the end of a path or a host is its most
+ * informative part.
+ */
 function read(name: FunctionName, value: JsonValue): string | undefined {
   const found = applyFunction(name, value)
   return typeof found === 'string' ? plainText(cutBefore(found, SHOWN_CHARACTERS)) : undefined
 }
 
-/** Formats an amount. Without a known currency it stays digits, because the place of its decimal point is unknown. */
+/**
+ * Formats an amount. Without a known currency, prints plain digits, because the position of the decimal point is
+ * unknown.
+ */
 function money(value: JsonValue, currency: JsonValue | undefined): string {
   if (typeof value !== 'number' || typeof currency !== 'string') return plainText(value)
   return formatMoney(value, currency) ?? `${plainText(value)} ${plainText(currency, SHORT_CHARACTERS)}`
@@ -120,7 +126,9 @@ const TIME = new Intl.DateTimeFormat('en', {
   second: '2-digit',
   hourCycle: 'h23',
 })
-/** Numbers below are seconds since 1970, others ms: 1e11 seconds are in the year 5138, 1e11 ms in 1973. */
+/**
+ * Smaller numbers are seconds since 1970; others are ms. As seconds, 1e11 is in the year 5138; as ms, it is in 1973.
+ */
 const FIRST_MS = 1e11
 const LAST_MS = 8.64e15
 
@@ -137,7 +145,7 @@ function date(value: JsonValue): string | undefined {
   return Math.abs(at) <= LAST_MS ? instant(at) : undefined
 }
 
-/** False for `2026-02-30`, which Date.parse may read as a day of March. */
+/** Returns false for `2026-02-30`, which Date.parse may read as a day in March. */
 const isDay = (text: string, at: number): boolean => new Date(at).toISOString().startsWith(text)
 
 const instant = (at: number): string => `${DAY.format(at)}, ${TIME.format(at)} UTC`

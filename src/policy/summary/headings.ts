@@ -12,7 +12,7 @@ interface ToolHeadings {
   readonly fields: ReadonlyMap<string, readonly FieldIr[]>
 }
 
-/** Makes the headings of a bundle's calls. Prepares a tool on its first call. */
+/** Creates the headings of a bundle's calls. Prepares each tool on its first call. */
 export function createHeadings(ir: BundleIr, tools: ReadonlyMap<string, ToolIr>): Snapshot['headingOf'] {
   const made = new Map<string, ToolHeadings>()
   return ({ tool: name, payload }, by, tag) => {

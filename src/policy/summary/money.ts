@@ -1,6 +1,6 @@
 /**
- * Currencies of ISO 4217. Decimals follow the standard, by which payment systems count minor units. The data of `Intl`
- * differs for some currencies, and between versions.
+ * The currencies of ISO 4217. Decimals follow the standard, which payment systems use to count minor units. The data of
+ * `Intl` differs from the standard for some currencies, and between versions.
  */
 const CURRENCIES = new Set(
   `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
@@ -41,7 +41,7 @@ function formatOf(currency: string, digits: number): Intl.NumberFormat {
   return made
 }
 
-/** Shifts the decimal point as text, because a quotient rounds numbers near 2^53. */
+/** Shifts the decimal point in the text, because division would round numbers near 2^53. */
 function decimal(units: number, decimals: number): `${number}` {
   const digits = String(Math.abs(units)).padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)

@@ -1,14 +1,14 @@
 import type { JsonValue } from '../../contract/json.ts'
 
-/** Most characters of one value in a summary. */
+/** The maximum number of characters of one value in a summary. */
 export const SHOWN_CHARACTERS = 80
 
-/** A text whose end is clear without quotes. */
+/** Text whose end is clear without quotes. */
 const WORD = /^[^\s"'\\,;()[\]{}<>…]+$/u
 
 /**
- * Prints a value without a format. Any text but a single word gets quotes, so that no value passes for words of the
- * template, several values or a missing one. Blanks separate the values of a plain list.
+ * Prints a value without a format. Quotes any text except a single word, so that no value looks like words of the
+ * template, several values or a missing value. Blanks separate the values of a plain list.
  */
 export function plainText(value: JsonValue, most: number = SHOWN_CHARACTERS): string {
   if (typeof value === 'string') return quoted(value, most)
@@ -19,7 +19,7 @@ export function plainText(value: JsonValue, most: number = SHOWN_CHARACTERS): st
 function plainList(items: readonly JsonValue[], most: number): string {
   if (items.length === 0) return '[]'
   if (items.some((item) => typeof item === 'object' && item !== null)) return cut(JSON.stringify(items), most)
-  // Each value has at least one character, so `cut` would drop any more.
+  // Each value has at least one character, so `cut` would drop any further values.
   return cut(
     items
       .slice(0, most)
@@ -34,7 +34,7 @@ function quoted(text: string, most: number): string {
   return WORD.test(text) ? shown : `"${shown.replaceAll(/["\\]/g, (sign) => `\\${sign}`)}"`
 }
 
-/** Shortens a text to its beginning and an ellipsis. Never splits a character. */
+/** Shortens text to its beginning and an ellipsis. Never splits a character. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text
   const characters = Array.from(text.slice(0, 2 * most + 2))
@@ -43,7 +43,7 @@ export function cut(text: string, most: number): string {
     : `${characters.slice(0, most - 1).join('')}…`
 }
 
-/** Shortens a text to an ellipsis and its end. Never splits a character. */
+/** Shortens text to an ellipsis and its end. Never splits a character. */
 export function cutBefore(text: string, most: number): string {
   if (text.length <= most) return text
   const characters = Array.from(text.slice(-2 * most - 2))

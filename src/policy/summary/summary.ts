@@ -8,10 +8,10 @@ import { formatValue } from './formats.ts'
 import { plainText } from './plain.ts'
 import type { SummaryField, SummaryPart, SummaryTemplate } from './template.ts'
 
-/** Most characters of an exact value beside its text; the payload has longer ones. */
+/** The maximum length of an exact value next to its text. For longer values, reviewers see the payload. */
 const EXACT_CHARACTERS = 160
 const NO_VALUE = '(none)'
-/** Most fields in a heading without a template. */
+/** The maximum number of fields in a heading without a template. */
 const NAMED_FIELDS = 6
 
 export interface Summarising {
@@ -21,12 +21,15 @@ export interface Summarising {
   readonly tag: (value: JsonValue) => string
 }
 
-/** Fills the template with the values of any payload. Sensitive values become tags. */
+/**
+ * Fills the template with values from any payload, even a payload that does not fit the contract. Sensitive values
+ * become tags.
+ */
 export function renderSummary({ parts, digest }: SummaryTemplate, call: Summarising): Heading {
   return headingOf(segmentsOf(parts, call), digest)
 }
 
-/** Makes a heading without a template: the tool's name, and the fields that the deciding rules read. */
+/** Creates a heading without a template, from the tool's name and the fields that the deciding rules read. */
 export function renderDefault(fields: readonly FieldIr[], call: Summarising): Heading {
   const parts = fields.slice(0, NAMED_FIELDS).flatMap((field, i): SummaryPart[] => {
     const name = field.name.replace(/^payload\.?/, '')
@@ -54,7 +57,7 @@ function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarisin
   return { text, field, ...exactOf(value, text) }
 }
 
-/** Returns the value of a field; `null` is a value, so that reviewers see it. */
+/** Returns the value of a field; `null` counts as a value, so that reviewers see it. */
 function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined {
   const found: Reading = walk(payload, path)
   return found === MISSING || found === UNREADABLE ? undefined : found

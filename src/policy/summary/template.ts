@@ -18,7 +18,7 @@ export type SummaryPart = { readonly text: string } | SummaryField
 export interface SummaryField {
   readonly field: FieldIr
   readonly format?: SummaryFormat
-  /** For `money`: the field with the currency, or its code. */
+  /** For `money`: the field that contains the currency, or the currency code. */
   readonly currency?: FieldIr | string
 }
 
@@ -30,7 +30,7 @@ export type ParsedSummary =
   | { readonly ok: true; readonly template: SummaryTemplate }
   | { readonly ok: false; readonly problem: SummaryProblem }
 
-/** `{{` and `}}` are literal braces; inside a field's braces, quotes may hold anything. */
+/** Matches one piece. `{{` and `}}` are literal braces; inside a field's braces, quotes may contain anything. */
 const PIECE = /\{\{|\}\}|\{((?:"(?:[^"\\]|\\.)*"|[^"{}])*)\}|[{}]|[^{}]+/gsu
 
 export function parseSummary(text: string): ParsedSummary {
@@ -101,14 +101,14 @@ function moneyField(field: FieldIr, argument = ''): SummaryPart | SummaryProblem
   return 'kind' in currency ? currency : { field, format: 'money', currency }
 }
 
-/** Reads a field of the payload, written without `payload.`. */
+/** Reads the name of a payload field, written without `payload.`. */
 function fieldNamed(text: string): FieldIr | SummaryProblem {
   if (text.trim() === '') return wrong('a field of the summary has no name', EXAMPLE)
   const field = parseField(text.startsWith('[') ? `payload${text}` : `payload.${text}`)
   return isFieldProblem(field) ? { kind: 'field', problem: field } : field
 }
 
-/** Joins neighbouring texts, because literal braces are pieces of their own. */
+/** Joins adjacent texts, because literal braces are separate pieces. */
 function joined(parts: readonly SummaryPart[]): readonly SummaryPart[] {
   const found: SummaryPart[] = []
   for (const part of parts) {

@@ -7,14 +7,14 @@ import type { CaseResult } from './run.ts'
 
 /** The results of a bundle's tests, as plain data: `countersign test --format json` prints it. */
 export interface SuiteReport {
-  /** True when the bundle checks and every test passed; rules without a test do not count against it. */
+  /** True when the check succeeded and every test passed, even if some rules have no test. */
   readonly ok: boolean
   readonly passed: number
   readonly failed: number
-  /** In the order of files. Empty when the bundle does not check, because no test ran. */
+  /** The tests, in the order of files. Empty when the check of the bundle fails, because no test ran. */
   readonly tests: readonly TestReport[]
   readonly coverage: readonly RuleCoverage[]
-  /** Findings of a bundle that cannot be loaded, failed tests included. */
+  /** The findings of a bundle that cannot be loaded, including failed tests. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -30,7 +30,7 @@ export interface TestReport {
   readonly by?: readonly string[]
 }
 
-/** The number of tests in which a rule fired, on TRUE or UNKNOWN, enforced or in shadow. */
+/** The number of tests in which a rule fired, on TRUE or UNKNOWN, enforced or shadow. */
 export interface RuleCoverage {
   readonly id: string
   readonly file: string
@@ -87,8 +87,8 @@ const countsOf = (report: SuiteReport): string =>
   `${report.passed} passed, ${report.failed} failed, ${untestedRules(report).length} rules untested`
 
 /**
- * Prints the tests as JUnit XML, one suite for each rule file. Each error of the bundle is an erroneous test, so that a
- * CI that reads only this file fails.
+ * Prints the tests as JUnit XML, one suite for each rule file. Reports each error in the bundle as a test with an
+ * error, so that a CI system that reads only this file fails.
  */
 export function printJunit(report: SuiteReport): string {
   const files = [...new Set(report.tests.map(({ file }) => file))]
@@ -134,7 +134,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** Escapes text for an attribute. Controls, which XML 1.0 cannot hold, become question marks; line breaks survive. */
+/**
+ * Escapes text for an attribute. Control characters, which XML 1.0 forbids, become question marks. Line breaks are
+ * kept.
+ */
 function xml(text: string): string {
   return text
     .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')

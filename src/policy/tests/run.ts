@@ -14,8 +14,8 @@ export interface CaseResult {
 }
 
 /**
- * Runs the inline tests through the same decision as a real call. Unless a test says otherwise, agent `test` calls on a
- * Monday at 12:00 in the routing time zone, before every `until`. The directory does not restrict tools.
+ * Runs the inline tests through the same decision code as a real call. By default, agent `test` calls on a Monday at
+ * 12:00 in the routing time zone, before every `until`. The directory does not restrict tools.
  */
 export async function runSuite(
   snapshot: CompiledSnapshot,
@@ -38,7 +38,7 @@ export async function runSuite(
   return results
 }
 
-/** Returns the rules, shadow rules too, that no test fired. */
+/** Returns the rules, including shadow rules, that did not fire in any test. */
 export function untestedRules<R extends { readonly id: string }>(
   results: readonly CaseResult[],
   rules: readonly R[],

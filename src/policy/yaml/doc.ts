@@ -1,6 +1,6 @@
 import type { Mark } from './source.ts'
 
-/** A YAML document reduced to the parts that a policy may contain, each with its place. */
+/** A YAML document reduced to the parts that a policy may contain, each with its position. */
 export type Doc = DocText | DocNumber | DocBoolean | DocNull | DocList | DocMap
 
 export interface DocText {

@@ -1,17 +1,17 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 
-/** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their own order. */
+/** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
 export interface KeyOrder {
   readonly keys: readonly string[]
-  /** The order inside the value of a key; `*` stands for every other key. */
+  /** The order inside the value of a key; `*` applies to every other key. */
   readonly inside?: Readonly<Record<string, KeyOrder>>
 }
 
 const keys = (text: string): readonly string[] => text.split(' ')
 const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') }
 
-// Matches, tests and payloads keep the author's order: `explain` shows tests in it.
+// Matches, tests and payloads keep the author's order, in which `explain` shows tests.
 const RULE: KeyOrder = {
   keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode until')],
   inside: { reviewers: REVIEWERS },
@@ -68,7 +68,7 @@ export function orderOf(path: string): KeyOrder {
   return path.startsWith('tools/') ? TOOL : RULE_FILE
 }
 
-/** Returns the order inside the value of a key; undefined where nothing moves. */
+/** Returns the order inside the value of a key; undefined when its keys keep their order. */
 export function orderInside(order: KeyOrder, key: string): KeyOrder | undefined {
   return order.inside && (Object.hasOwn(order.inside, key) ? order.inside[key] : order.inside['*'])
 }

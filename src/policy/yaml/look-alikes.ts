@@ -2,7 +2,7 @@ import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from
 import type { Doc } from './doc.ts'
 import type { Findings, Mark, Source } from './source.ts'
 
-/** The deceptive texts that get a warning. Other checks report hidden characters as errors. */
+/** The kinds of deceptive text that cause a warning. Other checks report hidden characters as errors. */
 const KINDS: readonly TextWarning[] = [
   'mixed_script',
   'look_alike_word',
@@ -11,15 +11,15 @@ const KINDS: readonly TextWarning[] = [
   'space',
   'stacked',
 ]
-/** Keys of patterns, whose ranges of letters (`[a-zа-я]`) are no words. */
+/** Keys of patterns, whose ranges of letters (`[a-zа-я]`) are not words. */
 const PATTERNS = ['matches', 'pattern']
 const SHOWN = 60
 
-/** Finds a character outside ASCII, or an escape that can make one. */
+/** Matches a character outside ASCII, or an escape that can produce such a character. */
 const MAY_DECEIVE = /[^\0-\x7f]|\\[xuUN_LP]/
 
 /**
- * Warns of texts that people misread. A reject rule for `pаypal.com` with a Cyrillic letter never fires for the real
+ * Warns about text that people misread. A reject rule for `pаypal.com` with a Cyrillic letter never fires for the real
  * domain, and a pull request shows no difference.
  */
 export function warnOfLookAlikes(doc: Doc, source: Source, findings: Findings): void {
@@ -49,7 +49,7 @@ export function warnOfLookAlikes(doc: Doc, source: Source, findings: Findings): 
   walk(doc)
 }
 
-/** Returns the sentence of a warning as a clause before a colon. */
+/** Returns the sentence of a warning as a lower-case clause, which a colon can follow. */
 function clauseOf(kind: TextWarning): string {
   const sentence = WARNINGS[kind].slice(0, -1)
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)

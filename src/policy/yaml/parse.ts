@@ -34,13 +34,13 @@ export const PARSE_OPTIONS = {
   merge: false,
   logLevel: 'silent',
   prettyErrors: false,
-  // Quadratic in the library; readEntries finds duplicate keys in linear time.
+  // The library's check takes quadratic time; readEntries finds duplicate keys in linear time.
   uniqueKeys: false,
 } as const
 
 /**
- * Reads one YAML (or JSON) file. Warnings of the parser are errors here. Returns undefined when the text cannot be used
- * at all.
+ * Reads one YAML (or JSON) file. Warnings from the YAML parser count as errors. Returns undefined when the text cannot
+ * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
   const doc = readDocument(source, findings)
@@ -66,19 +66,22 @@ function readDocument(source: Source, findings: Findings): Doc | undefined {
   return readNode({ source, findings }, root)
 }
 
-/** Does the work of the library's `parseDocument` without reading the text again. */
+/** Composes a document as the library's `parseDocument` does, without reading the text again. */
 function composeDocument(tokens: readonly CST.Token[], length: number): Document.Parsed | undefined {
-  // Composes all tokens: text after the document may be an error of it.
+  // Composes all tokens, because text after the document may be erroneous.
   const documents = [...new Composer(PARSE_OPTIONS).compose(tokens, true, length)]
   return documents[0]
 }
 
-/** Most nodes open in the parser. The scan counts collections of one column once, such as a list below its key. */
+/**
+ * The maximum number of open nodes in the parser. The scan counts collections at the same column once, such as a list
+ * below its key.
+ */
 const MAX_OPEN = 2 * MAX_YAML_DEPTH + 4
 
 /**
- * Parses tokens, and bounds the open nodes. The scan measures depth by columns and brackets. In invalid YAML the parser
- * may open more (`: : :` is a map in a map), and closing or composing them costs stack.
+ * Parses tokens, and limits the number of open nodes. The scan measures depth by columns and brackets. For invalid
+ * YAML, the parser may open more nodes (`: : :` is a map in a map), and closing or composing them uses stack space.
  */
 function parseTokens({ source, findings }: Reading, lexemes: readonly string[]): CST.Token[] | undefined {
   const parser = new Parser()
@@ -95,7 +98,7 @@ function parseTokens({ source, findings }: Reading, lexemes: readonly string[]):
   return tokens
 }
 
-/** @param at place of an absent value, as in `{ allow }` */
+/** @param at position of an absent value, as in `{ allow }` */
 function readNode(reading: Reading, node: Node | null, at?: Mark): Doc {
   const mark = node === null && at ? at : markOf(node)
   if (isMap(node))
@@ -142,7 +145,7 @@ function readScalar(reading: Reading, node: Scalar, mark: Mark): Doc {
   return { kind: 'null', mark }
 }
 
-/** Checks a text after its escapes (`"\u202e"`), which the scan of the raw text does not decode. */
+/** Checks a string after decoding its escapes (`"\u202e"`), which the scan of the raw text does not decode. */
 function checkText({ source, findings }: Reading, text: string, mark: Mark): void {
   const at = findHidden(text)
   if (at >= 0)

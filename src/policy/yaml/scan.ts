@@ -34,10 +34,10 @@ interface Scan {
   ended: boolean
   content: boolean
   flow: number
-  /** Columns at which open block collections began. */
+  /** The columns at which the open block collections begin. */
   readonly columns: number[]
   lineStart: number
-  /** Offset of a line end that only some readers see; -1 without one. */
+  /** Offset of a line end that only some programs recognize; -1 without such a line end. */
   oddBreak: number
   clean: boolean
   /** The type of the last token. */
@@ -46,7 +46,8 @@ interface Scan {
 
 /**
  * Scans the tokens in one linear pass, before the parser builds anything. Refuses tokens outside the language, and
- * depth or nodes that would cost the parser too much. Returns the tokens; undefined when the text must not be parsed.
+ * depths or node counts that would cost the parser too much. Returns the tokens; undefined when the text must not be
+ * parsed.
  */
 export function scanTokens(source: Source, findings: Findings): readonly string[] | undefined {
   const scan: Scan = {
@@ -80,7 +81,7 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
 /** The marks of a merge conflict. */
 const CONFLICT = /^(?:<{7}|>{7}|\|{7})(?= |\r?$)|^={7}(?=\r?$)/gm
 
-/** Returns false at a merge conflict, and reports only its marks: the lines between them exist twice. */
+/** Returns false at a merge conflict. Reports only its marks, because the lines between them have two versions. */
 function checkConflicts({ source, findings }: Scan): boolean {
   const marks = [...source.text.matchAll(CONFLICT)]
   if (!marks.some(([mark]) => mark.startsWith('<') || mark.startsWith('>'))) return true
@@ -101,9 +102,9 @@ const RESOLVE = 'keep the lines that you want, and remove the three marks'
 const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
 
 /**
- * Reports the first line end that other readers see and the lexer does not. YAML ends a line at a carriage return; YAML
- * 1.1 and many editors also at NEL, LS and PS, even in comments. A rule that they see would be part of a comment here,
- * and a pull request would not show it.
+ * Reports the first line end that other programs recognize and the lexer does not. YAML ends a line at a carriage
+ * return. YAML 1.1 and many editors also end a line at NEL, LS and PS, even in comments. A rule that editors show could
+ * be part of a comment for this lexer, and a pull request would not show the difference.
  */
 function checkBreaks(scan: Scan): void {
   const { source, findings } = scan
@@ -128,8 +129,9 @@ function describeBreak(text: string, at: number): readonly [message: string, hin
 const LINE_ENDS = 'end lines with a line feed'
 
 /**
- * True for a control character that is not in the text: the lexer announces documents, scalars and the ends of unclosed
- * brackets with them. In the text, such a character is part of a scalar, whose value is checked when it is read.
+ * Returns true for a control character that is not in the text. The lexer uses such characters to announce documents,
+ * scalars and the ends of unclosed brackets. A control character in the text is part of a scalar, whose value is
+ * checked when it is read.
  */
 function isAnnouncement(type: string, lexeme: string): boolean {
   return type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')
@@ -162,7 +164,7 @@ function checkHidden(scan: Scan, lexeme: string): void {
   scan.clean = false
 }
 
-/** Unusual spaces in the place of a space or an indentation, where YAML takes them for letters. */
+/** Unusual spaces in place of a space or an indentation, where YAML treats them as letters. */
 const ODD_SPACE =
   /^[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|(?<=[:,?[\]{}-])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=#|$)/mu
 
@@ -205,7 +207,9 @@ const FLOW_STEPS: Readonly<Record<string, number>> = {
   'flow-seq-end': -1,
 }
 
-/** Returns the nesting after this token: open flow brackets plus block collections, by the column where they begin. */
+/**
+ * Returns the nesting depth after this token: open flow brackets plus block collections, counted by their start column.
+ */
 function depthAfter(scan: Scan, type: string): number {
   scan.flow += FLOW_STEPS[type] ?? 0
   const begins = type === 'explicit-key-ind' || (NODE_TOKENS.has(type) && type !== 'map-value-ind')

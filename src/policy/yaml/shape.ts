@@ -95,7 +95,7 @@ export function readRisk(reader: Reader, doc: Doc): Risk | undefined {
   return readOneOf(reader, doc, 'a risk', RISKS)
 }
 
-/** Reads a text that matches a name pattern. */
+/** Reads a string that matches a name pattern. */
 export function readName(reader: Reader, doc: Doc, what: string, name: NamePattern): string | undefined {
   const text = readText(reader, doc, what)
   return text === undefined || checkName(reader, doc, text, name) ? text : undefined
@@ -150,7 +150,7 @@ export const TOOL_GLOB: NamePattern = {
   hint: 'use a tool name in which `*` stands for any characters',
 }
 
-/** Returns the entries by key, and reports unknown keys with the nearest known one. */
+/** Returns the entries by key. Reports each unknown key with the nearest known key. */
 export function readKeys<K extends string>(
   reader: Reader,
   map: DocMap,

@@ -52,7 +52,10 @@ export interface Place {
   readonly mark: Mark
 }
 
-/** Most findings of one severity: more would cost memory and help no author. Warnings never displace errors. */
+/**
+ * The maximum number of findings of one severity. More findings would use memory without helping the author. Warnings
+ * never displace errors.
+ */
 const MAX_FINDINGS = 1_000
 
 export function createFindings(): Findings {
@@ -74,10 +77,10 @@ export function createFindings(): Findings {
   }
 }
 
-/** Most characters of a message. */
+/** The maximum number of characters in a message. */
 const MAX_MESSAGE = 1_000
 
-/** Escapes texts of a policy, which on a terminal or in a log could pass for output of the checker. */
+/** Escapes text from a policy, which could otherwise look like the checker's own output on a terminal or in a log. */
 function legible(text: string): string {
   const shown = showHidden(text.slice(0, MAX_MESSAGE)).replaceAll(/[\t\n\r]/g, (character) =>
     nameOf(character),
@@ -117,7 +120,9 @@ function locate({ source, mark }: Place): Pick<Diagnostic, 'file' | 'line' | 'co
   return { ...where, excerpt: showReturns(hasHidden(excerpt) ? showHidden(excerpt) : excerpt), width }
 }
 
-/** Shows carriage returns within a line: on a terminal, the text after one would cover the text before it. */
+/**
+ * Makes carriage returns within a line visible. On a terminal, the text after one would overwrite the text before it.
+ */
 function showReturns(line: string): string {
   return line.replaceAll('\r', nameOf('\r'))
 }

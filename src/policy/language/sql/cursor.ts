@@ -1,9 +1,9 @@
 import type { Token } from './tokens.ts'
 
-/** Most levels of nested sub-selects and parentheses. */
+/** The maximum nesting depth of sub-selects and parentheses. */
 const MAX_DEPTH = 64
 
-/** The position in the tokens of a text, and the functions found so far. */
+/** The position in the tokens of an SQL text, and the functions found so far. */
 export interface Cursor {
   readonly tokens: readonly Token[]
   readonly functions: string[]
@@ -12,12 +12,12 @@ export interface Cursor {
 }
 
 /**
- * Takes one part of the grammar. Returns false when the text has something else there; then the whole text is not
+ * Consumes one part of the grammar. Returns false when other tokens are at the position; the whole text is then not
  * understood.
  */
 export type Part = (cursor: Cursor) => boolean
 
-/** True when the next token, or the one `ahead` of it, is this keyword or sign. */
+/** Returns true when the next token, or the token `ahead` positions after it, is this keyword or symbol. */
 export function is(cursor: Cursor, text: string, ahead = 0): boolean {
   const token = cursor.tokens[cursor.at + ahead]
   return token?.text === text && (token.kind === 'word' || token.kind === 'symbol')
@@ -36,7 +36,7 @@ export function takeKind(cursor: Cursor, ...kinds: readonly Token['kind'][]): bo
   return true
 }
 
-/** Takes the keyword, if it is there, with the part that must follow it. */
+/** Consumes the keyword, if present, and the part that must follow it. */
 export function after(cursor: Cursor, keyword: string, part: Part): boolean {
   return !take(cursor, keyword) || part(cursor)
 }
@@ -51,7 +51,7 @@ export function bracketed(cursor: Cursor, part: Part): boolean {
   return take(cursor, '(') && nested(cursor, part) && take(cursor, ')')
 }
 
-/** Takes a part that may contain itself, at most MAX_DEPTH levels deep. */
+/** Consumes a part that may contain itself, at most MAX_DEPTH levels deep. */
 export function nested(cursor: Cursor, part: Part): boolean {
   if (cursor.depth >= MAX_DEPTH) return false
   cursor.depth++

@@ -1,30 +1,32 @@
 import { MAX_SQL_CHARACTERS } from '../bounds.ts'
 import { selectFunctions } from './select.ts'
 
-/** Words that change data or permissions anywhere in a text. */
+/** Words that change data or permissions wherever they are in a text. */
 export const CHANGING: ReadonlySet<string> = new Set(
   'insert update delete merge upsert drop truncate alter create grant revoke deny restore copy call exec execute'.split(
     ' ',
   ),
 )
-/** Words that begin a sub-statement after a parenthesis. */
+/** Words that begin a sub-statement after an opening parenthesis. */
 const NESTED = new Set(['select', 'with', 'values', 'table'])
-/** After these, `into` only names the target; after any other verb (`select ... into`) it creates something. */
+/**
+ * Verbs after which `into` only names the target. After any other verb (`select ... into`), `into` creates something.
+ */
 const TAKES_INTO = new Set(['insert', 'merge', 'replace', 'copy', 'upsert'])
 
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
 const QUIET = /[\s0-9.,+\-/*=<>!%&|^~)[\]:?@]/
 type Context = 'statement' | 'parenthesis' | 'inside'
 
-/** Words that change data only as verbs. Elsewhere they are a function, or name the target of another verb. */
+/** Words that change data only as verbs. Elsewhere, they are a function or name the target of another verb. */
 const ALSO_CHANGING: ReadonlySet<string> = new Set(['into', 'replace'])
 
-/** The results of the SQL functions for one text; undefined where the text is not understood. */
+/** The results of the SQL functions for one text. A result is undefined when the text is not understood. */
 export interface SqlReading {
   /**
-   * `select` for exactly one query of the subset. Any other text with a word that changes data gives all such words,
-   * and the first words of statements and sub-statements. All are in lower case and in order. Undefined for the rest,
-   * which may do anything.
+   * `select` for exactly one query of the subset. For any other text with a word that changes data, all such words and
+   * the first words of statements and sub-statements. All are in lower case and in order. Undefined for all other
+   * texts, which may do anything.
    */
   readonly verbs: readonly string[] | undefined
   /** The functions that exactly one query of the subset calls, in lower case and in order. */
@@ -34,7 +36,7 @@ export interface SqlReading {
 const NOT_UNDERSTOOD: SqlReading = { verbs: undefined, functions: undefined }
 let last: { readonly sql: string; readonly reading: SqlReading } = { sql: '', reading: NOT_UNDERSTOOD }
 
-/** Keeps the last reading, because several lines of a bundle ask about one text. */
+/** Reads an SQL text. Caches the last result, because several lines of a bundle may test the same text. */
 export function readSql(sql: string): SqlReading {
   if (sql.length > MAX_SQL_CHARACTERS) return NOT_UNDERSTOOD
   if (last.sql !== sql) last = { sql, reading: read(sql) }
@@ -90,16 +92,16 @@ function isVerb(word: string, context: Context, verbs: readonly string[]): boole
   return context === 'parenthesis' && NESTED.has(word)
 }
 
-/** True for `q'[...]'`, a quotation of one dialect only. */
+/** Returns true for `q'[...]'`, a form of quotation in only one dialect. */
 function quotesByItself(sql: string, at: number, word: string): boolean {
   return sql.charAt(at + word.length) === "'" && /^n?q$/i.test(word)
 }
 
 /**
  * Returns the offset up to which dialects agree about a bracket: `at` when no bracket opens, undefined when they
- * disagree. In some dialects `[...]` is a name, in which quotes and comments are letters and `]]` is a bracket. In
- * others it is an index or a list. They agree when each quote and comment that begins inside also ends inside. A
- * bracket that never closes is a name in no dialect.
+ * disagree. In some dialects, `[...]` is a name, in which quotes and comments are letters and `]]` is a bracket. In
+ * other dialects, `[...]` is an index or a list. The dialects agree when each quote and comment that begins inside also
+ * ends inside. A bracket without an end is not a name in any dialect.
  */
 function bracketsUntil(sql: string, at: number): number | undefined {
   if (sql.charAt(at) !== '[') return at
@@ -133,7 +135,10 @@ function skipSilent(sql: string, at: number): number | undefined {
   return quote === "'" || quote === '"' || quote === '`' ? skipQuoted(sql, at, quote) : at
 }
 
-/** `--` without a blank is arithmetic in one dialect; a lone carriage return ends the line in another. */
+/**
+ * Returns the end of a `--` comment. In one dialect, `--` without a blank is arithmetic. In another dialect, a lone
+ * carriage return ends the line.
+ */
 function skipLine(sql: string, at: number): number | undefined {
   const found = sql.indexOf('\n', at)
   const end = found < 0 ? sql.length : found

@@ -3,7 +3,7 @@ import { sqlTokens } from './tokens.ts'
 import { CAST_TYPES, INTERVAL_UNITS, mayBeFunction, mayBeName } from './words.ts'
 
 /**
- * Returns the functions that a text calls, in lower case and in order, if all of it is one SELECT of the subset in
+ * Returns the functions that a text calls, in lower case and in order, if the whole text is one SELECT of the subset in
  * docs/policy-language.md. Undefined for every other text, which may do anything.
  */
 export function selectFunctions(sql: string): readonly string[] | undefined {
@@ -62,7 +62,7 @@ function sortKey(cursor: Cursor): boolean {
   return after(cursor, 'nulls', (at) => take(at, 'first', 'last'))
 }
 
-/** Takes LIMIT, OFFSET and FETCH, each optional, in this order. */
+/** Consumes LIMIT, OFFSET and FETCH, each optional, in this order. */
 function range(cursor: Cursor): boolean {
   const bounded = after(cursor, 'limit', (at) => count(at) && after(at, ',', count))
   if (!bounded || !after(cursor, 'offset', rows)) return false
@@ -82,7 +82,7 @@ function resultColumn(cursor: Cursor): boolean {
   return take(cursor, '*') || (expression(cursor) && alias(cursor))
 }
 
-/** Takes a name if one is there; after AS, the name is required. */
+/** Consumes a name if present. After AS, the name is required. */
 function alias(cursor: Cursor): boolean {
   if (take(cursor, 'as')) return plainName(cursor)
   plainName(cursor)
@@ -108,7 +108,7 @@ function joinCondition(cursor: Cursor): boolean {
   return after(cursor, 'on', expression) && after(cursor, 'using', (at) => bracketed(at, names))
 }
 
-/** Takes a table by its name, or a sub-select or join in parentheses. The subset has no table functions. */
+/** Consumes a table name, or a sub-select or join in parentheses. The subset has no table functions. */
 function factor(cursor: Cursor): boolean {
   const inside = isQuery(cursor, 1) ? query : source
   const fits = is(cursor, '(') ? bracketed(cursor, inside) : dottedName(cursor) !== undefined
@@ -119,7 +119,7 @@ function isQuery(cursor: Cursor, ahead: number): boolean {
   return is(cursor, 'select', ahead) || is(cursor, 'with', ahead)
 }
 
-// Expressions. The grammar checks only which parts may be neighbours, so precedence does not matter.
+// Expressions. The grammar checks only which parts may be adjacent, so precedence does not matter.
 
 const OPERATORS = new Set('= <> != < <= > >= + - * / % || -> ->> and or'.split(' '))
 
@@ -149,7 +149,7 @@ function operand(cursor: Cursor): boolean {
   return true
 }
 
-/** Takes the first word of a suffix of an operand, and returns the rest of it; undefined when there is no suffix. */
+/** Consumes the first word of an operand's suffix, and returns the rest of the suffix; undefined without a suffix. */
 function suffix(cursor: Cursor): Part | undefined {
   if (take(cursor, '::')) return type
   if (take(cursor, 'is')) return isTest
@@ -189,7 +189,7 @@ function type(cursor: Cursor): boolean {
   return !is(cursor, '(') || bracketed(cursor, (at) => list(at, (one) => takeKind(one, 'number')))
 }
 
-/** `date '2027-01-31'`, `interval '1 day'`, `interval 1 day`. */
+/** Consumes a typed literal: `date '2027-01-31'`, `interval '1 day'`, `interval 1 day`. */
 function literalOfType(cursor: Cursor): boolean {
   const next = cursor.tokens[cursor.at + 1]?.kind
   const isInterval = is(cursor, 'interval') && (next === 'text' || next === 'number')
@@ -202,7 +202,7 @@ function literalOfType(cursor: Cursor): boolean {
 
 // Names.
 
-/** A column, `t.*`, or a call of a function. */
+/** Consumes a column, `t.*`, or a function call. */
 function named(cursor: Cursor): boolean {
   const from = cursor.at
   if (is(cursor, '(', 1) || mayBeCall(cursor)) return call(cursor)
@@ -210,7 +210,10 @@ function named(cursor: Cursor): boolean {
   return dottedName(cursor) !== undefined && !is(cursor, '(')
 }
 
-/** True at a function's name with its schema. Both are unquoted, because in some dialects quotes change a name. */
+/**
+ * Returns true at a function's name with its schema. Both must be unquoted, because in some dialects quotes change a
+ * name.
+ */
 function mayBeCall(cursor: Cursor): boolean {
   let ahead = 0
   while (cursor.tokens[cursor.at + ahead]?.kind === 'word' && is(cursor, '.', ahead + 1)) ahead += 2

@@ -23,10 +23,10 @@ const OF_OTHER_STATEMENTS = words(`
   writetext
 `)
 
-/** Reserved words that are also the names of functions; a bracket follows at once. */
+/** Reserved words that are also function names when a bracket follows immediately. */
 const ALSO_FUNCTIONS = words('left right replace if')
 
-/** The types of a cast. A user-defined type is excluded, because it may run its author's code. */
+/** The types that a cast may have. User-defined types are excluded, because they may run their author's code. */
 export const CAST_TYPES = words(`
   int integer bigint smallint tinyint int64 numeric decimal real float float64 double text string varchar nvarchar char nchar
   date time datetime datetime2 timestamp timestamptz boolean bool bit uuid json jsonb interval signed unsigned money
