@@ -173,7 +173,7 @@ describe('GET /api/admin/checkpoints', () => {
       const ahead = JSON.stringify({ size: 1_000, frontier: Array.from({ length: 6 }, () => HASH) })
       await write('ahead', ahead)
       await agent.submit(newTask(), { tool_name: 't', payload: {} })
-      const said = 'has 1000 records, and the store has fewer'
+      const said = 'has 1000 records, but the store has fewer'
       await until(() => own.logged.some((line) => line.includes(said)))
       expect(await newest()).toBe(size)
       await write('mended', known?.body ?? '')
