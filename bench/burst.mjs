@@ -1,4 +1,4 @@
-/* A burst of agents that call at the same moment, each over a new connection. */
+/* Sends a burst of calls from agents at the same moment, each over a new connection. */
 import { connect } from 'node:net'
 
 /**
