@@ -1,8 +1,7 @@
 /*
  * The console in a real Chromium, with its own gateway. The benchmark measures the size of the JavaScript, and the time
- * to
- * paint a queue of 5,000 waiting threads. It also measures the time until a new thread appears in an open queue, on the
- * same instance and on another instance.
+ * to paint a queue of 5,000 waiting threads. It also measures the time until a new thread appears in an open queue, on
+ * the same instance and on another instance.
  *
  * node bench/console.mjs [--threads 5000] [--rounds 5] (redis-server for the part with two instances)
  */

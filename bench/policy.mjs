@@ -1,7 +1,6 @@
 /*
  * Measures the processor time of a decision for different numbers of rules in the bundle and for the tool. The baseline
- * is the same conditions as
- * closures, called one after another, which no engine can beat.
+ * is the same conditions as closures, called one after another, which no engine can beat.
  *
  * npm run build && node bench/policy.mjs [rounds]
  */

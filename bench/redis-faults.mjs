@@ -1,7 +1,6 @@
 /*
  * Part of redis.mjs: kills and freezes Redis under load. This part measures the latest answer, and counts the answers
- * that
- * evidence contradicts. Every call has its own task, so that the evidence identifies the call.
+ * that evidence contradicts. Every call has its own task, so that the evidence identifies the call.
  */
 import { leafHash } from '../dist/domain/digest.js'
 import { call, startGateway } from './gateway.mjs'

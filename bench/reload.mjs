@@ -1,7 +1,7 @@
 /*
  * Reloads 1,000 rule files in a running gateway. The benchmark measures the time from a change until the new bundle is
- * active,
- * and the longest stall of the main thread. A timer inside the process and requests from outside measure the stall.
+ * active, and the longest stall of the main thread. A timer inside the process and requests from outside measure the
+ * stall.
  *
  * npm run build && node bench/reload.mjs [files] [reloads]
  */

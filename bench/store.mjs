@@ -4,8 +4,7 @@
  * npm run build && node bench/store.mjs [seconds per row] [callers] [rounds]
  *
  * Every caller starts its next commit when its last commit is durable (closed loop). `cpu main` is the processor time
- * of
- * the main thread per commit, including the caller's own time (Linux only). `cpu all` is the processor time of all
+ * of the main thread per commit, including the caller's own time (Linux only). `cpu all` is the processor time of all
  * threads.
  */
 import { randomUUID } from 'node:crypto'

@@ -1,8 +1,7 @@
 /**
  * Draws the folders of src into docs/images/structure.svg: `npm run structure`. A box shows the contents of its folder,
  * from the folder's header comment, and its imports. A line connects a folder to an import unless a longer path also
- * reaches this import.
- * test/architecture.test.ts fails if the picture is outdated.
+ * reaches this import. test/architecture.test.ts fails if the picture is outdated.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'

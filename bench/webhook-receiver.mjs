@@ -1,7 +1,6 @@
 /*
  * A process of webhooks.mjs with two receivers: one answers immediately, and the other never answers. Its argument is a
- * directory with
- * a key and a certificate.
+ * directory with a key and a certificate.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'

@@ -3,10 +3,8 @@
  * alone and beside a receiver that hangs (W035 of test/data/hostile/webhook-receiver-behaviours.json).
  *
  * The second part measures how much webhooks slow decisions down. One gateway has two tenants, one of which has both
- * destinations. Calls arrive
- * at a fixed rate, in slices of a second for each tenant in turn. A slow disk and busy neighbours therefore affect both
- * tenants. Read
- * the ratios.
+ * destinations. Calls arrive at a fixed rate, in slices of a second for each tenant in turn. A slow disk and busy
+ * neighbours therefore affect both tenants. Read the ratios.
  *
  * npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 8] [--rounds 3] [--slices 120] [--cores 0]
  * (Linux; openssl)

@@ -1,8 +1,7 @@
 """Runs a gateway only for as long as the test process runs: `_keeper.py DIRECTORY COMMAND ...`.
 
 The test process has the other end of standard input. The operating system closes that end when the test process ends,
-even by SIGKILL. Then the keeper stops the gateway and removes its
-directory.
+even by SIGKILL. Then the keeper stops the gateway and removes its directory.
 """
 
 from __future__ import annotations
