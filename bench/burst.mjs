@@ -2,7 +2,8 @@
 import { connect } from 'node:net'
 
 /**
- * Sends `bytes` over `count` new connections at once. Returns the number of answers by status or error, and the median
+ * Sends `bytes` over `count` new connections simultaneously. Returns the number of answers by status or error, and the
+ * median
  * and the longest time of an answer since the start, ms.
  */
 export async function burst(url, bytes, count) {

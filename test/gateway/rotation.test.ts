@@ -111,7 +111,7 @@ describe('rotating a key', () => {
     expect((await next.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
-  it('a second rotation in an overlap ends the oldest key immediately; without an overlap, it ends both keys', async () => {
+  it('a second rotation in an overlap ends the oldest key immediately, and without an overlap both keys', async () => {
     const first = await world.agent()
     const second = new Agent(world, (await rotate(BOT, MINUTE)).body.api_key)
     expect([await works(first), await works(second)]).toEqual([200, 200])

@@ -234,7 +234,7 @@ def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 async def _shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Awaits the work to its end, then raises a cancellation in place of the result."""
+    """Awaits the work to its end, then raises a cancellation instead of the result."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once
