@@ -1,4 +1,4 @@
-/* Runs every benchmark, one after another. The first comment of each has the command to run it alone. */
+/* Runs every benchmark, one after another. The first comment of each benchmark contains the command to run it alone. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -1,6 +1,6 @@
 /*
- * The cost of Fastify alone: one POST route with the gateway's body schema and a small JSON answer; no key, no policy,
- * no store.
+ * The cost of Fastify alone: one POST route with the gateway's body schema and a small JSON answer, without keys,
+ * policies or a store.
  */
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'

@@ -1,8 +1,9 @@
-/* A burst of agents that call at the same moment, each over a new connection. */
+/* Sends a burst of calls from agents at the same moment, each over a new connection. */
 import { connect } from 'node:net'
 
 /**
- * Sends `bytes` over `count` new connections at once. Returns the number of answers by status or error, and the median
+ * Sends `bytes` over `count` new connections simultaneously. Returns the number of answers by status or error, and the
+ * median
  * and the longest time of an answer since the start, ms.
  */
 export async function burst(url, bytes, count) {

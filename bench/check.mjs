@@ -1,5 +1,5 @@
 /*
- * Time of `countersign check`, from its start to its end, for a thousand rule files. Each file has an inline test and a
+ * Measures the whole time of `countersign check` for a thousand rule files. Each file has an inline test and a
  * tool with a contract.
  *
  * npm run build && node bench/check.mjs [rounds]

@@ -1,6 +1,6 @@
 /*
- * Garbage of decisions: the number of full collections and of scavenges for each ten thousand calls, and the time that
- * they stop the event loop. On a busy core, one in a few hundred callers waits for a full collection
+ * Garbage of decisions: counts full collections and scavenges per ten thousand calls, and measures how long they stop
+ * the event loop. On a busy core, one of every few hundred callers waits for a full collection
  * (docs/decisions/0021). The requests are those of http.mjs.
  *
  * npm run build && node bench/collections.mjs [seconds per row] [connections]

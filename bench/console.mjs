@@ -1,7 +1,7 @@
 /*
- * The console in a real Chromium, on a gateway of its own. It measures the size of the JavaScript, and the time to
- * paint a queue of 5,000 waiting threads. It also measures the time until a new thread appears in an open queue, on
- * the same instance and on another.
+ * The console in a real Chromium, with its own gateway. The benchmark measures the size of the JavaScript, and the time
+ * to paint a queue of 5,000 waiting threads. It also measures the time until a new thread appears in an open queue, on
+ * the same instance and on another instance.
  *
  * node bench/console.mjs [--threads 5000] [--rounds 5] (redis-server for the part with two instances)
  */
@@ -42,7 +42,7 @@ async function onOneInstance() {
   await gateway.stop()
 }
 
-/** Opens the queue at one gateway while the agent uses another; they share a Redis. */
+/** Opens the queue at one gateway while the agent uses another gateway with the same Redis. */
 async function onAnotherInstance() {
   const redis = await startRedis()
   const [here, there] = [await startGateway({ store: redis.url }), await startGateway({ store: redis.url })]
@@ -92,7 +92,7 @@ async function signedIn(gateway) {
   return page
 }
 
-/** Measures the time from the navigation to the first frame with rows, with an empty cache and with a full one. */
+/** Measures the time from the navigation to the first frame with rows, with an empty cache and with a full cache. */
 async function paints(gateway, page) {
   const cookies = await page.context().cookies()
   const secret = await page.evaluate(() => sessionStorage.getItem('secret'))

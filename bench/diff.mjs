@@ -1,7 +1,7 @@
 /*
- * Processor time of the semantic difference of two bundles. It measures single edits of the starter bundle, one of
- * which affects every tool, and one edit among a thousand tools. It does not count loading, which `countersign check`
- * does too.
+ * Processor time of the semantic difference of two bundles. The benchmark measures single edits of the starter bundle,
+ * one of which affects every tool, and one edit among a thousand tools. It does not count loading, which
+ * `countersign check` also does.
  *
  * npm run build && node bench/diff.mjs [rounds]
  */

@@ -1,5 +1,5 @@
 /*
- * Disk space that a call takes in the embedded store, its evidence included.
+ * Measures the disk space that a call takes in the embedded store, including its evidence.
  *
  * npm run build && node bench/disk.mjs [allowed calls] [held calls]
  */

@@ -42,7 +42,7 @@ const places = [
   policies,
 ]
 const { config } = loadConfig({ args: places, env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }, parseYaml: parse })
-// intervals of an hour, so that only the call runs
+// set intervals to an hour, so that only the call runs
 const rare = 3_600_000
 const app = await startApp(config, {
   log: createLog('warn'),
@@ -60,7 +60,7 @@ try {
   for (let i = 0; i < WARM_CALLS; i++) await allowed()
   const counts = []
   for (let i = 0; i < MEASURED_CALLS; i++) counts.push(await filesEnteredBy(allowed))
-  // the smallest run has no occasional side work
+  // the run with the fewest files contains no occasional side work
   const [files] = counts.toSorted((a, b) => a.length - b.length)
   if (process.argv.includes('--list')) console.log(files.join('\n'))
   console.log(`${files.length} source files entered by one allowed call`)

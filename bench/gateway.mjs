@@ -63,7 +63,7 @@ export function lineOf(child, fits) {
 /**
  * Starts a gateway: on Redis with `store` (and its `settings`), otherwise on the embedded store in `directory`.
  *
- * @param program another script and its first arguments, in place of `serve`
+ * @param program another script and its first arguments, instead of `serve`
  */
 export async function startGateway({
   policies = STARTER_POLICIES,
@@ -97,7 +97,7 @@ export async function startGateway({
     output: child.stdout,
     directory: own,
     readyMs: performance.now() - started,
-    /** A page of the tenant's evidence, in the form of an export. */
+    /** Returns a page of the tenant's evidence in the format of an export. */
     evidence: (after) => evidenceOf(url, after),
     admin: (method, path) => call(url, { method, path: `/api/admin${path}`, key: ADMIN_KEY }),
     key: async (kind, id) =>
@@ -132,7 +132,7 @@ async function untilReady(url, started) {
 /**
  * Sends one request and returns its JSON.
  *
- * @throws for any status but 2xx
+ * @throws for any status other than 2xx
  */
 export async function call(url, { method = 'GET', path, key, body, headers = {} }) {
   const response = await fetch(url + path, {

@@ -1,7 +1,7 @@
 /*
- * The gateway over HTTP, with durability, beside a bare Fastify route with the same body schema. Both run on the same
- * core with as many keep-alive connections, in alternate rounds. Read the ratios: absolute numbers depend on the
- * machine.
+ * The gateway over HTTP, with durability, compared to a bare Fastify route with the same body schema. Both run on the
+ * same core with the same number of keep-alive connections, in alternate rounds. Read the ratios: absolute numbers
+ * depend on the machine.
  *
  * npm run build && node bench/http.mjs [seconds per row] [rounds] [connections]
  */

@@ -1,6 +1,6 @@
 /*
  * A small load generator: keep-alive connections in a closed loop over raw sockets, far cheaper than the measured
- * server. It reads only the status and the end of an answer.
+ * server. The generator reads only the status and the end of an answer.
  */
 import { connect } from 'node:net'
 
@@ -22,7 +22,7 @@ export function requestBytes(url, { method = 'POST', path, key, body, headers = 
 /**
  * Sends the results of `next()` over `connections` connections, until it returns undefined or `seconds` are over.
  * `onBody` receives the body of every answer. `onAnswer` receives the whole answer, its request, its time and its
- * duration. `awake: false` lets this process sleep, for another process that needs its core.
+ * duration. `awake: false` lets this process sleep when another process needs its core.
  */
 export async function load(
   url,
@@ -55,8 +55,8 @@ export async function load(
 }
 
 /**
- * Keeps this process from sleeping between two answers. A process that wakes a sleeper on another core pays for it: on
- * a virtual machine, as much as for Fastify itself. Only the slower server would pay this cost.
+ * Keeps this process from sleeping between two answers. A process pays for waking a sleeping process on another core.
+ * On a virtual machine, this cost is as high as the cost of Fastify itself. Only the slower server would pay it.
  */
 function stayAwake() {
   let awake = true

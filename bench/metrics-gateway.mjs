@@ -1,7 +1,8 @@
 /*
- * A gateway for bench/metrics.mjs, from the compiled sources. `on`: with its metrics. `off`: with a substitute that
- * counts nothing. `switching`: with metrics in every other slice of 300 answers. When a switching gateway ends, it
- * writes the processor time per answer in each slice to the file of the next argument.
+ * A gateway for bench/metrics.mjs, from the compiled sources. The mode `on` uses the gateway's metrics, and `off` a
+ * substitute that counts nothing. The mode `switching` uses metrics in every other slice of 300 answers. When a
+ * switching gateway exits, it writes the processor time per answer in each slice to the file that the next argument
+ * names.
  */
 import { writeFileSync } from 'node:fs'
 import { startApp } from '../dist/app.js'

@@ -1,7 +1,8 @@
 /*
- * The cost of metrics. First the allow path in one gateway that counts during every other 300 answers: nothing else
- * differs, so this works best on a shared machine. Then three gateways with metrics and three without, rounds in turn.
- * Then a scrape of the most series that there can be, and the time that it blocks the event loop.
+ * The cost of metrics. First, it measures the allow path in one gateway that counts during every other 300 answers.
+ * Nothing else differs, so this method works best on a shared machine. Then it compares three gateways with metrics and
+ * three without, in alternate rounds. Finally, it measures a scrape of the largest possible number of series, and how
+ * long the scrape blocks the event loop.
  *
  * npm run build && node bench/metrics.mjs [seconds per round] [rounds] [connections]
  */
@@ -50,7 +51,7 @@ async function switching() {
   const [counted, uncounted] = [of(true), of(false)]
   const ratios = counted.map((cpu, i) => cpu / uncounted[i]).toSorted((a, b) => a - b)
   const at = (share) => ratios[Math.floor(ratios.length * share)].toFixed(3)
-  // the standard error of the median of n values with this spread
+  // the standard error of the median of n values with this standard deviation
   const error = (1.25 * (Number(at(0.75)) - Number(at(0.25)))) / 1.35 / Math.sqrt(ratios.length)
   console.log(
     `\none gateway, counting during every other 300 answers: ${median(counted).toFixed(1)} us an answer with metrics, ${median(uncounted).toFixed(1)} without; ` +
@@ -59,7 +60,7 @@ async function switching() {
   console.log(`goal: metrics < 3 % of the allow path: ${Number(at(0.5)) < 1.03 ? 'met' : 'NOT MET'}`)
 }
 
-/** Runs three gateways of each kind: two processes of one kind differ by more than the cost of metrics. */
+/** Runs three gateways of each kind, because two processes of one kind differ by more than the cost of metrics. */
 async function cost() {
   const modes = ['off', 'on', 'off', 'on', 'off', 'on']
   const gateways = await Promise.all(modes.map(async (mode) => ({ ...(await begin(mode, '-')), rounds: [] })))
@@ -87,7 +88,8 @@ async function measure({ url, pid, next }, time) {
   return { perSecond, p99, count, cpu: cpuOf(pid) - before }
 }
 
-/** Reports the processor time of all rounds over all answers: on a shared machine one round proves little. */
+/** Reports the processor time of all rounds divided by all answers, because one round proves little on a shared
+ * machine. */
 function report(gateways) {
   const total = (list, of) => list.reduce((sum, one) => sum + of(one), 0)
   const each = (list) => total(list, (one) => one.cpu) / total(list, (one) => one.count)
@@ -152,7 +154,7 @@ async function stall() {
 const NONE = { propose: 0, follow: 0, people: 0 }
 const QUEUE = { underWay: NONE, waiting: NONE, refused: NONE }
 
-/** Creates metrics with as many series as there is room for, under names of realistic length. */
+/** Creates metrics with the largest possible number of series, with names of realistic length. */
 function fullMetrics() {
   const metrics = createMetrics({
     version: '0.0.0',

@@ -1,14 +1,14 @@
 /*
- * Load in an open loop: each request is sent when it is due, even while earlier ones wait for their answers. Times
- * count from that moment, to include the wait for a free connection (coordinated omission).
+ * Load in an open loop: each request is sent when it is due, even while earlier requests wait for their answers. Times
+ * start when the request is due, to include the wait for a free connection (coordinated omission).
  */
 import { connect } from 'node:net'
 
 /**
  * Sends `bytes` `perSecond` times a second for `seconds`. `onAnswer` receives the status, the answer, ms since the
- * request was due, and ms since it was sent. A long first and a short second time mean that the load generator is too
- * slow. It keeps connections, and opens as many as needed, up to `connections`. An answer may ask to end its
- * connection.
+ * request was due, and ms since it was sent. A long first time with a short second time means that the load generator
+ * is too slow. The generator keeps connections open, and opens as many as it needs, up to `connections`. An answer may
+ * ask to close its connection.
  */
 export async function openLoad(url, { bytes, perSecond, seconds, connections = 2_048, onAnswer }) {
   const { hostname, port } = new URL(url)
@@ -48,7 +48,7 @@ const OPEN_BEFORE = 128
 const PATIENCE_MS = 5_000
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Sends on a free connection. Returns false when there is no free connection, and opens one more. */
+/** Sends on a free connection. Returns false if no connection is free, and opens another connection. */
 function send(run, dueAt) {
   let socket = run.free.pop()
   while (socket?.destroyed) socket = run.free.pop()

@@ -1,7 +1,7 @@
 /*
- * The queue in front of a gateway. It measures the cost of the empty queue, and bursts of 500 and 2,000 new
+ * The queue in front of a gateway. The benchmark measures the cost of the empty queue, and bursts of 500 and 2,000 new
  * connections. In an open loop at twice the gateway's capacity, it measures the served calls, their latency and their
- * cost. Meanwhile a reviewer, a health probe and an agent with a held call continue.
+ * cost. During the load, a reviewer, a health probe and an agent with a held call continue to send requests.
  *
  * npm run build && node bench/overload.mjs [seconds] [factor] [embedded|redis]
  */
@@ -137,7 +137,7 @@ function sum(counts) {
   return Object.values(counts).reduce((all, count) => all + count, 0)
 }
 
-/** Returns the most answers in a second, and in a second of the gateway's core. */
+/** Returns the most answers in one second, and in one second of the gateway's processor time. */
 async function peakOf() {
   const peaks = []
   for (const connections of [64, 128, 256]) {
@@ -178,7 +178,8 @@ function microsecondsOfQueue() {
   return Math.min(...times)
 }
 
-/** Returns the number of receipts without an allow record. A receipt must name a record whose hash is its leaf. */
+/** Returns the number of receipts without an allow record. A receipt must name a record whose hash is the receipt's
+ * leaf. */
 async function unbackedReceipts() {
   const wanted = new Map(receipts.map((receipt) => receipt?.split(':') ?? ['', '']))
   const repeated = receipts.length - wanted.size

@@ -1,6 +1,6 @@
 /*
- * Processor time of a decision, by the rules of the bundle and of the tool. The baseline is the same conditions as
- * closures, called one after another, which no engine can beat.
+ * Measures the processor time of a decision for different numbers of rules in the bundle and for the tool. The baseline
+ * is the same conditions as closures, called one after another, which no engine can beat.
  *
  * npm run build && node bench/policy.mjs [rounds]
  */
@@ -21,7 +21,7 @@ const SIZES = {
   '3,000 rules, 100 per tool': { tools: 30, perTool: 100 },
 }
 
-/** Payloads with six fields for every size, so that only the bundle differs. */
+/** Payloads with six fields for every bundle size, so that only the bundle differs. */
 const payloads = Array.from({ length: 512 }, (_, i) => ({
   amount: (i * 131) % 1_500,
   to: `acct_${i}`,

@@ -1,6 +1,6 @@
 /*
- * Part of redis.mjs: kills and freezes Redis under load. It measures the latest answer, and counts the answers that
- * evidence contradicts. Every call has a task of its own, so that the evidence shows which call it is about.
+ * Part of redis.mjs: kills and freezes Redis under load. This part measures the latest answer, and counts the answers
+ * that evidence contradicts. Every call has its own task, so that the evidence identifies the call.
  */
 import { leafHash } from '../dist/domain/digest.js'
 import { call, startGateway } from './gateway.mjs'

@@ -1,6 +1,6 @@
 /*
  * Parts of redis.mjs over HTTP: the allow path on one gateway and on two, with the processor time of every process of
- * the benchmark. `others` is the load of the rest of the machine. Ignore a row where it is high.
+ * the benchmark. `others` is the load of the rest of the machine. Ignore a row with a high `others`.
  */
 import { readFileSync } from 'node:fs'
 import { cpuOf, median, startGateway } from './gateway.mjs'
@@ -54,12 +54,12 @@ export async function measureStores(given) {
   console.log(`one replica that confirms (WAIT): ${price.toFixed(2)} x without`)
 }
 
-/** The share of a core that a gateway has when it is held back. */
+/** The share of a core that a slowed gateway gets. */
 const HELD_TO = 0.3
 
 /**
- * Compares two gateways on one Redis with one of them alone. No process is pinned. On few cores, the cores are the
- * limit instead of Redis, so other rows hold each gateway to a part of a core.
+ * Compares two gateways on one Redis with one of these gateways alone. No process is pinned. On few cores, the cores
+ * are the limit instead of Redis, so other rows restrict each gateway to a part of a core.
  */
 export async function measureTwo(options) {
   const redis = await startRedis()
@@ -117,7 +117,7 @@ function holdBack(gateways, share) {
 async function measure(rows, { seconds, rounds, connections, awake = true }) {
   const results = Object.fromEntries(Object.keys(rows).map((name) => [name, []]))
   for (const { gateways } of Object.values(rows)) {
-    const key = await gateways[0].key('agent', 'demo-agent') // all gateways of a row share it
+    const key = await gateways[0].key('agent', 'demo-agent') // all gateways of a row share this key
     for (const gateway of gateways)
       gateway.request = requestBytes(gateway.url, { path: PATH, key, body: ALLOWED })
   }

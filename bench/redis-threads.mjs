@@ -1,7 +1,7 @@
 /*
  * Part of redis.mjs: many waiting threads in Redis. It measures bytes per thread and per evidence record, and compares
  * the time of a poll with few threads and with many. The gateway's own code opens the threads in this process, without
- * HTTP. Every thread has a task of its own, which costs most.
+ * HTTP. Every thread has its own task, which costs the most memory.
  */
 import { startApp } from '../dist/app.js'
 import { loadConfig } from '../dist/settings/config.js'
@@ -27,7 +27,7 @@ const payload = {
 const HELD = { tool_name: 'ledger.transfer', payload }
 const ALLOWED = { ...HELD, payload: { ...payload, amount_cents: 2_500 } }
 
-/** Settings of a server that fills fast. Durability affects neither bytes nor reads. */
+/** Settings that let a server fill quickly. Durability affects neither bytes nor reads. */
 const NO_FILE = { appendonly: 'no' }
 
 export async function measureThreads({ threads, rounds }) {
@@ -50,7 +50,7 @@ export async function measureThreads({ threads, rounds }) {
   await many.stop()
 }
 
-/** Opens a gateway in this process, which callers use through its functions. */
+/** Opens a gateway in this process, whose functions callers use directly. */
 async function openFiller(redis) {
   const args = ['--port', '0', '--metrics-port', '0', '--store', redis.url, '--policies', STARTER_POLICIES]
   const env = { COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-benchmarks-on-loopback-only' }
@@ -106,7 +106,8 @@ async function settled(redis) {
   return redis.usedMemory()
 }
 
-/** Returns the bytes of the keys that one thread has alone. The rest are entries of indexes and of the evidence. */
+/** Returns the bytes of the keys that belong to one thread only. The other bytes are entries in indexes and evidence.
+ * */
 async function partsOf(redis, id) {
   const ask = (command, key) => redis.ask(...command, `cs:{acme}:${key}`)
   const { task_id } = JSON.parse((await ask(['GET'], `r:thread:${id}`)).replace(/^.*\n/, ''))
@@ -121,7 +122,7 @@ async function partsOf(redis, id) {
   return parts
 }
 
-/** Compares two gateways, each on its Redis, in turn. */
+/** Measures two gateways alternately, each on its own Redis. */
 async function comparePolls({ few, many, ids, rounds }) {
   const sides = {
     few: await pollerOf(few, ids.few),

@@ -6,7 +6,7 @@
  * - `threads`: memory and polls with many waiting threads
  * - `faults`: the answers while Redis is killed or frozen
  *
- * It starts its own redis-server processes on free ports. Read the ratios.
+ * The benchmark starts its own redis-server processes on free ports. Read the ratios.
  *
  *   npm run build && node bench/redis.mjs [--only stores,two,threads,faults] [--seconds 2] [--rounds 3]
  *     [--connections 64] [--threads 10000] [--deadline 500] (Linux; redis-server 7.0 or later)
@@ -45,6 +45,6 @@ if (parts.includes('faults')) {
   await measureFaults({ deadline: Number(values.deadline), connections })
 }
 if (parts.includes('stores')) {
-  pinThisProcess() // pins Redis too; last, because the pin stays
+  pinThisProcess() // pins Redis too; this part is last, because the pin stays
   await measureStores({ seconds, rounds, connections, pinned: true })
 }

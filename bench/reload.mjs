@@ -1,6 +1,7 @@
 /*
- * Reloading 1,000 rule files in a running gateway. It measures the time from a change until the new bundle is in force,
- * and the longest stall of the main thread. A timer inside the process and requests from outside measure the stall.
+ * Reloads 1,000 rule files in a running gateway. The benchmark measures the time from a change until the new bundle is
+ * active, and the longest stall of the main thread. A timer inside the process and requests from outside measure the
+ * stall.
  *
  * npm run build && node bench/reload.mjs [files] [reloads]
  */
@@ -27,7 +28,8 @@ const ask = () =>
     key,
     body: { tool_name: 'bench.t0', payload: { amount: 1 } },
   })
-/** Returns the number of loads. It is read only four times a second, because a scrape takes the main thread too. */
+/** Returns the number of loads. Reads the metric only four times a second, because a scrape also uses the main thread.
+ * */
 const loads = async () => {
   const text = await (await fetch(gateway.metrics)).text()
   return Number(/^countersign_policy_reloads_total\{result="ok"\} (\d+)$/m.exec(text)?.[1])
@@ -74,11 +76,11 @@ function noteMemory() {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${children[0]}/status`, 'utf8'))
     largest = Math.max(largest, Number(kilobytes) / 1024)
   } catch {
-    // the process has not started, or has ended
+    // the process has not started, or has exited
   }
 }
 
-/** Waits as long as a reload, and reads the metrics as often. */
+/** Waits as long as a reload takes, and reads the metrics as often. */
 async function nothing(ms) {
   const until = performance.now() + ms
   while (performance.now() < until) {

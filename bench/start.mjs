@@ -1,6 +1,6 @@
 /*
  * The footprint of a gateway: resident memory at rest, production packages, and the time of a start. A start lasts from
- * `spawn` to the first 200 of /readyz, on an empty store and on one with many threads.
+ * `spawn` to the first 200 of /readyz, on an empty store and on a store with many threads.
  *
  * npm run build && node bench/start.mjs [starts] [threads]
  */

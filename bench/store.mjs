@@ -1,10 +1,11 @@
 /*
- * The cost of a durable commit on the embedded store, beside a store with one LMDB transaction for each commit.
+ * The cost of a durable commit on the embedded store, compared to a store with one LMDB transaction for each commit.
  *
  * npm run build && node bench/store.mjs [seconds per row] [callers] [rounds]
  *
- * Closed loop: every caller starts its next commit when the last one is durable. `cpu main` is the processor time of
- * the main thread per commit, the caller's own included (Linux only). `cpu all` is the processor time of all threads.
+ * Every caller starts its next commit when its last commit is durable (closed loop). `cpu main` is the processor time
+ * of the main thread per commit, including the caller's own time (Linux only). `cpu all` is the processor time of all
+ * threads.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -84,7 +85,8 @@ function openNaive(path) {
   }
 }
 
-/** Returns the processor time of the main thread, whose id is the process id; NaN where the kernel lacks it. */
+/** Returns the processor time of the main thread, whose id is the process id. Returns NaN on kernels without this
+ * value. */
 function mainThreadMicroseconds() {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1000

@@ -1,7 +1,7 @@
 /**
  * Draws the folders of src into docs/images/structure.svg: `npm run structure`. A box shows the contents of its folder,
- * from the folder's header comment, and its imports. A line leads to each import that no longer path reaches.
- * test/architecture.test.ts finds an outdated picture.
+ * from the folder's header comment, and its imports. A line connects a folder to an import unless a longer path also
+ * reaches this import. test/architecture.test.ts fails if the picture is outdated.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -69,7 +69,7 @@ function rowsOf(folders) {
   })
 }
 
-/** Returns the imports that no longer path leads to. */
+/** Returns the imports that no longer path reaches. */
 function directOf(folders, name) {
   const reach = (from, seen = new Set()) => {
     for (const one of folders.get(from).imports) if (!seen.has(one)) reach(one, seen.add(one))

@@ -1,5 +1,5 @@
 /*
- * Time and memory of `evidence verify` over an export of many threads, beside only reading the file and hashing its
+ * Time and memory of `evidence verify` for an export of many threads, compared to only reading the file and hashing its
  * lines. Each thread has a submission, an approval, a collected proof and its redemption.
  *
  * npm run build && node bench/verify.mjs [threads ...]
@@ -69,7 +69,7 @@ function* records(threads) {
   }
 }
 
-/** Writes an export. Returns its signed checkpoint and the key to verify it. */
+/** Writes an export. Returns the export's signed checkpoint and the key to verify this checkpoint. */
 async function exportTo(file, threads) {
   const out = createWriteStream(file)
   let tree = EMPTY_TREE

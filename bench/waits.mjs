@@ -1,6 +1,6 @@
 /*
- * Agents with held calls: many polls held by `Prefer: wait`. It measures their cost while idle, the time of an allowed
- * call beside them, and the time from a vote to the agent's answer.
+ * Agents with held calls: many polls held by `Prefer: wait`. The benchmark measures their cost while idle, the time of
+ * an allowed call during these polls, and the time from a vote to the agent's answer.
  *
  * npm run build && node bench/waits.mjs [polls] [embedded|redis] (Linux)
  */
@@ -64,7 +64,7 @@ for (const { socket } of polls) socket.destroy()
 await gateway.stop()
 await redis?.stop()
 
-/** Measures at rest, and beside one caller of an allowed call. */
+/** Measures the polls at rest, and while one caller repeats an allowed call. */
 async function measure() {
   const [before, redisBefore] = [cpuOf(gateway.pid), redis && cpuOf(redis.pid())]
   await pause(SECONDS * 1_000)
@@ -92,7 +92,7 @@ async function holdAll() {
   return all
 }
 
-/** Sends a held poll on a separate connection. `answered` contains its answer and the answer's time. */
+/** Sends a held poll on a separate connection. `answered` contains the poll's answer and its time. */
 function holdPoll(thread) {
   const { hostname, port } = new URL(gateway.url)
   const socket = connect(Number(port), hostname)

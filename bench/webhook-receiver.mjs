@@ -1,13 +1,13 @@
 /*
- * A process of webhooks.mjs with two receivers: one answers at once, the other never. Its argument is a directory with
- * a key and a certificate.
+ * A process of webhooks.mjs with two receivers: one answers immediately, and the other never answers. Its argument is a
+ * directory with a key and a certificate.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 
-// It shares a core with the load generator, and must not slow it.
+// The receiver shares a core with the load generator, and must not slow it down.
 setPriority(constants.priority.PRIORITY_LOW)
 const directory = process.argv[2]
 const options = {

@@ -1,10 +1,10 @@
 /*
- * Webhooks. First the number and the delay of deliveries to a receiver that answers at once, alone and beside a
- * receiver that hangs (W035 of test/data/hostile/webhook-receiver-behaviours.json).
+ * Webhooks. The first part measures the number and the delay of deliveries to a receiver that answers immediately,
+ * alone and beside a receiver that hangs (W035 of test/data/hostile/webhook-receiver-behaviours.json).
  *
- * Then the cost of webhooks to decisions. One gateway has two tenants, one of them with both destinations. Calls arrive
- * at a fixed rate, in slices of a second for each tenant in turn. So a slow disk and busy neighbours affect both. Read
- * the ratios.
+ * The second part measures how much webhooks slow decisions down. One gateway has two tenants, one of which has both
+ * destinations. Calls arrive at a fixed rate, in slices of a second for each tenant in turn. A slow disk and busy
+ * neighbours therefore affect both tenants. Read the ratios.
  *
  * npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 8] [--rounds 3] [--slices 120] [--cores 0]
  * (Linux; openssl)
@@ -53,7 +53,7 @@ const names = ['-subj', '/CN=receiver', '-addext', 'subjectAltName=IP:127.0.0.1'
 execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, ...files, ...names], { stdio: 'ignore' })
 
 const cores = availableParallelism()
-// before any child starts, because receivers represent other machines and must not use the gateway's core
+// pinned before any child starts, because receivers represent other machines and must not use the gateway's core
 pinThisProcess()
 const receiver = fork(fileURLToPath(new URL('./webhook-receiver.mjs', import.meta.url)), [directory], {
   stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -139,7 +139,7 @@ async function deliver(name, urls) {
   return { perSecond: received / seconds, late: at(late.sort(ascending), 0.99), load }
 }
 
-/** Decides calls in slices, in turn for the tenant without destinations and for the one with `urls`. */
+/** Decides calls in slices, alternately for the tenant without destinations and for the tenant with `urls`. */
 async function compare(urls) {
   await listen(urls)
   const tenants = { quiet: { key: quiet, slices: [] }, heard: { key: agent, slices: [] } }

@@ -2,7 +2,7 @@
  * node deploy/kubernetes/policies.mjs DIRECTORY [INTO]
  *
  * Writes a policy bundle as a ConfigMap (policies.yaml), and the mount of each file (policies-volume.yaml). Keys of a
- * ConfigMap cannot hold a slash. Needs `npm ci` in this checkout, for the YAML library. Check the
+ * ConfigMap cannot contain a slash. Needs `npm ci` in this checkout, for the YAML library. Check the
  * bundle first: `countersign check`.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

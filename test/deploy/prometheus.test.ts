@@ -181,17 +181,18 @@ describe('docs/runbooks', () => {
     )
     const text = `# Runbooks
 
-One page for each alert of deploy/prometheus/. Each says what the alert means, where to look first, likely causes,
-what to do, and what to avoid. \`page\` wakes the engineer on duty; \`ticket\` is work for today.
+This folder has one page for each alert of deploy/prometheus/. Each page explains the alert and lists where to look
+first, likely causes, what to do, and what to avoid. An alert with \`page\` wakes the engineer on duty; an alert with
+\`ticket\` is work for today.
 
-An agent without an answer does not execute. A failure of Countersign stops agents and never lets a call through, so you
-have time to look. Look at the board *Countersign / Overview* first. [Compose](../../deploy/README.md) provisions the
-[boards](../../grafana/dashboards), or import them.
+An agent without an answer does not execute the call. A failure of Countersign stops agents and never lets a call
+through, so you have time to investigate. Look at the board *Countersign / Overview* first.
+[Compose](../../deploy/README.md) provisions the [boards](../../grafana/dashboards); without Compose, import them.
 
-Commands ask the gateway that \`COUNTERSIGN_URL\` names (default \`http://127.0.0.1:8787\`), with the admin key in
-\`COUNTERSIGN_ADMIN_KEY\`. \`review\` takes a reviewer's key in \`COUNTERSIGN_REVIEWER_KEY\`. \`check\`, \`doctor\` and
-\`store\` run on the host of the gateway, with its settings:
-[how, under systemd, compose and Kubernetes](../../deploy/README.md).
+Commands send their requests to the gateway in \`COUNTERSIGN_URL\` (default \`http://127.0.0.1:8787\`), with the admin key
+in \`COUNTERSIGN_ADMIN_KEY\`. The command \`review\` needs a reviewer's key in \`COUNTERSIGN_REVIEWER_KEY\`. \`check\`, \`doctor\`
+and \`store\` run on the host of the gateway, with its settings; [Deploy](../../deploy/README.md) shows how, for systemd,
+compose and Kubernetes.
 
 | alert | | summary |
 |---|---|---|

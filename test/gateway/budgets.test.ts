@@ -54,7 +54,7 @@ describe('the budgets', () => {
     expect((await bot.submit(newTask(), { tool_name: 't' })).body.status).toBe('allow')
   })
 
-  it('the budget of waiting threads does not count decided, revised or expired ones', async () => {
+  it('the budget of waiting threads does not count decided, revised or expired threads', async () => {
     await open({}, ['waiting_per_agent: 2'])
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const held = async (): Promise<string> => (await bot.submit(newTask(), HOLD)).body.thread_id ?? ''

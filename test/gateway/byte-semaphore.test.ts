@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { createByteSemaphore } from '../../src/gateway/webhooks/byte-semaphore.ts'
 
 describe('the byte semaphore', () => {
-  it('admits a request at once if it fits', async () => {
+  it('admits a request immediately if it fits', async () => {
     const semaphore = createByteSemaphore(10)
     const entered: number[] = []
     await Promise.all([4, 6].map((size) => semaphore.acquire(size).then(() => entered.push(size))))

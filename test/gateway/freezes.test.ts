@@ -55,7 +55,7 @@ describe('freezes', () => {
     expect(texts).toBe(0)
   })
 
-  it('freezes take effect at once when another gateway adds them, and end when it lifts them', async () => {
+  it('freezes of another gateway take effect immediately, and end when it lifts them', async () => {
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const { thread } = await held(bot)
     await freeze(world.app.deps, admin, strangers)

@@ -124,7 +124,7 @@ describe('the history of a task', () => {
     })
   })
 
-  it('lets sixty-four calls at once all succeed', async () => {
+  it('lets sixty-four concurrent calls all succeed', async () => {
     const task = newTask()
     const answers = await Promise.all(Array.from({ length: 64 }, () => run('fetch', task)))
     expect(new Set(answers)).toEqual(new Set(['allow']))
@@ -153,7 +153,7 @@ describe('the history of an agent', () => {
 })
 
 describe('a revision', () => {
-  it("is judged on the task's calls since it was held", async () => {
+  it("is judged with the task's calls since it was held", async () => {
     await world.changePolicies(NO_PEEKING_AFTER_READING)
     const task = newTask()
     const { thread } = await held(bot, { tool_name: 'peek', payload: {} }, task)
@@ -168,7 +168,7 @@ describe('a revision', () => {
 })
 
 describe('an approval', () => {
-  it('is judged again on the current history, without counting itself', async () => {
+  it('is judged again with the current history, without counting itself', async () => {
     await world.changePolicies({
       'rules/once.yaml':
         'tool: peek\nrules:\n  - id: peek-once\n    reject: Once in a task.\n    when: { task.tools: { some: peek } }\n',

@@ -222,7 +222,7 @@ describe('a session that ends during a request', () => {
   })
 })
 
-describe('a freeze that starts while another one is lifted', () => {
+describe('a freeze that starts while another freeze is lifted', () => {
   it('holds', async () => {
     const act = (what: 'freeze' | 'unfreeze', tool: string) =>
       world.admin('POST', what, { body: { tenant: 'acme', tool, reason: 'odd' } })
@@ -234,7 +234,7 @@ describe('a freeze that starts while another one is lifted', () => {
   })
 })
 
-describe('a freeze that starts while the timer applies an earlier one', () => {
+describe('a freeze that starts while the timer applies an earlier freeze', () => {
   it('ends its threads too', async () => {
     const { thread } = await held(await world.agent('other'))
     const freezing = async (to: Deps, agent: string): Promise<void> => {

@@ -28,7 +28,7 @@ const BOT = 'agents/acme/bot'
 const works = async (bot: Agent): Promise<number> => (await bot.submit(newTask(), { tool_name: 't' })).status
 
 describe('rotating a key', () => {
-  it('201 with an overlap: both keys work until it ends, and then only the new one', async () => {
+  it('201 with an overlap: both keys work until it ends, and then only the new key', async () => {
     const old = await world.agent()
     expect(await works(old)).toBe(200)
     const { status, body } = await rotate(BOT, 10 * MINUTE)
@@ -111,7 +111,7 @@ describe('rotating a key', () => {
     expect((await next.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
-  it('a second rotation in an overlap ends the oldest key at once; one without an overlap ends both', async () => {
+  it('a second rotation in an overlap ends the oldest key immediately, and without an overlap both keys', async () => {
     const first = await world.agent()
     const second = new Agent(world, (await rotate(BOT, MINUTE)).body.api_key)
     expect([await works(first), await works(second)]).toEqual([200, 200])
@@ -142,7 +142,7 @@ describe('rotating a key', () => {
     expect(await statuses()).toEqual([401, 200])
   })
 
-  it('201 without an overlap: the old key stops working at once', async () => {
+  it('201 without an overlap: the old key stops working immediately', async () => {
     const old = await world.agent()
     for (const body of [undefined, {}, { overlap_ms: 0 }]) {
       const answer = await world.admin<IssuedKey>('POST', `${BOT}/key`, body === undefined ? {} : { body })

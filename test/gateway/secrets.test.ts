@@ -61,7 +61,7 @@ describe('ownSecrets', () => {
     )
   })
 
-  it('prefers the configured signing key to a stored one, and creates no other', async () => {
+  it('prefers the configured signing key to a stored key, and creates no other key', async () => {
     const signingKey = signingKeyOf(Buffer.alloc(32, 9))
     const { log } = await ownSecrets(sources({ signingKey }))
     expect(log.key.public).toEqual(signingKey.public)

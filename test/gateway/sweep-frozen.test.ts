@@ -63,7 +63,7 @@ const status = async (thread: string): Promise<unknown> => {
 }
 
 describe('a sweep', () => {
-  it('handles a part of the threads per round, so that other tenants get a turn, and reads none twice', async () => {
+  it('handles a part of the threads per round, so that others get a turn, and reads no thread twice', async () => {
     const { deps } = world.app
     await crowd(deps.store.now() + 14 * MINUTE)
     const { thread } = await held(bot, LARGE)

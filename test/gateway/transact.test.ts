@@ -240,7 +240,7 @@ describe('a store that fails at validate', () => {
 })
 
 describe('many writes at once', () => {
-  it('a gateway that was suspended during a decision writes nothing of it later', async () => {
+  it('a gateway that was suspended during a decision writes nothing of this decision later', async () => {
     await open()
     const thread = await held(bot)
     reads = (type) => {

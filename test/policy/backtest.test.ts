@@ -139,7 +139,7 @@ const spend = (payload: object, task = 't1', agent = bot) =>
   agent.submit(task, { tool_name: 'spend', payload: { to: 'x', ...payload } })
 
 describe('a backtest', () => {
-  it('finds the calls between the old and the new threshold, loosened ones first', async () => {
+  it('finds the calls between the old and the new threshold, loosened calls first', async () => {
     for (const amount of [10, 100, 101, 150, 151]) await spend({ amount }, `t${amount}`)
     const report = await run(await edited('rules/spend.yaml', 'over: 100 }', 'over: 150 }'))
     expect(report).toMatchObject({ calls: 5, unchanged: 3, untold: [], checked: { calls: 5, differing: 0 } })
@@ -241,7 +241,7 @@ describe('a backtest', () => {
     expect(second?.requirement).toEqual(first?.requirement)
   })
 
-  it('names the missing fields: those that no rule read at the time', async () => {
+  it('names the missing fields, which no rule read at the time', async () => {
     await spend({ amount: 10, memo: 'hello' })
     await spend({ amount: 7, memo: 'hello' }, 't2')
     const next = await edited(
@@ -269,7 +269,7 @@ describe('a backtest', () => {
     expect(await run(next)).toMatchObject({ calls: 2, unchanged: 2, untold: [] })
   })
 
-  it('cannot decide by a value that evidence holds only as a commitment', async () => {
+  it('cannot decide by a value that evidence contains only as a commitment', async () => {
     await spend({ amount: 10, card: 'x-1' })
     const next = await edited('rules/spend.yaml', 'starts_with: x', 'starts_with: y')
     expect((await run(next)).untold).toMatchObject([{ because: ['payload.card'] }])
@@ -519,7 +519,7 @@ describe('a replay is exact', () => {
     expect(calls).toBeGreaterThan(150)
   })
 
-  it('is exact or undecided when evidence holds commitments in place of values', async () => {
+  it('is exact or undecided when evidence contains commitments instead of values', async () => {
     let told = 0
     const calls = await replayRandom(
       fc.array(acts(fc.boolean()), { minLength: 10, maxLength: 40 }),

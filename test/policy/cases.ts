@@ -63,7 +63,7 @@ export const rich = (match: string): Record<string, string> => ({ 'tools/pay.yam
 /** Golden cases: each changes a fine bundle, and one finding must be there to the letter. */
 export function runCases(cases: readonly Case[]): void {
   for (const [title, changes, expected] of cases) {
-    it(`about ${title} says where, what and what to do`, async () => {
+    it(`about ${title} states the place, the fault and the remedy`, async () => {
       const shown = (await diagnose(bundle(changes))).map((one) => {
         const hint = expected.includes(' | ') ? ` | ${one.hint}` : ''
         return `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}${hint}`
@@ -79,7 +79,7 @@ export function runFine(
   codes: readonly string[],
 ): void {
   for (const [title, changes] of cases) {
-    it(`is not given for ${title}`, async () => {
+    it(`is not reported for ${title}`, async () => {
       const found = await diagnose(bundle(changes))
       expect(found.filter((one) => codes.includes(one.code) || one.severity === 'error')).toEqual([])
     })

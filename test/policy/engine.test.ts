@@ -157,7 +157,7 @@ describe('the guards against traps of a plain engine', () => {
     expect(rules.map(({ ruleEvent }) => ruleEvent.type)).toEqual(['allow', 'review', 'reject'])
   })
 
-  it('no built-in operator is left to coerce or to look for substrings', async () => {
+  it('no built-in operator remains that coerces or searches for substrings', async () => {
     const plain = new Engine([
       { event: { type: 'x' }, conditions: { all: [{ fact: 'env', operator: 'in', value: 'production' }] } },
     ])
@@ -186,7 +186,7 @@ describe('the guards against traps of a plain engine', () => {
     }
   })
 
-  it('an empty group holds on a plain engine, and is an error here', async () => {
+  it('an empty group is true on a plain engine, and is an error here', async () => {
     const plain = new Engine([{ event: { type: 'allow' }, conditions: { any: [] } }])
     expect((await plain.run({})).events).toHaveLength(1)
     for (const empty of ['{ any: [] }', '{ all: [] }', '{}'])
@@ -254,7 +254,7 @@ describe('a fault', () => {
     ['low', 'medium'],
     ['critical', 'critical'],
   ] as const)(
-    'a call that claims risk %s has risk %s, and that of the tool for the policy',
+    'a call that claims risk %s has risk %s, and the risk of the tool for the policy',
     async (claimed, risk) => {
       const broken = program(() => Promise.reject(new Error('broken')))
       const claim = claimed === undefined ? {} : { riskLevel: claimed }

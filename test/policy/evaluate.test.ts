@@ -179,7 +179,7 @@ describe('a decision', () => {
     expect(requirement?.expires_ms).toBe(2 * 3_600_000)
   })
 
-  it('needs a sign-in when a level or a deciding rule does, and says so', async () => {
+  it('needs a sign-in when a level or a deciding rule does, and states this', async () => {
     const plain = '  - { id: a, review: A. }\n'
     const asking = '  - { id: b, review: B., reviewers: { group: fraud-desk, interactive: true } }\n'
     const level = { 'routing.yaml': ROUTING.replace('expires: 8h', 'expires: 8h, interactive: true') }
@@ -234,7 +234,7 @@ describe('a decision', () => {
     expect(await allow.decide(call({}))).toMatchObject({ verdict: 'allow', by: ['a'] })
   })
 
-  it('turns an allow above allow_up_to into a review and says why', async () => {
+  it('turns an allow above allow_up_to into a review and states why', async () => {
     const snapshot = await withRules('  - { id: a, allow: A. }\n  - { id: b, allow: B., risk: high }\n')
     const outcome = await snapshot.decide(call({}))
     expect(outcome).toMatchObject({ verdict: 'review', by: ['a', 'allow_up_to', 'b'], risk: 'high' })
@@ -242,7 +242,7 @@ describe('a decision', () => {
     expect(outcome.requirement?.seats[0]?.group).toBe('security')
   })
 
-  it('says why a caller or a tool is refused', async () => {
+  it('states why a caller or a tool is refused', async () => {
     const snapshot = await withRules('  - { id: a, allow: A. }\n')
     const by = async (changes: Parameters<typeof call>[1]) => (await snapshot.decide(call({}, changes))).by
     expect(await by({ tool: 'pya' })).toEqual(['unknown_tool'])

@@ -10,7 +10,7 @@ const tag = (value: JsonValue): string => `<${canonicalJson(value)}>`
 const mask = (payload: JsonObject, sensitive?: readonly string[]) => maskPayload(payload, sensitive, tag)
 
 describe('masking', () => {
-  it('replaces the values of sensitive fields wherever they are, and says where', () => {
+  it('replaces the values of sensitive fields everywhere, and reports their places', () => {
     const payload = { to: 'x', card: { number: '4', cvc: 123 }, people: [{ mail: 'a' }, { mail: 'b' }] }
     expect(mask(payload, ['payload.card.number', 'payload.people[1].mail', 'payload.not.there'])).toEqual({
       payload: {

@@ -29,7 +29,7 @@ function localDate(timeZone: string, at: number): string {
 
 describe('the end of a date', () => {
   it.each(ZONES)(
-    'is the first instant of the next day in %s, whatever the clock does at midnight',
+    'is the first instant of the next day in %s, regardless of clock changes at midnight',
     (zone) => {
       for (let date = Date.UTC(2027, 0, 1); date < Date.UTC(2028, 0, 1); date += DAY_MS) {
         const end = endOfDate(zone, date)

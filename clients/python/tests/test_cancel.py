@@ -1,4 +1,4 @@
-"""Cancellation at every point. A tool never runs after it, without a proof, or twice."""
+"""Cancellation at every point. A tool never runs after a cancellation, without a proof, or twice."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_random_cancellations_at_every_await(cancel: Callable[[Game, int], Any])
         return reached
 
     reached = asyncio.run(play())
-    # not proposed; withdrawn; redeemed, did not run; cancelled while it ran; ran to its end; done
+    # outcomes: not proposed; withdrawn; redeemed but not run; cancelled during the run; ran to its end; done
     assert len(reached) >= 5, reached
 
 

@@ -1,4 +1,4 @@
-"""Contracts of tools, which arrive in pages."""
+"""Contracts of tools that arrive in pages."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import pytest
 from countersign import Countersign
 from countersign.testing import Gateway, GatewayProblem, Reviewer, bundle, start_gateway
 
-# the file of `npm pack`, which test/clients/python.test.ts makes
+# the file that test/clients/python.test.ts creates with `npm pack`
 PACKED = os.environ.get("COUNTERSIGN_TEST_PACKED", "")
 TEST = """
 def test_a_held_call_runs_once(gate, reviewer):
@@ -113,7 +113,7 @@ def test_the_gateway_ends_with_a_pytest_that_is_killed(tmp_path: Path, number: s
     assert httpx.get(f"{url}/livez", trust_env=False).status_code == 200
     assert exists(int(group))
     pytest_process.send_signal(number)
-    # pytest keeps its own answer to the signal
+    # pytest still handles the signal itself
     assert pytest_process.wait(60) == (2 if number == signal.SIGINT else -number)
     until(lambda: not exists(int(group)))
     assert not Path(directory).exists()

@@ -146,7 +146,7 @@ def test_two_keys_that_become_one_are_refused() -> None:
         as_json({"red": 1, Color.RED: 2})
 
 
-# RFC 8785, appendix B: the bits of a double, and its text
+# the bits of doubles and their canonical text (RFC 8785, appendix B)
 NUMBERS = {
     "0000000000000000": "0",
     "8000000000000000": "0",

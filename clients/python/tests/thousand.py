@@ -1,6 +1,6 @@
 """Many waiting calls in one process.
 
-Prints its memory and Python threads. Cancels all calls after a line on standard input.
+Prints the memory and the Python threads of the process. Cancels all calls after a line on standard input.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ async def main(url: str, key: str, count: int) -> None:
         calls = [gate.guard("held.tool", {"n": n}, lambda _: None, on_held=on_held) for n in range(count)]
         tasks = [asyncio.ensure_future(call) for call in calls]
         await asyncio.wait([asyncio.ensure_future(everything.wait()), *tasks], return_when=asyncio.FIRST_COMPLETED)
-        # until every poll is sent
+        # long enough to send every poll
         await asyncio.sleep(2)
         grown = (resident() - before) / 2**20
         waiting = sum(not task.done() for task in tasks)

@@ -47,7 +47,7 @@ describe('an integer of a contract', () => {
     expect(text.match(/unbounded-integer/g)).toHaveLength(1)
   })
 
-  it('does not hide an error behind an equal one', () => {
+  it('does not hide an error behind another error with the same code', () => {
     const error = {
       code: 'bad-value',
       severity: 'error' as const,

@@ -49,7 +49,7 @@ const CASES: readonly Case[] = [
   ],
 ]
 
-describe('a list in a file of its own', () => {
+describe('a list in its own file', () => {
   runCases(CASES)
 
   it('has one text per line, and comments', async () => {
@@ -72,7 +72,7 @@ describe('a list in a file of its own', () => {
     expect(growth(check, 2_000)).toBeLessThan(LINEAR)
   })
 
-  it('is a file of the bundle: loaded, locked, and left alone by fmt', async () => {
+  it('is a file of the bundle: loaded, locked, and not changed by fmt', async () => {
     const dir = tempDir()
     const files = bundle(withList('a.example  \n'.replace('  ', '')))
     writeFiles(dir, files)

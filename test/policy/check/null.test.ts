@@ -85,12 +85,12 @@ describe('the test `is: null`', () => {
     )
   const MEANS = 'missing_means: { payload.cc: nothing }\n'
 
-  it('holds for null alone; a missing field is unknown', async () => {
+  it('is true only for null; a missing field is unknown', async () => {
     expect(await outcomes(rule('{ is: null }'))).toEqual(['allow', 'reject', 'reject'])
     expect(await outcomes(rule('{ not: { is: null } }'))).toEqual(['reject', 'allow', 'reject'])
   })
 
-  it('sees null as it was sent, whatever missing_means says', async () => {
+  it('sees null as it was sent, regardless of missing_means', async () => {
     expect(await outcomes(rule('{ is: null }', MEANS))).toEqual(['allow', 'reject', 'reject'])
     expect(await outcomes(rule('{ not: { is: null } }', MEANS))).toEqual(['reject', 'allow', 'reject'])
   })

@@ -46,7 +46,7 @@ function outcomeKey({ verdict, risk, requirement }: Outcome): string {
 const rankOf = ({ verdict }: Outcome): number => VERDICTS.indexOf(verdict)
 
 describe('the difference of two random bundles', () => {
-  it('covers exactly the calls that they decide differently, with their direction and a true example', async () => {
+  it('covers exactly the calls that they decide differently, with the direction and a correct example', async () => {
     const drawn = fc.array(fc.tuple(payloads, risks), { minLength: CALLS, maxLength: CALLS })
     let differing = 0
     await fc.assert(

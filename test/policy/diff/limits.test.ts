@@ -217,7 +217,7 @@ describe('the difference of labels in the history', () => {
     expect(found.map(changes)).toEqual([lost, gained].map((one) => one !== undefined))
   })
 
-  it('is a line of its own, counted in the summary', async () => {
+  it('is a separate line, counted in the summary', async () => {
     const found = await diff(rule(SOME), without(rule(SOME)))
     const line = 'history: read loses the label untrusted, which seen asks about'
     expect(printDiff(found)).toContain(`LOOSENS ${line}`)

@@ -38,7 +38,7 @@ function covers(
 }
 
 describe('the examples of texts', () => {
-  it('the examples of texts cover every combination of answers of patterns that a text can give', () => {
+  it('the examples of texts cover every combination of pattern matches that a text can have', () => {
     const patterns = fc.uniqueArray(fc.constantFrom(...PATTERNS), { minLength: 1, maxLength: 3 })
     fc.assert(
       fc.property(patterns, fc.array(near, { minLength: 20, maxLength: 20 }), (sources, drawn) => {
@@ -57,7 +57,7 @@ describe('the examples of texts', () => {
     )
   })
 
-  it('the examples of texts cover every combination of answers of globs that a text can give', () => {
+  it('the examples of texts cover every combination of glob matches that a text can have', () => {
     const globs = fc.uniqueArray(fc.constantFrom(...GLOBS), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(globs, fc.array(near, { minLength: 20, maxLength: 20 }), (sources, drawn) => {
@@ -70,12 +70,12 @@ describe('the examples of texts', () => {
     )
   })
 
-  it('the examples of texts stop when there are too many, and are then incomplete', () => {
+  it('the examples of texts are incomplete when there are too many combinations', () => {
     const machine = patternMachine('^(?:[^\\n]*\\n){20}')
     expect(machine && searchTexts([machine], 10)).toMatchObject({ complete: false })
   })
 
-  it('the examples of texts have a given length, in every combination of answers that a text of that length can give', () => {
+  it('the examples of texts have a given length, in every possible combination of matches', () => {
     const some = fc.record({
       globs: fc.uniqueArray(fc.constantFrom(...GLOBS), { maxLength: 3 }),
       sources: fc.uniqueArray(fc.constantFrom(...PATTERNS), { maxLength: 2 }),

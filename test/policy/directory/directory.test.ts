@@ -101,7 +101,7 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(dirWith(bundle({ ...files, '.git/x.yaml': 'a' }))))).toEqual(['ok'])
   })
 
-  it('reads folders up to four levels deep, and refuses a deeper one', async () => {
+  it('reads folders up to four levels deep, and refuses a deeper folder', async () => {
     const dir = dirWith(bundle({ 'rules/a/b/c/d/deep.yaml': allowing('deep') }))
     expect(codes(await loadBundle(dir))).toEqual(['ok'])
     writeFiles(dir, { 'tools/a/b/c/d/e/deeper.yaml': '' })
@@ -110,7 +110,7 @@ describe('loading a bundle', () => {
     expect(JSON.stringify(result)).toContain('folders are nested deeper than 4')
   })
 
-  it('never leaves the directory, and opens nothing but files', async () => {
+  it('never leaves the directory, and opens only files', async () => {
     const dir = dirWith(bundle())
     symlinkSync('/etc/passwd', join(dir, 'rules', 'passwd.yaml'))
     symlinkSync('nowhere', join(dir, 'rules', 'dangling.yaml'))
@@ -137,24 +137,27 @@ describe('loading a bundle', () => {
     },
   )
 
-  it('refuses a file in place of a folder, such as a link that was checked out as text', async () => {
+  it('refuses a file instead of a folder, such as a link that was checked out as text', async () => {
     const dir = dirWith(bundle())
     rmSync(join(dir, 'rules'), { recursive: true })
     writeFileSync(join(dir, 'rules'), '../shared/rules')
     expect(codes(await loadBundle(dir))).toEqual(['rules file-unreadable'])
   })
 
-  it('refuses a folder in place of routing.yaml', async () => {
+  it('refuses a folder instead of routing.yaml', async () => {
     const dir = dirWith(bundle({ 'routing.yaml': undefined, 'routing.yaml/routing.yaml': 'a: b' }))
     expect(codes(await loadBundle(dir))).toEqual(['routing.yaml file-unreadable'])
   })
 
-  it.each(['Rules', 'rule', 'TOOLS', 'tool'])('refuses the folder %s, whatever is in it', async (name) => {
-    const result = await loadBundle(dirWith(bundle({ [`${name}/payments/pay.yaml`]: 'a: b' })))
-    expect(codes(result)).toEqual([`${name} unexpected-file`])
-    const meant = name.toLowerCase().startsWith('rule') ? 'rules' : 'tools'
-    expect(!result.ok && result.diagnostics[0]?.hint).toBe(`name it \`${meant}\``)
-  })
+  it.each(['Rules', 'rule', 'TOOLS', 'tool'])(
+    'refuses the folder %s, regardless of its contents',
+    async (name) => {
+      const result = await loadBundle(dirWith(bundle({ [`${name}/payments/pay.yaml`]: 'a: b' })))
+      expect(codes(result)).toEqual([`${name} unexpected-file`])
+      const meant = name.toLowerCase().startsWith('rule') ? 'rules' : 'tools'
+      expect(!result.ok && result.diagnostics[0]?.hint).toBe(`name it \`${meant}\``)
+    },
+  )
 
   it.each(['pay.yaml ', 'pay.yml\u200b', 'pay\u2024yaml', 'pay.\uff59aml'])(
     'refuses the name %j, which looks like a policy file',
@@ -220,7 +223,7 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml not-utf8'])
   })
 
-  it.skipIf(process.getuid?.() === 0)('refuses a file it may not read', async () => {
+  it.skipIf(process.getuid?.() === 0)('refuses a file that it may not read', async () => {
     const dir = dirWith(bundle())
     chmodSync(join(dir, 'rules', 'pay.yaml'), 0)
     expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml file-unreadable'])
@@ -269,7 +272,7 @@ describe('the child process', () => {
     return new URL(`file://${dir}/child.mjs`)
   }
 
-  it('loads the same snapshot as this one', async () => {
+  it('loads the same snapshot as this process', async () => {
     const dir = dirWith(bundle())
     const [here, there] = [await loadBundle(dir), await loadBundleInChild(dir, { childUrl: CHILD })]
     if (!here.ok || !there.ok) throw new Error('a load failed')
@@ -282,7 +285,7 @@ describe('the child process', () => {
       )
   })
 
-  it('reports diagnostics like this one', async () => {
+  it('reports the same diagnostics as this process', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': 'tool: pya\nrules: []\n' }))
     expect(await loadBundleInChild(dir, { childUrl: CHILD })).toEqual(await loadBundle(dir))
   })
@@ -298,7 +301,7 @@ describe('the child process', () => {
     ])
   })
 
-  it('is killed when the caller no longer waits, and no other starts', async () => {
+  it('is killed when the caller no longer waits, and no other child starts', async () => {
     const closing = new AbortController()
     const { signal } = closing
     const childUrl = script('for (;;);')
@@ -338,7 +341,7 @@ describe('the child process', () => {
     expect(message).toMatch(new RegExp(`ended before it had sent it: ${how}$`))
   })
 
-  it('starts another beside one that makes no progress in the background, long before the timeout', async () => {
+  it('starts another child when one makes no progress in the background, long before the timeout', async () => {
     const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
     const started = performance.now()
     const result = await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 60_000, patienceMs: 50 })
@@ -406,7 +409,7 @@ describe('the child process', () => {
     },
   )
 
-  it('ignores signals that stop all processes of a gateway: the gateway ends it', async () => {
+  it('ignores signals that stop all processes of a gateway, because the gateway ends it', async () => {
     const child = await reading(false)
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(child.pid, signal)
     while (child.parts.at(-1) !== 'done') await child.next()
@@ -414,7 +417,7 @@ describe('the child process', () => {
     expect(await child.ended).toBe('SIGKILL')
   })
 
-  it('does not outlive the gateway, however that ends', async () => {
+  it('does not outlive the gateway, regardless of how the gateway exits', async () => {
     const start = new URL('../../../dist/policy/bundle/start.js', import.meta.url)
     const gateway = spawn(process.execPath, [
       '--input-type=module',
@@ -435,7 +438,7 @@ describe('the child process', () => {
     await until(() => !isThere(), 'the child to end')
   })
 
-  it('never stalls this thread, whatever the size of the bundle', async () => {
+  it('never stalls this thread, regardless of the size of the bundle', async () => {
     const tool = (n: number): string =>
       `tool: t${n}\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { amount: { type: integer } } }\n`
     const rule = (n: number): string =>
@@ -518,7 +521,7 @@ describe('watching a bundle', () => {
     expect([loaded, failed]).toEqual([[], []])
   })
 
-  it('loads at once, and again when a file changes', async () => {
+  it('loads immediately, and again when a file changes', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
     const watched = watching(dir)
     await watched.watch.ready
@@ -528,7 +531,7 @@ describe('watching a bundle', () => {
     expect(watched.loaded).toEqual(['one', 'two'])
   })
 
-  it('notices by events alone', async () => {
+  it('notices a change by events alone', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
     const watched = watching(dir, { rescanMs: 1_000_000 })
     await watched.watch.ready
@@ -581,7 +584,7 @@ describe('watching a bundle', () => {
     expect(watched.loaded).toEqual(['one'])
   })
 
-  it('turns 2,000 writes into few loads', async () => {
+  it('combines 2,000 writes into few loads', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
     const watched = watching(dir, { quietMs: 100, rescanMs: 1_000 })
     await watched.watch.ready
@@ -593,7 +596,7 @@ describe('watching a bundle', () => {
     expect(watched.loads).toBeLessThan(12)
   })
 
-  it('runs one load at a time, and one more for all changes during it', async () => {
+  it('runs one load at a time, and one more for all changes during that load', async () => {
     const dir = dirWith(bundle())
     let running = 0
     let most = 0

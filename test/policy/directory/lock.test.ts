@@ -30,7 +30,7 @@ const codes = (result: LoadResult | { ok: false; diagnostics: readonly { file: s
   result.ok ? ['ok'] : result.diagnostics.map((one) => `${one.file} ${one.code}`)
 
 describe('a bundle with a manifest', () => {
-  it('loads when it is exactly the locked one, with the same revision as without a manifest', async () => {
+  it('loads when it is exactly the locked bundle, with the same revision as without a manifest', async () => {
     const [plain, guarded] = [
       await loadBundle(dirWith(bundle())),
       await loadBundle(dirWith(locked(bundle()))),
@@ -135,7 +135,7 @@ describe('truncation', () => {
     expect(points).toBeGreaterThan(15_000)
   })
 
-  it('a change of the manifest at any byte leaves one that matches nothing', () => {
+  it('a change of the manifest at any byte makes it match nothing', () => {
     for (let end = 0; end < lock.length - 1; end++)
       if (verifyLock(lock.slice(0, end), digests(STARTER)).length === 0) throw new Error(`cut at ${end}`)
     // Only the line feed at its end says nothing.
@@ -168,7 +168,7 @@ describe('truncation', () => {
     SOAK ? 3_600_000 : 60_000,
   )
 
-  it('leaves a manifest readable with the line ends that git writes on some machines', () => {
+  it('a manifest stays readable with the line endings that git writes on some machines', () => {
     const lock = printLock(digests(STARTER))
     expect(verifyLock(lock.replaceAll('\n', '\r\n'), digests(STARTER))).toEqual([])
     expect(verifyLock(lock.replaceAll('\n', '\r'), digests(STARTER))).not.toEqual([])

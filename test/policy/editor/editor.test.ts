@@ -138,7 +138,7 @@ describe('a contract with names that are not identifiers', () => {
     expect(values).toEqual(expect.arrayContaining(['web', 'db']))
   })
 
-  it('underlines a value that it lacks, and not one that it has', async () => {
+  it('underlines a value that it lacks, and not a value that it has', async () => {
     const editor = openEditor(schemasFor(files))
     const text = (value: string): string =>
       `tool: pay\nrules:\n  - id: a\n    allow: A.\n    when: { 'payload.labels["app.kubernetes.io/name"]': ${value}, 'payload["team_ids[]"]': { some: { is: t1 } } }\n`

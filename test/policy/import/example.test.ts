@@ -61,7 +61,7 @@ describe('importExample', () => {
 })
 
 describe('sampleOf', () => {
-  it('fills required fields by examples, defaults and choices, by format and by type', () => {
+  it('fills required fields from examples, defaults and choices, by format and by type', () => {
     const schema: JsonObject = {
       type: 'object',
       required: ['id', 'kind', 'at', 'count', 'to', 'tags', 'ref'],

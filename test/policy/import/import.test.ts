@@ -35,7 +35,7 @@ const tool = (name: string, more: object = {}) => ({
 })
 
 describe('importing from MCP', () => {
-  it('makes one contract for each tool, with the effects of its annotations', async () => {
+  it('creates one contract for each tool, with the effects of its annotations', async () => {
     const result = mcp({
       tools: [
         tool('read', { annotations: { readOnlyHint: true } }),
@@ -66,7 +66,7 @@ describe('importing from MCP', () => {
       expect(importMcp(document as JsonValue, options)).toBeUndefined()
   })
 
-  it('makes names legal, notes it, and gives no two tools one name or file', async () => {
+  it('makes names legal and notes it, and gives no two tools the same name or file', async () => {
     const result = mcp([
       tool('my tool!'),
       tool('my tool?'),
@@ -268,7 +268,7 @@ describe('importing from MCP', () => {
 describe('importing from OpenAPI', () => {
   const schema = { type: 'string' }
 
-  it('makes one tool for each operation, with parameters by name and the body as `body`', async () => {
+  it('creates one tool for each operation, with parameters by name and the body as `body`', async () => {
     const result = openApi(
       {
         '/pets/{id}': {
@@ -516,7 +516,7 @@ describe('importing from OpenAPI with references', () => {
     expect(result?.notes[0]?.message).toContain('leads nowhere')
   })
 
-  it('makes an enumeration of constants only, however many there are', async () => {
+  it('creates an enumeration from constants only, regardless of their number', async () => {
     const constants = Array.from({ length: 65 }, (_, n) => ({ title: `A${n}`, const: n }))
     const result = whole({
       '/x': {
@@ -632,7 +632,7 @@ describe('any imported document', () => {
     expect(growth(look, 200)).toBeLessThan(LINEAR)
   })
 
-  it('never makes a file that the gateway would refuse', async () => {
+  it('never writes a file that the gateway would refuse', async () => {
     const word = fc.constantFrom(
       'type',
       'properties',

@@ -173,7 +173,7 @@ describe('a contradiction of a contract', () => {
 })
 
 describe('an imported contract', () => {
-  it('leaves out a default that its field could not hold, and says so', () => {
+  it('omits a default that its field cannot contain, and reports this', () => {
     const inputSchema = {
       type: 'object',
       properties: {

@@ -157,7 +157,7 @@ describe('checking a payload', () => {
     expect(checks.of(revision, inputSchema)).not.toBe(before)
   })
 
-  it('compiles an unchanged contract once, and forgets a changed one', async () => {
+  it('compiles an unchanged contract once, and forgets a changed contract', async () => {
     const checks = createPayloadChecks()
     const one = checks.of('r1', { type: 'object' })
     expect(checks.of('r1', { type: 'object' })).toBe(one)

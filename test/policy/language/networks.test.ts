@@ -57,7 +57,7 @@ describe('a network', () => {
     expect(networkProblem(text)).toBe(`\`${text}\` ${problem}`)
   })
 
-  it('has as edges its first address and the first one beyond it', () => {
+  it('has as edges its first address and the first address after it', () => {
     expect(networkEdges('10.0.0.0/8')).toEqual(['10.0.0.0', '11.0.0.0'])
     expect(networkEdges('10.255.0.0/16')).toEqual(['10.255.0.0', '11.0.0.0'])
     expect(networkEdges('fd00::/8')).toEqual(['fd00::'])

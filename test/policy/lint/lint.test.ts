@@ -343,7 +343,7 @@ describe('untested-rule', () => {
     return found.map((one) => `${one.severity} ${one.code} ${one.line}: ${one.message}`)
   }
 
-  it('is reported for every rule that no test fires, in shadow mode and without any tests too', async () => {
+  it('is reported for every rule that no test fires, even in shadow mode or without any tests', async () => {
     expect(await untested('')).toEqual([
       'warning untested-rule 3: no test fires rule `a`',
       'warning untested-rule 4: no test fires rule `b`',

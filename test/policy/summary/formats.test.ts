@@ -94,7 +94,7 @@ describe('a value of a summary', () => {
     expect(formatValue('host', `https://${'login.'.repeat(20)}evil.example/`)).toMatch(/^"….*evil\.example"$/)
   })
 
-  it('is never long, whatever the payload holds', () => {
+  it('is never long, regardless of the payload', () => {
     const formats = fc.constantFrom(undefined, ...SUMMARY_FORMATS)
     fc.assert(
       fc.property(formats, fc.jsonValue(), fc.jsonValue(), (format, value, currency) => {

@@ -39,7 +39,7 @@ describe('the template of a summary', () => {
     ])
   })
 
-  it('has a digest of its own', () => {
+  it('has its own digest', () => {
     const digestOf = (text: string): unknown => (parseSummary(text) as { template: object }).template
     expect(digestOf('a {b}')).toEqual(digestOf('a {b}'))
     expect(digestOf('a {b}')).not.toEqual(digestOf('a  {b}'))

@@ -79,7 +79,7 @@ function disorder(
 }
 
 describe('formatting', () => {
-  it('puts the keys of a rule file in the order of the grammar, whatever the style', () => {
+  it('puts the keys of a rule file in the order of the grammar, in any style', () => {
     const text =
       'tests:\n  - { payload: {}, allow: x }\nlimits:\n  - per: agent\n    within: 1h\n    review: L.\n    at_most: 5\n    count: calls\n    id: l\nrules:\n  - when: { payload.b: 1, payload.a: 2 }\n    risk: low\n    allow: A.\n    id: a\ntool: pay\n'
     expect(rules(text)).toBe(
@@ -87,7 +87,7 @@ describe('formatting', () => {
     )
   })
 
-  it('moves comments with their entries, and keeps those at the top and at the end', () => {
+  it('moves comments with their entries, and keeps comments at the top and at the end', () => {
     const text =
       '# file\nrules:\n  # about a\n  - allow: A. # why\n    # the id\n    id: a\n  # no more\n# about the tool\ntool: pay\n# end\n'
     expect(rules(text)).toBe(

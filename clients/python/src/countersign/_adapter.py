@@ -19,7 +19,7 @@ _MOST_REVIEWS = 1_000
 
 @dataclass
 class Governed:
-    """The tools of a framework that the gateway decides on.
+    """The tools of a framework whose calls the gateway decides.
 
     prefix: precedes the framework's tool name. With `ledger.`, `transfer` is the bundle's
     `ledger.transfer`.
@@ -38,7 +38,7 @@ class Governed:
         return f"{self.prefix}{tool}" if self.tools is None or tool in self.tools else None
 
     def ask_again(self, error: ChangesRequested, payload: object) -> None:
-        """Saves a thread that asks for changes: the model's next call of the tool revises it."""
+        """Saves a thread that asks for changes. The model's next call of the tool revises the thread."""
         if error.handle is None:
             return
         while len(self.reviews) >= _MOST_REVIEWS:
@@ -54,7 +54,7 @@ class Governed:
             try:
                 return gate.revise(open_review[0], given, old=open_review[1])
             except GatewayRefused:
-                pass  # the thread ended in the meantime
+                pass  # the thread has ended since
         return gate.propose(tool, given, call_id=call_id, task_id=task)
 
     async def apropose(
@@ -67,14 +67,14 @@ class Governed:
             try:
                 return await gate.revise(open_review[0], given, old=open_review[1])
             except GatewayRefused:
-                pass  # the thread ended in the meantime
+                pass  # the thread has ended since
         return await gate.propose(tool, given, call_id=call_id, task_id=task)
 
 
 def handle_for(tool: str, saved: object) -> Handle:
     """Returns the saved handle of a call of this tool.
 
-    :raises ArgumentsChanged: the handle is of another tool
+    :raises ArgumentsChanged: the handle belongs to another tool
     :raises ValueError: the value is not a handle
     """
     handle = checked_handle(saved)

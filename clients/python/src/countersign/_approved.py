@@ -19,7 +19,7 @@ class Run:
     """One run of a function.
 
     approved: its arguments.
-    error: the error that it raised. Some frameworks turn it into text.
+    error: the error that the function raised. Some frameworks turn such an error into text.
     """
 
     approved: JsonObject
@@ -31,7 +31,7 @@ _running: ContextVar[Run] = ContextVar("countersign_running")
 
 @contextmanager
 def running(approved: JsonObject) -> Generator[Run, None, None]:
-    """Lets a function of `checked` run with these arguments inside the block."""
+    """Lets a function that `checked` wraps run with these arguments inside the block."""
     run = Run(approved)
     token = _running.set(run)
     try:
@@ -43,8 +43,8 @@ def running(approved: JsonObject) -> Generator[Run, None, None]:
 def checked(function: Callable[..., Any], context: type | tuple[type, ...]) -> Callable[..., Any]:
     """Wraps a function so that it compares its arguments with the approved ones before it runs.
 
-    A synchronous function stays synchronous. The wrapper raises `ArgumentsChanged` for other
-    arguments, and `LookupError` outside of `running`.
+    A synchronous function stays synchronous. The wrapper raises `ArgumentsChanged` if the arguments differ, and
+    `LookupError` outside `running`.
 
     context: the classes of arguments that the framework adds and the model does not see.
     """

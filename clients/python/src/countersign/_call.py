@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .handle import Handle
 
 CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
-# longer than the gateway replays an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS)
+# longer than the gateway replays an allow verdict (docs/limits.md, IDEMPOTENT_ALLOW_MS)
 _KEPT_SECONDS = 15 * 60.0
-# a kept allow lives as long as the gateway would replay it
+# a kept allow verdict stays valid for as long as the gateway would replay it
 _FRESH_SECONDS = 10 * 60.0
 
 
 @dataclass(frozen=True)
 class Held:
-    """The argument of `on_held`: a call that reviewers have to decide."""
+    """The argument of `on_held`: a call that waits for reviewers."""
 
     tool: str
     payload: JsonObject
@@ -51,7 +51,7 @@ class Decided:
 class Options(TypedDict, total=False):
     """The options of one call.
 
-    call_id: the runtime's id of the call. For 24 hours, the same id, task, tool, payload and
+    call_id: the id that the runtime gives the call. For 24 hours, the same id, task, tool, payload and
     claims mean the same call.
     max_wait: seconds to wait for reviewers.
     revise: called with a request for changes and the payload; returns a new payload, or None.
@@ -76,7 +76,7 @@ class Options(TypedDict, total=False):
 class Proposal:
     """One immutable action.
 
-    comes_again: an earlier proposal may have used its nonce, for example before a restart.
+    comes_again: an earlier proposal may have used this action's nonce, for example before a restart.
     """
 
     task_id: str
@@ -138,7 +138,7 @@ def proposal_from(handle: Handle, payload: JsonObject) -> Proposal:
 
 @dataclass(frozen=True)
 class Permit:
-    """The permission to run a call now, once. The proof of an approved call is redeemed.
+    """The permission to run a call now, once. For an approved call, the proof is already redeemed.
 
     payload: the payload that the gateway allowed.
     """
@@ -151,7 +151,7 @@ class Permit:
 
 @dataclass
 class Progress:
-    """The progress of a call, by which the client cleans up when the caller gives up."""
+    """The progress of a call. The client needs it to clean up when the caller gives up."""
 
     proposal: Proposal
     phase: Literal["preparing", "proposing", "proposed", "redeeming", "permitted", "ended"] = "preparing"
@@ -160,10 +160,10 @@ class Progress:
 
 
 class Allows:
-    """The allows that this process used, and those that it keeps for a later run.
+    """The allow verdicts that this process used, and the allow verdicts that it keeps for a later run.
 
     An allow has no proof, and the gateway replays it for 10 minutes under the same action hash.
-    Without this record, a caller that reuses one id could run many calls and have one counted.
+    Without this record, a caller that reuses one id could run many calls and have only one counted.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -204,7 +204,7 @@ class Allows:
         return self._now() - at <= _FRESH_SECONDS
 
     def forget_fresh(self) -> None:
-        """Drops the kept allows in the child of a fork, because the parent may use them."""
+        """Drops the kept allow verdicts in the child of a fork, because the parent may use them."""
         self._fresh = {}
         self._lock = threading.Lock()
 
@@ -228,7 +228,7 @@ class Core:
         return None if thread_id is None else f"{self.console}/console/#/thread/{thread_id}"
 
     def with_place(self, error: NotExecuted, thread_id: str | None) -> NotExecuted:
-        """Returns the error with the id and the console page of its thread."""
+        """Adds the id and the console page of the thread to the error, and returns it."""
         error.thread_id = error.thread_id or thread_id
         error.console_url = error.console_url or self.page_of(error.thread_id)
         return error

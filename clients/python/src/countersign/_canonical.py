@@ -11,7 +11,7 @@ from ._json import Json, JsonObject
 def canonical(value: Json) -> str:
     """Returns the canonical text of a value from `as_json`.
 
-    Members are sorted by UTF-16 code units. Numbers and texts are printed as in ECMAScript.
+    Members are sorted by UTF-16 code units. Numbers and strings are printed as in ECMAScript.
     """
     if value is None:
         return "null"
@@ -61,7 +61,7 @@ def sha256(text: str) -> str:
 
 
 def action_hash(task_id: str, tool: str, payload: JsonObject, nonce: str, again: int = 0) -> str:
-    """Returns the SHA-256 of the whole action in hexadecimal, equal to the JavaScript SDK's.
+    """Returns the SHA-256 hash of the whole action in hexadecimal. The JavaScript SDK returns the same hash.
 
     nonce: distinguishes two equal actions.
     again: the number of earlier actions with this nonce that were allowed and used.

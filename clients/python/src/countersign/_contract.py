@@ -1,4 +1,4 @@
-"""Checks a payload against the tool's contract before a request. The gateway checks it again."""
+"""Checks a payload against the tool's contract before a request. The gateway checks the payload again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _enum(value: Json, schema: JsonObject, path: Path) -> Iterator[Misfit]:
 
 
 def _bounds(value: Json, schema: JsonObject, path: Path) -> Iterator[Misfit]:
-    """Checks numbers by value, texts by characters and lists by items.
+    """Checks the value of a number, the characters in a string and the items in a list against the bounds.
 
     The gateway checks `pattern`.
     """

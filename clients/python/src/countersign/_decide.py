@@ -98,14 +98,14 @@ def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
     """
     left = until - core.clock.now()
     thread_id = cast("str", progress.thread_id)
-    # without time left, one poll without a wait
+    # with no time left, poll once without waiting
     seconds = math.ceil(max(0.0, min(_POLL_SECONDS, left)))
     asked = core.clock.now()
     patience = Patience(core.clock, tries=None, until=until)
     decision, _ = yield from attempt(reading(thread_id, seconds), patience)
     if decision.get("thread_id", thread_id) != thread_id:
         raise UnexpectedAnswer("the decision is about another thread")
-    # an approval carries a proof; an allow would let a held call run without one
+    # an approval carries a proof, but an allow verdict would let a held call run without a proof
     if decision.get("status") == "allow":
         raise UnexpectedAnswer("allowed, although the call was held for reviewers")
     if decision.get("status") == "pending_review":
@@ -114,9 +114,9 @@ def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
 
 
 def _paused(core: Core, decision: JsonObject, seconds: int, asked: float, until: float) -> Steps[None]:
-    """Pauses until the next poll, if the gateway did not hold this one.
+    """Pauses before the next poll if the gateway did not hold this poll open.
 
-    The gateway recommends the pause. The client waits for at least `_LEAST_PAUSE` seconds.
+    The gateway recommends how long to pause. Polls start at least `_LEAST_PAUSE` seconds apart.
 
     :raises StillPending: the deadline has passed
     """
@@ -149,7 +149,7 @@ def revision(core: Core, progress: Progress, payload: object) -> Steps[JsonObjec
     old = progress.proposal
     new = type(old)(old.task_id, old.tool, as_object(payload, "the revised payload"), str(uuid.uuid4()), 0, old.claims)
     yield from checked(core, new, Patience(core.clock))
-    # policy reads these again; preview, summary and images describe the old payload
+    # policy reads these claims again; preview, summary and images describe the old payload
     kept: JsonObject = {
         name: old.claims[name] for name in ("workflow_name", "task_label", "risk_level") if name in old.claims
     }
@@ -184,7 +184,7 @@ def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[Non
     except NotExecuted as error:
         raise OutcomeUnknown(f"the redemption of the proof was not confirmed ({error.reason})") from error
     if not valid and reason == "used":
-        # only this call holds the proof, so its own request redeemed it and the answer was lost
+        # only this call has the proof, so its own request redeemed the proof and the answer was lost
         raise OutcomeUnknown("the proof is spent, and the answer that said so was lost")
     if not valid:
         progress.phase = "proposed"

@@ -17,9 +17,9 @@ from .tracing import span
 
 T = TypeVar("T")
 
-# for reports, and for requests after the caller gave up
+# the time limit for reports, and for requests after the caller gave up
 _LAST_SECONDS = 10.0
-# tool names in one request
+# the most tool names in one request
 _NAMES_AT_ONCE = 256
 
 
@@ -71,7 +71,7 @@ def _proposal_only(core: Core, progress: Progress, options: Options, keep_payloa
 
 
 def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
-    """Returns the contracts of these tools; without names, of all tools.
+    """Returns the contracts of these tools, or of all tools if no names are given.
 
     Requests the names in `more` of each answer until all contracts have arrived.
     """
@@ -83,7 +83,7 @@ def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
         tools, unknown, more = (_listed(members, name) for name in ("tools", "unknown", "more"))
         contracts += [one for one in tools if isinstance(one, dict)]
         left = [*(name for name in more if isinstance(name, str)), *left]
-        # an empty answer ends the loop, or it might never end
+        # an empty answer ends the loop; otherwise the loop might never end
         if not left or not (tools or unknown):
             return contracts
         page, left = left[:_NAMES_AT_ONCE], left[_NAMES_AT_ONCE:]
@@ -127,7 +127,7 @@ def permit_from(core: Core, handle: Handle, payload: object, options: Options) -
         if core.allows.take(handle["action_hash"]):
             progress.phase = "permitted"
             return Permit(handle["tool_name"], handle["task_id"], progress.proposal.payload, None)
-        # another process may have proposed the call or used its allow: policy evaluates it again
+        # another process may have proposed the call or used its allow verdict, so policy evaluates the call again
         progress.proposal = progress.proposal.another(0)
         return (yield from _governed(core, progress, _decided(core, progress, options)))
     progress.thread_id = handle.get("thread_id")
@@ -140,7 +140,7 @@ def permit_from(core: Core, handle: Handle, payload: object, options: Options) -
 def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> Steps[Handle]:
     """Replaces the payload in the same thread, and returns the new handle.
 
-    :raises ValueError: the call was allowed at once
+    :raises ValueError: the call was allowed immediately
     """
     if handle["status"] == "allow":
         raise ValueError("this call was allowed at once: no review to revise")
@@ -152,7 +152,7 @@ def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> 
 
 
 def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience) -> Steps[bool]:
-    """Withdraws the thread. Returns False if its proof was redeemed before."""
+    """Withdraws the thread. Returns False if the thread's proof was already redeemed."""
     try:
         yield from attempt(withdrawal(thread_id, reason), patience)
     except NotExecuted as error:
@@ -162,7 +162,7 @@ def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience
     return True
 
 
-# problems (409) of a withdrawal after the redemption
+# codes of the problems (409) that the gateway returns for a withdrawal after the redemption
 _REDEEMED = ("already_redeemed", "not_pending", "redeemed")
 
 
@@ -221,7 +221,7 @@ def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
 def given_up(core: Core, progress: Progress) -> Steps[None]:
     """Ends a call whose caller gave up before it ran.
 
-    Finds out how far the call got. Then withdraws it, or reports that it did not run.
+    Finds out how far the call got, then withdraws it or reports that it did not run.
     """
     patience = _last(core.clock)
     if progress.phase == "proposing":
@@ -230,7 +230,7 @@ def given_up(core: Core, progress: Progress) -> Steps[None]:
             progress.phase = "permitted"
     if progress.phase == "redeeming":
         answer = yield from quietly(redeem(progress, patience))
-        # only this call holds the proof: `used` means that the interrupted request redeemed it
+        # only this call has the proof, so `used` means that the interrupted request redeemed it
         progress.phase = "permitted" if answer is None or answer[0] or answer[1] == "used" else "proposed"
     if progress.phase == "proposed" and progress.thread_id is not None:
         taken_back = yield from quietly(withdrawn(core, progress.thread_id, "the caller gave up", patience))
@@ -250,7 +250,7 @@ def _report_unused(core: Core, progress: Progress) -> Steps[None]:
 def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bool]:
     """Withdraws the call of a handle.
 
-    A call that was allowed at once has no thread: the client drops its kept allow.
+    A call that was allowed immediately has no thread, so the client drops the kept allow verdict.
     """
     thread_id = handle.get("thread_id")
     if thread_id is None:

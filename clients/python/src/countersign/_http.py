@@ -1,4 +1,4 @@
-"""Requests to the gateway over httpx, each with a deadline, even if the answer arrives slowly."""
+"""Requests to the gateway over httpx. Each request has a deadline, even if its answer arrives slowly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _answer(response: httpx.Response, parts: list[bytes]) -> Answer:
 class SyncHttp:
     """The connections of a `Countersign`.
 
-    Python threads share them. The child of a fork opens its own.
+    Python threads share them. The child of a fork opens its own connections.
     """
 
     def __init__(self, base: str, key: str, timeout: float, client: httpx.Client | None, verify: Any = True) -> None:
@@ -73,8 +73,7 @@ class SyncHttp:
     def after_fork(self) -> None:
         """Opens new connections in the child of a fork.
 
-        On shared connections, answers to the parent could reach the child. The parent keeps the
-        old ones.
+        The parent keeps the old connections. On shared connections, answers to the parent could reach the child.
         """
         if self._owned:
             self._client = httpx.Client(transport=_Transport(self._verify), trust_env=False)
@@ -91,7 +90,7 @@ class AsyncHttp:
         self, base: str, key: str, timeout: float, client: httpx.AsyncClient | None, verify: Any = True
     ) -> None:
         self._base, self._key, self._timeout = base, key, timeout
-        # each waiting call holds a connection
+        # each waiting call uses a connection, so their number is not limited
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self._client = client or httpx.AsyncClient(verify=verify, limits=limits, trust_env=False)
         self._owned = client is None
@@ -135,8 +134,8 @@ _limits = threading.local()
 def _deadline(seconds: float) -> Generator[float]:
     """Sets the deadline of one request in this Python thread.
 
-    Yields it in seconds of `time.monotonic`. A socket's timeout applies to each read, so it would
-    not end an answer that arrives slowly.
+    Yields the deadline in seconds of `time.monotonic`. A socket's timeout applies to each read, so it would not stop an
+    answer that arrives slowly.
     """
     _limits.until = time.monotonic() + seconds
     try:
@@ -195,7 +194,7 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Transport(httpx.BaseTransport):
-    """A transport with deadlines; httpx's own transport takes no network backend."""
+    """A transport with deadlines. The transport of httpx does not accept a network backend."""
 
     def __init__(self, verify: Any) -> None:
         context = httpx.create_ssl_context(verify=verify, trust_env=False)

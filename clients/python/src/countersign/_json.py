@@ -24,7 +24,7 @@ _MOST_VALUES = 200_000
 
 
 def as_json(value: object) -> Json:
-    """Returns a copy of the value that JSON holds without loss.
+    """Returns a copy of the value that JSON can represent without loss.
 
     :raises InvalidPayload: with the path (RFC 6901) of the first value without a conversion
     """
@@ -46,9 +46,9 @@ Path: TypeAlias = "tuple[str | int, ...]"
 
 
 class _Conversion:
-    """One walk through a value.
+    """One traversal of a value.
 
-    It counts values, because an object that appears in many places can expand without bound.
+    The traversal counts values, because an object that appears in many places can expand without bound.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ def _text(value: str, path: Path) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise _refused(path, "a text with a lone surrogate") from error
-    # a plain copy, because a subclass may print itself differently
+    # a plain str, because a subclass may print itself differently
     return str.__str__(value)
 
 

@@ -9,14 +9,14 @@ from ._steps import Patience, Steps, attempt
 from ._wire import resolution, submission
 from .errors import GatewayUnavailable, InvalidPayload, UnexpectedAnswer, UnknownTool
 
-# a gateway that replays more allows of one id does not separate old answers from new ones
+# a gateway that replays more allow verdicts for one id does not separate old answers from new answers
 _MOST_REPLAYED = 1_000
 
 
 def checked(core: Core, proposal: Proposal, patience: Patience) -> Steps[None]:
     """Checks the payload against the tool's contract.
 
-    A cached contract may be out of date, so the client resolves it again before it refuses.
+    A cached contract may be out of date, so the client resolves the contract again before it refuses the payload.
 
     :raises InvalidPayload: the payload does not fit the contract
     :raises UnknownTool: the gateway does not let this agent use the tool
@@ -46,9 +46,9 @@ def _contract(core: Core, tool: str, patience: Patience) -> Steps[JsonObject]:
 
 
 def proposed(core: Core, progress: Progress, patience: Patience) -> Steps[JsonObject]:
-    """Proposes the call, and returns the decision. `progress` gets the proposal that it is about.
+    """Proposes the call, and returns the decision. Saves the decided proposal in `progress`.
 
-    An allow is for one run. Under the same id, policy evaluates the next run again, with current
+    An allow verdict permits one run. Under the same id, policy evaluates the next run again, with current
     limits. The client cannot know whether a first answer was lost or used by another process.
     It would rather count a call twice than run it twice.
     """

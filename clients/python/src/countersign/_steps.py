@@ -1,7 +1,7 @@
 """The steps of one call, without I/O. Each step yields an effect, and receives its result.
 
-`Countersign` and `AsyncCountersign` drive the same steps. They throw every error into its step,
-also a cancellation, so that both clients follow the same rules of cancellation.
+`Countersign` and `AsyncCountersign` drive the same steps. They throw every error, including a cancellation, into the
+step that caused it. Therefore both clients follow the same rules for cancellation.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _FIRST_PAUSE = 0.1
 _LONGEST_OWN_PAUSE = 5.0
 # the longest pause that the gateway can ask for, before jitter
 _LONGEST_PAUSE = 30.0
-# shorter pauses that the gateway asks for grow up to this one, against a tight loop
+# if the gateway asks for shorter pauses, they grow to this length, which prevents a tight loop
 _LEAST_PAUSE = 1.0
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Sends a request. The result is an `Answer`; without one, the step raises `Unreachable`.
+    """Sends a request. The result is an `Answer`. Without an answer, the step raises `Unreachable`.
 
     shielded: a cancellation waits for the answer.
     """
@@ -48,7 +48,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Invoke:
-    """Calls a function of the caller. The result is its result, which `AsyncCountersign` awaits."""
+    """Calls a function of the caller. The result is what the function returns; `AsyncCountersign` awaits it."""
 
     function: Callable[..., object]
     arguments: tuple[object, ...]
@@ -98,7 +98,7 @@ class Patience:
 def attempt(request: Request, patience: Patience) -> Steps[tuple[JsonObject, Answer]]:
     """Sends a request, and returns the members of its answer, and the answer.
 
-    Retries without an answer, or if the answer allows a retry.
+    Retries if no answer arrives, or if the answer allows a retry.
 
     :raises NotExecuted: the gateway refused, or did not answer within the patience
     """

@@ -14,7 +14,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 class Signature:
     """The signature of a guarded function.
 
-    :raises TypeError: a positional-only or `*args` parameter has no name in a payload
+    :raises TypeError: for a positional-only or `*args` parameter, which has no name in a payload
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -26,7 +26,7 @@ class Signature:
             raise TypeError(f"{function.__qualname__}: the argument `{parameter.name}` has no name in a payload")
 
     def payload(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """Returns the arguments by name, defaults included: all that the function receives."""
+        """Returns, by name, all arguments that the function receives, including defaults."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         payload: dict[str, object] = {}

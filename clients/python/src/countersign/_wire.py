@@ -13,14 +13,14 @@ from ._canonical import canonical
 from ._json import Json, JsonObject
 from .errors import GatewayRefused, GatewayUnavailable, InvalidPayload, NotExecuted, UnexpectedAnswer
 
-# bytes; the contracts of all tools need far less
+# in bytes; the contracts of all tools are far smaller
 LARGEST_ANSWER = 32 * 1024 * 1024
 LONGEST_WAIT_SECONDS = 55
 # a proxy answers 502 and 504 while an instance starts or stops
 _RETRIED = (429, 502, 503, 504)
-# problems of the call itself: it does not fit its contract or the gateway's JSON, or is too large
+# problems of the call itself: it does not match its contract, is invalid JSON or is too large
 _OF_THE_CALL = ("invalid_policy_input", "invalid_json", "body_too_large")
-# keys and proofs, which a proxy may repeat in a refusal; messages reach logs and models
+# keys and proofs, removed from messages: a proxy may repeat them in a refusal, and messages reach logs and models
 _SECRET = re.compile(r"\bcs[krt]_[\w-]{40,}")
 
 
@@ -77,7 +77,7 @@ class Unreachable(Exception):
 def base_of(url: str) -> str:
     """Returns the address of a gateway without a final slash.
 
-    :raises ValueError: for another kind of URL, or for credentials, which messages would repeat
+    :raises ValueError: for another kind of URL, or for a URL with credentials, which messages would repeat
     """
     parts = urlsplit(url.strip())
     strange = parts.username or parts.password or parts.query or parts.fragment

@@ -61,7 +61,7 @@ class CountersignMiddleware(FunctionMiddleware):
 
         async def run(approved: JsonObject) -> None:
             require_equal(payload_of(context), approved)
-            # a middleware that changes the arguments after this fails the run
+            # if a later middleware changes the arguments, the run fails
             token = _argument_authority_token(_arguments(context), boundary="approval")
             context.metadata[_SECURITY_ARGUMENTS_SNAPSHOT_CONTEXT_KEY] = token
             await call_next()
@@ -105,7 +105,7 @@ def resume_message(requests: Sequence[Content]) -> Message:
 
 
 def payload_of(context: FunctionInvocationContext) -> JsonObject:
-    """Returns the arguments that the function receives, defaults included.
+    """Returns the arguments that the function receives, including defaults.
 
     A tool with its own schema has no defaults.
 
@@ -134,7 +134,7 @@ def _saved(context: FunctionInvocationContext, name: str) -> Handle | None:
 
 
 def _request(context: FunctionInvocationContext, handle: Handle) -> Content:
-    """Returns the `function_approval_request` that ends this run and holds the handle."""
+    """Returns the `function_approval_request` that ends this run and contains the handle."""
     call_id, tool = str(context.metadata["call_id"]), context.function
     occurrence = context.metadata.get("function_call_occurrence_id")
     call = Content.from_function_call(call_id=call_id, name=tool.name, arguments=_arguments(context), id=occurrence)

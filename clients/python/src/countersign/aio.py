@@ -1,4 +1,4 @@
-"""`AsyncCountersign`: the client for asyncio. A waiting call holds no Python thread."""
+"""`AsyncCountersign`: the client for asyncio. A waiting call uses no Python thread."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 class AsyncCountersign:
     """A client of the gateway, for one task in one event loop.
 
-    Takes the arguments of `Countersign`. Hooks may be coroutines.
+    Accepts the arguments of `Countersign`. Hooks may be coroutines.
 
     Asyncio or an anyio scope may cancel a call:
 
@@ -91,7 +91,7 @@ class AsyncCountersign:
     async def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
     ) -> Handle:
-        """Proposes the call and returns its handle at once.
+        """Proposes the call and returns its handle immediately.
 
         The handle is plain JSON. Save it, and continue the call with `resume`.
         """
@@ -122,11 +122,11 @@ class AsyncCountersign:
     async def revise(
         self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None
     ) -> Handle:
-        """Answers reviewers who ask for changes with another payload, in the same review."""
+        """Proposes another payload in the same thread, after reviewers ask for changes."""
         return await self._drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload))
 
     async def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:
-        """Withdraws a proposed call. Returns False if its proof was redeemed before."""
+        """Withdraws a proposed call. Returns False if its proof was already redeemed."""
         return await self._drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason))
 
     async def report(self, permit: Permit, error: BaseException | None = None) -> None:
@@ -148,7 +148,7 @@ class AsyncCountersign:
     ) -> Callable[[Callable[P, Any]], Callable[P, Coroutine[Any, Any, Any]]]:
         """Decorates a function so that each of its calls is guarded.
 
-        The payload holds the arguments by name. A synchronous function runs in a Python thread.
+        The payload contains the arguments by name. A synchronous function runs in a Python thread.
 
         :raises TypeError: for a parameter without a name in a payload
         """
@@ -185,7 +185,7 @@ class AsyncCountersign:
         await self.aclose()
 
     async def _drive(self, steps: Steps[T]) -> T:
-        """Runs the steps to their end, and throws each error into them, also cancellations."""
+        """Runs all steps, and throws each error, including a cancellation, into its step."""
         advance: Callable[[], Effect] = functools.partial(steps.send, None)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
@@ -234,7 +234,7 @@ def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 async def _shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Awaits the work to its end, then raises a cancellation in place of the result."""
+    """Awaits the work to its end, then raises a cancellation instead of the result."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once

@@ -68,7 +68,7 @@ class GovernedSession:
         self._deferred: str | None = None
 
     def options(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
-        """Returns the options with hooks of the gateway.
+        """Returns the options with the gateway's hooks.
 
         The given `can_use_tool` decides on tools that are not governed.
         """
@@ -127,7 +127,7 @@ class GovernedSession:
         return handle_for(name, self.handles[call_id])
 
     def _defer(self, call_id: str) -> bool:
-        """Defers the call. The SDK continues one call of a message.
+        """Defers the call. The SDK can continue only one call of a message.
 
         :raises StillPending: another call is deferred; the model has to repeat this one
         """
@@ -197,7 +197,7 @@ class GovernedSession:
         return {}
 
     async def _stopped(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
-        """Reports the permits that an agent leaves unused: another hook refused their calls."""
+        """Reports the permits that an agent did not use because another hook refused their calls."""
         agent = cast("Mapping[str, Any]", given).get("agent_id")
         for call, permit in list(self._permits.items()):
             if self._agents.get(call) == agent:
@@ -218,7 +218,7 @@ class GovernedSession:
 
 
 def _fits(handle: Handle, name: str, payload: JsonObject) -> bool:
-    """Whether the handle is of this call."""
+    """Returns whether the handle belongs to this call."""
     try:
         payload_of(handle_for(name, handle), payload)
     except ArgumentsChanged:

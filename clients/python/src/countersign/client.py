@@ -51,9 +51,9 @@ def agent_key(key: str | None) -> str:
 
 
 def _given(value: str | None, variable: str, what: str) -> str:
-    """Returns the argument, or else the variable.
+    """Returns the argument, or else the value of the environment variable.
 
-    :raises ValueError: neither is there
+    :raises ValueError: neither is set
     """
     found = os.environ.get(variable) if value is None else value
     if not found:
@@ -70,7 +70,7 @@ class Countersign:
     COUNTERSIGN_AGENT_KEY.
     task_id: the task of the calls; random by default.
     max_wait: seconds to wait for reviewers.
-    timeout: seconds for one request, in addition to the wait that it asks for.
+    timeout: seconds for one request, in addition to the wait that the request asks for.
     unsigned_approvals: only for an agent with `signed_approvals: false` in directory.yaml.
     console_url: the console's address, if it differs from the gateway's.
     on_held, on_decision: called for each held call, and for each decision.
@@ -130,12 +130,12 @@ class Countersign:
     def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
     ) -> Handle:
-        """Proposes the call and returns its handle at once.
+        """Proposes the call and returns its handle immediately.
 
         The handle is plain JSON. Save it, and continue the call with `resume`.
 
-        keep_payload: False leaves the payload out of the handle. So does a payload that would
-        make the handle larger than 1 kB. Pass the payload to `resume` in both cases.
+        keep_payload: False leaves the payload out of the handle. A payload that would make the handle larger than 1 kB
+        is also left out. Pass the payload to `resume` in both cases.
 
         :raises NotExecuted: policy rejects the call
         """
@@ -153,7 +153,7 @@ class Countersign:
         """Waits for the decision on a proposed call, redeems its proof and runs the call once.
 
         max_wait: seconds; 0 polls once.
-        payload: the proposed payload, if the handle does not hold it.
+        payload: the proposed payload, if the handle does not contain it.
         """
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", drive(steps, self._perform))
@@ -169,12 +169,12 @@ class Countersign:
     ) -> Handle:
         """Replaces the payload in the same thread, after reviewers ask for changes.
 
-        old: the payload that was proposed, if the handle does not hold it.
+        old: the payload that was proposed, if the handle does not contain it.
         """
         return drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload), self._perform)
 
     def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:
-        """Withdraws a proposed call. Returns False if its proof was redeemed before."""
+        """Withdraws a proposed call. Returns False if its proof was already redeemed."""
         return drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason), self._perform)
 
     def report(self, permit: Permit, error: BaseException | None = None) -> None:
@@ -194,7 +194,7 @@ class Countersign:
     def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
         """Decorates a function so that each of its calls is guarded.
 
-        The payload holds the arguments by name.
+        The payload contains the arguments by name.
 
         :raises TypeError: for an async function, or a parameter without a name in a payload
         """
@@ -236,13 +236,13 @@ class Countersign:
         return result
 
     def renew(self) -> None:
-        """Resets the connections and the kept allows in the child of a fork, which calls it."""
+        """Resets the connections and the kept allow verdicts. The child of a fork calls this method."""
         self._http.after_fork()
         self._core.allows.forget_fresh()
 
 
 def drive(steps: Steps[T], perform: Callable[[Effect], object]) -> T:
-    """Runs the steps to their end, and throws each error into them, also KeyboardInterrupt."""
+    """Runs all steps, and throws each error, including KeyboardInterrupt, into its step."""
     advance: Callable[[], Effect] = functools.partial(steps.send, None)
     while True:
         try:

@@ -27,7 +27,7 @@ from .client import Countersign
 from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending, Withdrawn
 from .handle import Handle
 
-# how soon a waiting call notices `cancel`
+# the longest time in seconds until a waiting call notices `cancel`
 _LOOK_SECONDS = 1.0
 
 
@@ -54,7 +54,7 @@ class GovernedTools:
 
     @property
     def waiting(self) -> list[Handle]:
-        """The calls without a decision."""
+        """The handles of the calls without a decision."""
         with self._lock:
             return list(self._waiting.values())
 
@@ -68,7 +68,7 @@ class GovernedTools:
             result_schema=inner.result_schema,
             result_as_answer=inner.result_as_answer,
             tool_failure_policy=inner.tool_failure_policy,
-            # the result of one call does not answer the next
+            # never reuse the result of one call for the next call
             cache_function=_never,
         )
         made._inner = inner
@@ -110,7 +110,7 @@ class GovernedTools:
             return call_id
 
     def _end(self, key: str, call_id: str) -> None:
-        """Ends a run of a call.
+        """Ends one run of a call.
 
         A call that still waits keeps its number, so that its repetition continues the thread.
         """

@@ -1,6 +1,6 @@
 """Errors of calls that did not run.
 
-Their base class is `NotExecuted`. Its text is a sentence that a model can act on.
+Their base class is `NotExecuted`. The text of each error is a sentence that a model can act on.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Withdrawn(NotExecuted):
 class ChangesRequested(NotExecuted):
     """The reviewers ask for other arguments.
 
-    handle: pass it to `revise`, to propose them in the same thread.
+    handle: pass it to `revise` to propose other arguments in the same thread.
     """
 
     code = "changes_requested"
@@ -75,7 +75,7 @@ class ChangesRequested(NotExecuted):
 class StillPending(NotExecuted):
     """No reviewer decided within `max_wait`. The review continues.
 
-    handle: pass it to `resume`, to wait again.
+    handle: pass it to `resume` to wait again.
     """
 
     code = "still_pending"
@@ -111,7 +111,7 @@ class InvalidPayload(NotExecuted):
 
 
 class ArgumentsChanged(NotExecuted):
-    """The framework was about to run other arguments than the approved ones."""
+    """The framework was about to run the tool with arguments that were not approved."""
 
     code = "arguments_changed"
     advice = "Call the tool again: the new arguments need a review of their own."
@@ -125,7 +125,7 @@ class UnknownTool(NotExecuted):
 
 
 class NoProof(NotExecuted):
-    """The call is approved, but its proof was delivered before, or this agent gets no proofs."""
+    """The call is approved, but its proof was already delivered, or this agent gets no proofs."""
 
     code = "no_proof"
     advice = "Call the tool again only if it has not run: a new review begins."

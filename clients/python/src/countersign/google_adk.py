@@ -43,7 +43,7 @@ class GovernedTools:
     prefix: precedes every tool name.
     task_id: the task of the conversation; the session's id by default.
     wait: seconds to wait in memory instead of asking for a confirmation. A cancelled wait withdraws
-    its call. An agent behind an `AgentTool` must wait, because its session is not saved.
+    its call. An agent inside an `AgentTool` must wait, because its session is not saved.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class GovernedTools:
         self._tools: dict[str, _GovernedTool] = {}
 
     def tool(self, tool: Callable[..., Any] | BaseTool) -> BaseTool:
-        """Returns a governed tool for a function, or for a tool of an MCP server, for example.
+        """Returns a governed tool for a function or for another tool, such as a tool of an MCP server.
 
         :raises TypeError: for a tool that runs at the provider, yields results or asks for a
             confirmation itself
@@ -67,9 +67,9 @@ class GovernedTools:
         return made
 
     async def answer(self, session: Session, max_wait: float = 0.0) -> types.Content | None:
-        """Returns the message that continues a session with new decisions, or None without any.
+        """Returns the message that continues a session with new decisions, or None if there are no new decisions.
 
-        Redeems the proofs. Run the agent right after it, in this process.
+        Redeems the proofs. Therefore run the agent immediately afterwards, in this process.
 
         max_wait: seconds to wait for each decision.
         """
@@ -165,9 +165,9 @@ class _GovernedTool(BaseTool):
             return await self._inner.run_async(args=cast("dict[str, Any]", approved), tool_context=context)
 
     def payload_of(self, args: Mapping[str, Any]) -> JsonObject:
-        """Returns the arguments that the function receives, defaults included.
+        """Returns the arguments that the function receives, including defaults.
 
-        Another kind of tool receives the model's arguments.
+        A tool of another kind receives the model's arguments unchanged.
 
         :raises InvalidPayload: the arguments do not fit the function
         """
@@ -191,7 +191,7 @@ def _supported(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Returns the type and the default of each argument that the model gives."""
+    """Returns the type and the default of each argument that the model provides."""
     hints = typing.get_type_hints(function, include_extras=True)
     given = inspect.signature(function).parameters
     kinds = {name: (hints.get(name, Any), one.default) for name, one in given.items() if name not in _OWN}
@@ -206,9 +206,9 @@ def _parsed(name: str, kind: Any, value: Any) -> Any:
 
 
 def _pause(context: ToolContext, handle: Handle) -> dict[str, str]:
-    """Ends this run with a confirmation that holds the handle. The session keeps it."""
+    """Ends this run with a confirmation that contains the handle. The session saves the confirmation."""
     context.request_confirmation(hint=f"{handle['tool_name']} waits for its reviewers", payload={_MEMBER: handle})
-    # otherwise the framework gives this result to the model at once
+    # otherwise the framework passes this result to the model immediately
     context.actions.skip_summarization = True
     return {"status": "this call waits for review"}
 

@@ -38,7 +38,7 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 
 def sized(handle: Handle) -> Handle:
-    """Removes the payload from a handle over 1 kB; `resume` then takes it as an argument.
+    """Removes the payload from a handle over 1 kB. The caller then passes the payload to `resume`.
 
     :raises ValueError: the handle is still over 1 kB
     """

@@ -37,7 +37,7 @@ def _merged(old: Proposals | None, new: Proposals | None) -> Proposals:
 
 
 class CountersignState(AgentState[Any]):
-    """The state with each proposed call's handle or refusal, by call id. Checkpoints keep it."""
+    """The state of the graph, with the handle or refusal of each proposed call. Checkpoints keep it."""
 
     countersign: NotRequired[Annotated[Proposals, _merged]]
 
@@ -48,7 +48,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     Put it last, so that no other middleware changes a call after it. A pause needs a
     checkpointer. The `thread_id` of the conversation is the task.
 
-    gate: a `Countersign` for `invoke` and `stream`, an `AsyncCountersign` for `ainvoke` and
+    gate: a `Countersign` for `invoke` and `stream`, or an `AsyncCountersign` for `ainvoke` and
     `astream`.
     prefix, tools: the governed tools and their names, as in `Governed`.
     wait: seconds to wait in memory before the graph pauses.
@@ -162,13 +162,13 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
             return self._told(call, error, payload)
 
     def _first_wait(self, handle: Handle) -> float:
-        """Returns the seconds to wait. Without `wait`, a held call pauses the graph at once."""
+        """Returns the seconds to wait. Without `wait`, a held call pauses the graph immediately."""
         if self._wait is None and handle["status"] == "pending_review":
             return self._pause(handle)
         return self._wait or 0.0
 
     def _pause(self, handle: Handle) -> float:
-        """Ends this run of the graph. After a resume, returns 0: the next poll does not wait."""
+        """Ends this run of the graph. After a resume, returns 0, so that the next poll does not wait."""
         page = self._gate.page_of(handle)
         interrupt({"countersign": handle, "tool": handle["tool_name"], "console_url": page})
         return 0.0

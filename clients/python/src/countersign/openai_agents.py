@@ -36,7 +36,7 @@ _MEMBER = "countersign"
 
 
 class _Failed(Exception):
-    """The function raised an error, and the framework made a result of it for the model."""
+    """The function raised an error, and the framework turned the error into a result for the model."""
 
     def __init__(self, told: object) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class _Tool:
 class GovernedTools:
     """Tools that run only if policy or reviewers allow it.
 
-    Give the run a dictionary as its context, which saves the handles of held calls.
+    Give the run a dictionary as its context, because the tools save the handles of held calls there.
 
     prefix: precedes every tool name.
     task_id: the task of the conversation, instead of the client's.
@@ -77,7 +77,7 @@ class GovernedTools:
 
         options: the options of `function_tool`, except `needs_approval`.
 
-        :raises TypeError: a finished tool, which parses its arguments once more
+        :raises TypeError: for a finished tool, which would parse its arguments again
         """
         if isinstance(function, FunctionTool):
             raise TypeError(f"{function.name} is a finished tool: write `@governed.tool` in place of `@function_tool`")
@@ -128,7 +128,7 @@ class GovernedTools:
     async def _is_held(
         self, known: _Tool, context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
     ) -> bool:
-        """Proposes the call. Returns whether it is held, and so interrupts the run."""
+        """Proposes the call. Returns whether the call is held; a held call interrupts the run."""
         if call_id in self._handles:
             return self._handles[call_id]["status"] == "pending_review"
         try:
@@ -192,7 +192,7 @@ async def _run(known: _Tool, context: ToolContext[Any], arguments: str, approved
 
 
 def _payload(known: _Tool, arguments: str) -> JsonObject:
-    """Returns the arguments that the function will receive, defaults included.
+    """Returns the arguments that the function will receive, including defaults.
 
     :raises InvalidPayload: the arguments do not fit the tool
     """

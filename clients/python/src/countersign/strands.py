@@ -27,7 +27,7 @@ from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecu
 from .handle import Handle
 
 _MEMBER = "countersign"
-# after every other hook, so that no hook changes or replaces a proposed call
+# run after every other hook, so that no hook changes or replaces a proposed call
 _LAST = 1e9
 
 
@@ -58,7 +58,7 @@ class CountersignHooks(HookProvider):
         registry.add_callback(BeforeToolCallEvent, self._before, order=_LAST)
 
     async def _before(self, event: BeforeToolCallEvent[Any]) -> None:
-        """Proposes the call. Interrupts the agent, or replaces the tool by a governed one."""
+        """Proposes the call. Interrupts the agent, or replaces the tool with a governed tool."""
         inner = event.selected_tool
         if event.cancel_tool or inner is None:
             return
@@ -114,7 +114,7 @@ class _Saved:
 
 
 class _GovernedTool(AgentTool):
-    """One call of a tool, which redeems its proof right before it runs."""
+    """One call of a tool, which redeems its proof immediately before it runs."""
 
     def __init__(self, inner: AgentTool, hooks: CountersignHooks, saved: _Saved, handle: Handle) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class _GovernedTool(AgentTool):
             self._saved.interrupt(self._handle, pending.console_url)
 
     async def _reported(self, permit: Permit, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-        """Reports the outcome before it yields the result, where the framework stops reading."""
+        """Reports the outcome before it yields the result, because the framework then stops reading."""
         last, reported = None, False
         try:
             async for event in events:
@@ -193,7 +193,7 @@ def payload_of(tool: AgentTool, tool_use: ToolUse) -> JsonObject:
     The schema of a decorated function parses them and adds defaults.
 
     :raises InvalidPayload: the arguments do not fit the schema
-    :raises ArgumentsChanged: the schema changes arguments that it parsed before
+    :raises ArgumentsChanged: the schema changes arguments that it already parsed
     """
     given = as_object(tool_use["input"])
     metadata = getattr(tool, "_metadata", None)
@@ -213,7 +213,7 @@ def _refusal(tool_use: ToolUse, text: str) -> ToolResultEvent:
 
 
 def _error_of(event: Any) -> BaseException | None:
-    """Returns the error of a tool, of which the framework made a result, or None."""
+    """Returns the error of a tool that the framework turned into a result, or None."""
     result: Any = event.tool_result if isinstance(event, ToolResultEvent) else event
     raised = getattr(event, "exception", None)
     if raised is None and isinstance(result, dict) and cast("dict[str, Any]", result).get("status") == "error":

@@ -76,7 +76,7 @@ def span(name: str, call: _Call, thread_id: str | None = None, *, current: bool 
         raise
     finally:
         made.end()
-        # steps end in another context if Python collects them as garbage
+        # if garbage collection ends the steps, they end in another context
         with contextlib.suppress(ValueError):
             _parent.reset(token)
 

@@ -31,7 +31,7 @@ def verify_webhook(
 
     secrets: `whsec_...` as the gateway printed it. Pass both during a rotation.
     body: the raw body, before parsing.
-    tolerance: seconds by which a delivery may be old, or ahead of this clock.
+    tolerance: the largest difference in seconds between the delivery's time and this clock.
     now: the current time in Unix seconds.
 
     :raises WebhookRefused: the signature or the time is wrong
@@ -44,7 +44,7 @@ def verify_webhook(
     given = {name.lower(): value for name, value in headers.items()}
     identity = _fresh(given, tolerance, time.time() if now is None else now)
     known = [secrets] if isinstance(secrets, str) else list(secrets)
-    # compute every secret, so that timing reveals nothing
+    # compute the signature for every secret, so that timing reveals nothing
     if not any([_signed(secret, given, raw) for secret in known]):
         raise WebhookRefused("the signature is not one of ours")
     return _message(raw, identity)
@@ -77,7 +77,7 @@ def _one_of(expected: str, given: Sequence[str]) -> bool:
 
 def _key(secret: str) -> bytes:
     match = _SECRET.fullmatch(secret)
-    # an empty secret, for example of an unset variable, would be a key that everyone has
+    # an empty secret, for example from an unset variable, would be a key that everyone knows
     if match is None:
         raise ValueError("a secret is `whsec_` and base64")
     try:

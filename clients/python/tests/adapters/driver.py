@@ -25,7 +25,7 @@ class Call:
     id: str = "call_1"
 
 
-# turns of the model; each makes its calls at once, and after the last the model answers DONE
+# turns of the model; each turn makes its calls together, and after the last turn the model answers DONE
 Script = list[list[Call]]
 DONE = "all done"
 
@@ -36,7 +36,7 @@ class Turn:
 
     ended: the model answered DONE.
     `told`: the results that the model read, by call id.
-    saved: a text with which another process can continue; None after the end.
+    saved: a string with which another process can continue; None after the end.
     """
 
     ended: bool
@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Where:
-    """The place of a test.
+    """The addresses, files and task of a test.
 
     url, key: the gateway's address and the agent's key.
     directory: the directory that the test's processes share.
@@ -78,7 +78,7 @@ class Driver(abc.ABC):
     The tools are `allowed(n)`, `held(n, memo=None)`, `rejected(n)` and `failing(n)`.
     packages: the packages for pip, at their newest versions.
     oldest: the same at the oldest supported versions.
-    not_applicable: the cases that the framework cannot do, and why.
+    not_applicable: the cases that the framework does not support, and why.
     """
 
     packages: ClassVar[list[str]]

@@ -1,4 +1,4 @@
-"""Claude Agent SDK: the SDK's own program, with a scripted model at the address that it calls."""
+"""Claude Agent SDK: the SDK's own program, which calls a scripted model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DELEGATION: list[dict[str, Any]] = [{"type": "tool_use", "id": "outer_1", "name"
 class ScriptedModel(ThreadingHTTPServer):
     """Makes the calls of the first turn that is not in the conversation yet.
 
-    `told`: the results that it read, by call id.
+    `told`: the results that the model read, by call id.
     """
 
     daemon_threads = True

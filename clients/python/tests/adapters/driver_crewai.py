@@ -25,7 +25,7 @@ WAIT_SECONDS = 5.0
 class ScriptedModel(BaseLLM):
     """Makes the calls of the first turn that is not in the conversation yet.
 
-    `told`: the results that it read, by call id.
+    `told`: the results that the model read, by call id.
     """
 
     _script: Script = PrivateAttr(default_factory=list)

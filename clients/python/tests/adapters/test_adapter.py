@@ -32,7 +32,7 @@ OTHER = {"type": "object", "additionalProperties": False, "required": ["n"], "pr
 # the tool of the pages in docs/python
 PAGE_TOOL = "orders.refund"
 EXPIRES_SECONDS = 2
-# a held call with this number expires after that time
+# a held call with this argument expires after EXPIRES_SECONDS
 EXPIRES_SOON = 20
 
 CASES: dict[str, str] = {
@@ -220,7 +220,7 @@ def test_killed(world: World) -> None:
     assert (turn.ended, world.where.ran()) == (False, [])
     assert turn.saved is not None
     world.reviewer.approve("demo.held").wait()
-    # this process has nothing of the other one but the text
+    # the text is all that this process has from the other process
     assert world.driver.resume(script, turn.saved).ended
     assert len(world.where.ran()) == 1
     world.reviewer.assert_held("demo.held", 1)
@@ -230,7 +230,7 @@ def test_substituted(world: World) -> None:
     turn = world.driver.start([[held(1)]])
     assert turn.saved is not None
     world.reviewer.approve("demo.held").wait()
-    # some adapters inform the model, others the program that continues the run
+    # some adapters report this to the model, others to the program that continues the run
     told = ""
     try:
         told = world.driver.resume([[held(1)]], turn.saved, change={"n": 99}).told["call_1"]
@@ -272,7 +272,7 @@ def test_sub_agent(world: World) -> None:
 
 
 def test_raises(world: World) -> None:
-    # some frameworks inform the model, others end the run
+    # some frameworks report the error to the model, others end the run
     told = ""
     try:
         told = world.finish([[Call("failing", {"n": 1})]]).told["call_1"]

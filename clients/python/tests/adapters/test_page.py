@@ -28,7 +28,7 @@ def countersign_bundle() -> dict[str, str]:
 
 
 def set_model(monkeypatch: pytest.MonkeyPatch, names: dict[str, Any]) -> None:
-    """Replaces the model of the page by a scripted one."""
+    """Replaces the model of the page with a scripted model."""
     if NAME == "langgraph":
         from driver_langgraph import model_of
 

@@ -99,7 +99,7 @@ def test_the_service_returns_while_people_decide(service: str, reviewer: Reviewe
     assert asked["status"] == "held"
     thread_id = asked["thread_id"]
     assert httpx.post(f"{service}/webhook", **delivery(thread_id, "whsec_other")).status_code == 400
-    # delivered before a decision: the gateway will retry
+    # the delivery arrives before a decision, so the gateway will retry it
     assert httpx.post(f"{service}/webhook", **delivery(thread_id)).status_code == 503
     reviewer.approve("payments.refund").wait()
     for _ in range(2):

@@ -1,8 +1,7 @@
-"""Runs a gateway no longer than the process of the tests lives: `_keeper.py DIRECTORY COMMAND ...`.
+"""Runs a gateway only for as long as the test process runs: `_keeper.py DIRECTORY COMMAND ...`.
 
-The process of the tests holds the other end of standard input. The operating system closes that
-end when the process ends, by SIGKILL too. Then the keeper stops the gateway and removes its
-directory.
+The test process has the other end of standard input. The operating system closes that end when the test process ends,
+even by SIGKILL. Then the keeper stops the gateway and removes its directory.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _STOP_SECONDS = 15.0
 
 def main() -> int:
     directory, *command = sys.argv[1:]
-    # a handler: programs would inherit that a signal is ignored
+    # a handler, because child processes would inherit an ignored signal
     signal.signal(signal.SIGTERM, _continue)
     child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL)
     alone = threading.Event()
@@ -38,7 +37,7 @@ def _continue(_number: int, _frame: FrameType | None) -> None:
 
 def _watch(child: subprocess.Popen[bytes], alone: threading.Event) -> None:
     """Stops the gateway when standard input ends."""
-    # not sys.stdin: this thread would hold its lock when the interpreter ends
+    # not sys.stdin, because this thread would still hold its lock when the interpreter exits
     while os.read(0, 1024):
         pass
     alone.set()
@@ -50,7 +49,7 @@ def _watch(child: subprocess.Popen[bytes], alone: threading.Event) -> None:
 
 
 def _signal(child: subprocess.Popen[bytes], number: int) -> None:
-    """Signals the keeper's process group: npm starts the gateway as its child."""
+    """Signals the keeper's process group, because npm starts the gateway as its child."""
     if hasattr(os, "killpg"):
         os.killpg(0, number)
     else:

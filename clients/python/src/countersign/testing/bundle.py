@@ -30,7 +30,7 @@ def bundle(
     reject: Mapping[str, object] | Sequence[str] = (),
     expires: str | None = None,
 ) -> dict[str, str]:
-    """Returns the files of a bundle, as texts by path.
+    """Returns the files of a bundle: the text of each path.
 
     allow, review, reject: the tools with this verdict. A mapping gives each tool a JSON Schema of
     its payload.

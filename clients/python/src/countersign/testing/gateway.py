@@ -21,7 +21,7 @@ from urllib.parse import quote
 import httpx
 
 _START_SECONDS = 60.0
-# npm installs the package first
+# longer, because npm first installs the package
 _INSTALL_SECONDS = 300.0
 _STOP_SECONDS = 15.0
 _KEEPER = str(Path(__file__).with_name("_keeper.py"))
@@ -29,7 +29,7 @@ TENANT, AGENT, REVIEWER = "test", "agent", "reviewer"
 
 
 class GatewayProblem(Exception):
-    """The gateway of the tests does not start, load its bundle or issue keys."""
+    """The test gateway did not start, load its bundle or issue keys."""
 
 
 class Gateway:
@@ -55,7 +55,7 @@ class Gateway:
     def evidence(self, after: int = 0) -> list[dict[str, Any]]:
         """Returns the tenant's evidence records, oldest first.
 
-        after: the number that the records follow.
+        after: the number of a record; only later records are returned.
         """
         found: list[dict[str, Any]] = []
         while True:
@@ -87,16 +87,16 @@ class _Started(Gateway):
 
 
 def start_gateway(source: str, files: Mapping[str, str] | str | Path) -> Gateway:
-    """Starts a gateway, or uses a gateway that runs already.
+    """Starts a gateway, or uses a gateway that is already running.
 
     source: one of
 
     - a directory: a built checkout, an installed package, or a parent of node_modules;
-    - the file of `npm pack`;
+    - the file that `npm pack` writes;
     - an npm package, such as `countersign@0.1.0`;
     - the address of a gateway, with its admin key in COUNTERSIGN_ADMIN_KEY.
 
-    files: the bundle, as a directory or as texts by path. A running gateway keeps its own bundle.
+    files: the bundle, as a directory or as a mapping from path to text. A running gateway keeps its own bundle.
 
     :raises GatewayProblem: the gateway does not start, load the bundle or issue keys
     """
@@ -156,7 +156,7 @@ def _start(command: list[str], policies: Path, directory: str) -> Gateway:
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", _KEEPER, directory, *command, *arguments, "--policies", str(policies)],
         env={**own, "COUNTERSIGN_ADMIN_KEY": admin_key},
-        # its end stops the gateway, however this process ends
+        # the end of this pipe stops the gateway, however this process ends
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -180,7 +180,7 @@ _databases = itertools.count()
 def _store(directory: str) -> str:
     """Returns the store of a gateway: files, or its own database in COUNTERSIGN_TEST_STORE.
 
-    That variable names a Redis.
+    That variable contains the address of a Redis server.
     """
     redis = os.environ.get("COUNTERSIGN_TEST_STORE")
     return f"file:{directory}/data" if not redis else f"{redis}/{next(_databases)}"
@@ -189,7 +189,7 @@ def _store(directory: str) -> str:
 def _address(process: subprocess.Popen[str], policies: Path, seconds: float) -> str:
     """Reads the log until the gateway listens, and returns its address.
 
-    :raises GatewayProblem: the gateway ends, does not load the bundle, or is too slow (`seconds`)
+    :raises GatewayProblem: the gateway exits, does not load the bundle, or is too slow (`seconds`)
     """
     timer = threading.Timer(seconds, _signal, (process, getattr(signal, "SIGKILL", signal.SIGTERM)))
     timer.daemon = True
@@ -228,7 +228,7 @@ def _entry(line: str) -> dict[str, Any]:
 
 
 def _end(process: subprocess.Popen[str], reader: threading.Thread | None = None) -> None:
-    """Stops the process and its children. The log ends with the last process."""
+    """Stops the process and its children. The log ends when the last of these processes exits."""
     _signal(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_STOP_SECONDS)

@@ -1,4 +1,4 @@
-"""The pytest plugin. It loads with the package, and starts a gateway when a test needs one.
+"""The pytest plugin. The plugin loads with the package, and starts a gateway when a test needs it.
 
 Set the gateway with `--countersign-gateway`, the ini option `countersign_gateway` or
 COUNTERSIGN_TEST_GATEWAY: a directory, an npm package or an address. Set the bundle by overriding
@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def countersign_bundle() -> Mapping[str, str] | str | Path:
-    """The bundle of a test: a directory, or texts by path. Override it to use another bundle."""
+    """The bundle of a test: a directory, or a mapping from path to text. Override it to use another bundle."""
     from countersign.testing import bundle
 
     return bundle(allow=["allowed.tool"], review=["held.tool"], reject=["rejected.tool"])
@@ -48,7 +48,7 @@ def countersign_gateway(countersign_gateways: _Gateways, countersign_bundle: Map
 
 @pytest.fixture
 def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Generator[Countersign]:
-    """A `Countersign` of the real gateway."""
+    """A `Countersign` client of the real gateway."""
     from countersign import Countersign
 
     with Countersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0) as made:
@@ -57,7 +57,7 @@ def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Genera
 
 @pytest.fixture
 def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
-    """An `AsyncCountersign` of the same gateway, for one event loop."""
+    """An `AsyncCountersign` client of the same gateway, for one event loop."""
     from countersign import AsyncCountersign
 
     return AsyncCountersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0)
@@ -65,7 +65,7 @@ def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
 
 @pytest.fixture
 def reviewer(countersign_gateway: Gateway) -> Generator[Reviewer]:
-    """A reviewer who votes in the background, as the test says."""
+    """A reviewer who votes in the background as the test instructs."""
     from countersign.testing import Reviewer
 
     made = Reviewer(countersign_gateway)

@@ -50,7 +50,7 @@ class Reviewer:
         self.failure: BaseException | None = None
 
     def approve(self, tool: str | None = None, comment: str | None = None) -> Vote:
-        """Approves the tool's held call, or its next one."""
+        """Approves the tool's held call, or its next held call."""
         return self._ask_for(Vote(tool, "approve", comment))
 
     def reject(self, tool: str | None = None, comment: str | None = None) -> Vote:
