@@ -25,8 +25,8 @@ const ON_ONE_STORE = [
 ].map((name) => `test/http/${name}.test.ts`)
 
 /**
- * Workers. Files run in parallel, because no test may count on time. Two cores run three files, because many files wait;
- * browsers and clusters need the memory.
+ * Workers. Files run in parallel, because no test may count on time. Two cores run three files, because many files
+ * wait. Browsers and clusters need the memory.
  */
 const WORKERS = Math.min(4, Math.max(3, availableParallelism()))
 

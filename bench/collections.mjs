@@ -1,7 +1,7 @@
 /*
  * Garbage of decisions: counts full collections and scavenges per ten thousand calls, and measures how long they stop
  * the event loop. On a busy core, one of every few hundred callers waits for a full collection
- * (docs/decisions/0021). The requests are those of http.mjs.
+ * (docs/decisions/0021). It sends the requests of http.mjs.
  *
  * npm run build && node bench/collections.mjs [seconds per row] [connections]
  */

@@ -80,7 +80,7 @@ export async function measureTwo(options) {
   const machine = (options.cores * 1e6) / (two.gateway + two.redis + two.load)
   console.log(
     `two gateways: ${ratio.toFixed(2)} x one, with ${(busy / 100).toFixed(2)} cores of ${options.cores} busy. A request takes ` +
-      `${two.gateway} us of a gateway, ${two.redis} of Redis, ${two.load} of the load generator: ${options.cores} cores hold ` +
+      `${two.gateway} us of a gateway, ${two.redis} of Redis, ${two.load} of the load generator; ${options.cores} cores hold ` +
       `${Math.round(machine)}/s, which is ${(machine / middle(results['one gateway'], (one) => one.perSecond)).toFixed(2)} x one gateway`,
   )
   console.log(

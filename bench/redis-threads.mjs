@@ -155,7 +155,7 @@ async function comparePolls({ few, many, ids, rounds }) {
     const started = performance.now()
     await (await fetch(gateway.metrics)).text()
     const ms = Math.round(performance.now() - started)
-    console.log(`a scrape of /metrics counts what waits: ${ms} ms with ${ids[name].length} threads`)
+    console.log(`a scrape of /metrics counts the waiting threads: ${ms} ms with ${ids[name].length} threads`)
     await gateway.stop()
   }
 }

@@ -1,6 +1,6 @@
 /*
- * Agents with held calls: many polls held by `Prefer: wait`. The benchmark measures their cost while idle, the time of
- * an allowed call during these polls, and the time from a vote to the agent's answer.
+ * Agents with held calls: many polls held by `Prefer: wait`. The benchmark measures their cost while idle. It also
+ * measures an allowed call during these polls, and the time from a vote to the agent's answer.
  *
  * npm run build && node bench/waits.mjs [polls] [embedded|redis] (Linux)
  */

@@ -1,6 +1,6 @@
 /*
- * Webhooks. The first part measures the number and the delay of deliveries to a receiver that answers immediately,
- * alone and beside a receiver that hangs (W035 of test/data/hostile/webhook-receiver-behaviours.json).
+ * Webhooks. The first part measures the number and the delay of deliveries to a receiver that answers immediately. It
+ * runs alone, then beside a receiver that hangs (W035 of test/data/hostile/webhook-receiver-behaviours.json).
  *
  * The second part measures how much webhooks slow decisions down. One gateway has two tenants, one of which has both
  * destinations. Calls arrive at a fixed rate, in slices of a second for each tenant in turn. A slow disk and busy
