@@ -55,8 +55,9 @@ export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: 
 }
 
 /**
- * The flow that this browser began. @throws SignInError `expired` when the browser began no flow, a different flow, or
- * a flow too long ago
+ * The flow that this browser began.
+ *
+ * @throws SignInError `expired` when the browser began no flow, a different flow, or a flow too long ago
  */
 export function resumeFlow(deps: Deps, sealed: string | undefined, state: string | null): SealedFlow {
   if (sealed === undefined) throw new SignInError('expired', 'the browser sent no flow cookie')

@@ -105,8 +105,9 @@ export async function endOverlap(deps: Deps, tenant: string, key_hash: string): 
 }
 
 /**
- * Revokes the key, and during an overlap the older key as well. @throws GatewayError `not_found` when there is no key
- * to revoke
+ * Revokes the key, and during an overlap the older key as well.
+ *
+ * @throws GatewayError `not_found` when there is no key to revoke
  */
 export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder

@@ -102,7 +102,7 @@ export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'r
  * A failover could undo an unconfirmed state.
  *
  * @param needsConfirmation whether the caller reports the result. An empty result of a tenant without evidence needs no
- *   confirmation.
+ * confirmation.
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
 export async function readConfirmed<T>(

@@ -27,7 +27,7 @@ export const STORE_CHANGED: Lapse = {
  * the action, or when a counted voter has lost the seat.
  *
  * @throws GatewayError `not_ready` while the approval cannot be judged (no bundle, a fault of the engine). The approval
- *   stays valid and unused.
+ * stays valid and unused.
  */
 export async function lapseOf(
   deps: Deps,

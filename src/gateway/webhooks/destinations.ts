@@ -40,7 +40,7 @@ export interface Acting extends Administrator {
 /**
  * Creates a destination. The caller must have checked the URL.
  * @throws GatewayError `invalid_request`, `not_found` (no such tenant), `not_ready`, `too_many_webhooks`,
- *   `store_unavailable`, `outcome_unknown`
+ * `store_unavailable`, `outcome_unknown`
  */
 export async function createDestination(
   deps: Deps,
@@ -146,8 +146,9 @@ export async function rotateSecret(
 }
 
 /**
- * Pauses a destination, whose deliveries then wait. A destination that answered 410 remains paused as gone. @throws
- * GatewayError `not_found`
+ * Pauses a destination, whose deliveries then wait. A destination that answered 410 remains paused as gone.
+ *
+ * @throws GatewayError `not_found`
  */
 export async function pauseDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   await changeOne(deps, acting, (one) => ({
