@@ -13,16 +13,17 @@ export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
   20 * 3_600_000,
   24 * 3_600_000,
 ]
-/** The number of attempts: the first attempt, and one after each pause. */
+/** The number of attempts: the first attempt, and another after each pause. */
 export const ATTEMPTS = RETRY_AFTER_ATTEMPT_MS.length + 1
 
-/** Jitter only adds delay, so a receiver that returns within three days gets every delivery. */
+/** Jitter only adds delay, so a receiver that recovers within three days gets every delivery. */
 const JITTER = 0.2
 const LONGEST_WISH_MS = 24 * 3_600_000
 
 /**
- * The pause in ms after attempt number `attempt` (from 1) has failed; undefined after the last one. `random` is from 0
- * to 1. `wished` is the time of Retry-After. The pause is at least that long, but at most a day.
+ * The pause in ms after attempt number `attempt` (from 1) has failed; undefined after the last attempt. The range of
+ * `random` is 0 to 1. `wished` is the time of Retry-After. The pause lasts at least for that time, which counts as a
+ * day at most.
  */
 export function pauseAfter(attempt: number, random: number, wished: number | undefined): number | undefined {
   const base = RETRY_AFTER_ATTEMPT_MS[attempt - 1]
@@ -32,8 +33,8 @@ export function pauseAfter(attempt: number, random: number, wished: number | und
 }
 
 /**
- * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: a number of seconds, or an HTTP date. Undefined for other
- * or past values.
+ * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: a number of seconds, or an HTTP date. Returns undefined for
+ * other or past values.
  */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
