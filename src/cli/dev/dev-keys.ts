@@ -16,9 +16,9 @@ import { type People, peopleOf } from './people.ts'
 export interface DevKeys {
   readonly people: () => People
   readonly keyOf: (agent: string) => string | undefined
-  /** Issues a key to each agent without one, in the background; `say` gets a line for each. */
+  /** Issues, in the background, a key to each agent without a key. `say` gets a line for each key. */
   readonly issueMissing: (say: (line: string) => void) => void
-  /** Resolves when no key is being issued. */
+  /** Resolves when all pending keys have been issued. */
   readonly settled: () => Promise<void>
 }
 

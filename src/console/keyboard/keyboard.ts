@@ -11,7 +11,10 @@ export const helpShown = signal(false)
 let ofPage: Handlers = {}
 let pending = false
 
-/** Registers the keys of the page. Call it before the first paint, because a key may be pressed at once. */
+/**
+ * Registers the keys of the page. Call this function before the first paint, because the user may press a key
+ * immediately.
+ */
 export function handleKeys(handlers: Handlers): () => void {
   ofPage = handlers
   return () => {

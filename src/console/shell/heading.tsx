@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { isTyping } from '../keyboard/keyboard.ts'
 
-/** False for the first page after loading, where the browser places the focus. */
+/** False for the first page after loading, on which the browser sets the focus. */
 let visited = false
 
 /** Focuses an element, unless the person is typing, because the next keys would then act as shortcuts. */

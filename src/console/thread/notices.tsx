@@ -13,11 +13,11 @@ import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import type { Notice, ThreadState } from './thread-state.ts'
 
-/** The note that a newer revision exists. It appears in the bar, beside the buttons that it blocks. */
+/** The note that a newer revision exists. The note appears in the bar, next to the buttons that it blocks. */
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   const next = thread.next.value
   if (next === undefined) return null
-  // this note disappears, so the focus moves to the changes at the top
+  // moves the focus to the changes at the top, because this note disappears
   const look = (): void => {
     thread.lookAtNext()
     startReading()

@@ -78,7 +78,7 @@ function comes({ kind, at, group }: Upcoming): string {
   return kind === 'reminder' ? `Reminder ${when}` : `Escalation to ${group} ${when}`
 }
 
-/** The claim, which shows that a reviewer is looking at the thread. Others may still vote. */
+/** The claim, which shows that a reviewer is working on the thread. Others may still vote. */
 function ClaimLine({ view, thread }: PeopleProps) {
   const { claim } = view
   const own = claim?.reviewer === me.value?.reviewer

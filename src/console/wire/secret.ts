@@ -1,7 +1,7 @@
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
 /**
- * The half of the session's secrets that only pages of this origin know (docs/signing-in.md). The other half is the
+ * The part of the session's secrets that only pages of this origin know (docs/signing-in.md). The other part is the
  * cookie, which browsers also send to servers on other ports of this host.
  */
 const KEY = 'secret'

@@ -90,7 +90,7 @@ function ofClaims({ claims_supported: known }: Metadata, config: Config, issuer:
   })
 }
 
-/** The wanted entries that the list lacks. A missing list proves nothing. */
+/** The wanted entries that the list lacks. A missing list is not a finding. */
 const lacking = (list: unknown, wanted: readonly string[]): string[] =>
   Array.isArray(list) ? wanted.filter((one) => !list.includes(one)) : []
 
