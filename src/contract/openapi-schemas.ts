@@ -1,4 +1,4 @@
-/** The schemas of the OpenAPI document. Each appears once by its name, and others refer to it. */
+/** The schemas of the OpenAPI document. Each named schema appears once, and other schemas refer to it. */
 import { Type, type TSchema } from 'typebox'
 import * as admin from './admin.ts'
 import * as agent from './agent.ts'

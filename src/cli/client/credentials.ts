@@ -10,10 +10,10 @@ import { CliFailure, usage } from '../terminal/failure.ts'
 export interface DemoCredentials {
   readonly url: string
   readonly tenant: string
-  /** Absent while the directory lists no agent. The key is then absent too. */
+  /** Absent, like the key, while the directory lists no agent. */
   readonly agent?: string
   readonly agent_key?: string
-  /** Absent while the directory lists no reviewer. The key is then absent too. */
+  /** Absent, like the key, while the directory lists no reviewer. */
   readonly reviewer?: string
   readonly reviewer_key?: string
   /** Keys of all agents of the tenant, by name. */
