@@ -10,7 +10,7 @@ type Provided = Pick<
   'store' | 'policies' | 'random' | 'nextCommitId' | 'commitmentSecret' | 'enqueued' | 'threadUrl' | 'observe'
 >
 
-/** Builds what all verbs depend on. Caches start empty. */
+/** Builds the dependencies of all verbs. Caches start empty. */
 export function depsOf(config: Config, provided: Provided): Deps {
   const { store, random } = provided
   return {

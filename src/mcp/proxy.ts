@@ -42,9 +42,7 @@ import { type Contracts, createContracts } from './tools.ts'
  * fails closed: it answers an undecided call itself, and does not send the call.
  */
 export interface Proxy {
-  /**
-   * Handles a line from the client, without its line end. Resolves when the line is handled completely. Never rejects.
-   */
+  /** Handles a line from the client, without its end. Resolves when the line is handled completely. Never rejects. */
   fromClient(line: Uint8Array): Promise<void>
   /** Handles a line from the server, without its line end. */
   fromServer(line: Uint8Array): void
@@ -61,10 +59,7 @@ export interface ProxyParts {
   readonly toClient: (line: Uint8Array) => void
   /** Writes a note for people who read the client's log. */
   readonly note: (text: string) => void
-  /**
-   * The prefix of contract names, such as `github.`. The proxy uses the prefix to find a contract when no `source`
-   * names the tool.
-   */
+  /** The prefix of contract names, such as `github.`, for tools that no `source` names. */
   readonly prefix: string
   /** The server's name in contracts. */
   readonly server: string
@@ -141,9 +136,7 @@ class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/**
- * A failed call. The `line` of the error is the answer to the client. When it is thrown, the guard reports the failure.
- */
+/** A failed call. `line` is the answer to the client. When this error is thrown, the guard reports the failure. */
 class ToolFailed extends Error {
   readonly line: Uint8Array
 
@@ -264,9 +257,7 @@ async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | unde
   }
 }
 
-/**
- * Ends held calls whose tool changed, because reviewers saw a different tool. After a late list, `send` checks again.
- */
+/** Ends held calls whose tool has changed since reviewers saw it. After a late list, `send` checks again. */
 async function reviewHeld(proxy: State): Promise<void> {
   const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
   const reviewing = held.map(async (one) => {
