@@ -12,8 +12,8 @@ interface Entry {
   /** Loads the command when it runs, so that `serve` starts fast. */
   readonly load: () => Promise<Command>
   /**
-   * Its exit code is a decision. Every exit except the command's own 0 becomes EXIT.usage, which callers treat as a
-   * refusal.
+   * True when the command's exit code is a decision. Every exit except its own 0 becomes EXIT.usage, which callers
+   * treat as a refusal.
    */
   readonly decides?: true
 }

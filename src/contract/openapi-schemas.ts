@@ -53,7 +53,7 @@ function withoutDescription(schema: Written): string {
 export const referTo = (name: string): Written => ({ $ref: `#/components/schemas/${name}` })
 
 /**
- * Returns the value with a reference in place of each part that equals a named schema. Such a part keeps its own
+ * Returns the value with references that replace the parts that equal a named schema. Such a part keeps its own
  * description.
  */
 function referring(value: unknown): unknown {

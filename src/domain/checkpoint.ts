@@ -125,7 +125,7 @@ function readText(text: string): Checkpoint | undefined {
  */
 const VERIFIER_KEY = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
 
-/** The origin of the log and the 32 bytes of RFC 8032 in a verifier key. Undefined for a malformed key. */
+/** The origin of the log and the 32 bytes of RFC 8032 in a verifier key. Returns undefined for a malformed key. */
 export function readVerifierKey(
   text: string,
 ): { readonly name: string; readonly public: Uint8Array } | undefined {

@@ -8,8 +8,8 @@ export interface Said {
 }
 
 /**
- * Matches a letter, a digit or a symbol. Spaces and invisible characters mean nothing to an agent. Unicode classifies
- * filler characters as letters, so the pattern excludes them explicitly.
+ * Matches a letter, a digit or a symbol. Spaces and invisible characters have no meaning for an agent. Unicode
+ * classifies filler characters as letters, so the pattern excludes them explicitly.
  */
 const SOMETHING = new RegExp(`(?![${BLANK}])[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u')
 

@@ -30,7 +30,7 @@ export function amountIn(window: LimitWindow | undefined, windowMs: number, now:
   return Math.min(sum, Number.MAX_SAFE_INTEGER)
 }
 
-/** The window with the charge in its bucket, without expired buckets. Undefined when no bucket remains. */
+/** The window with the charge in its bucket, without expired buckets. Returns undefined when no bucket remains. */
 export function charged(
   window: LimitWindow | undefined,
   { windowMs, at, amount }: WindowCharge,

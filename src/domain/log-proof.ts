@@ -25,7 +25,7 @@ export function writeLogProof({ record, index, path, note }: LogProof): string {
   return [FIRST_LINE, `${EXTRA}${extra}`, `index ${index}`, ...hashes, '', note].join('\n')
 }
 
-/** Parses a proof. Undefined for malformed text, and for a proof without its record. */
+/** Parses a proof. Returns undefined for malformed text, and for a proof without its record. */
 export function readLogProof(text: string): LogProof | undefined {
   const end = text.indexOf('\n\n')
   const [first, extra = '', place = '', ...hashes] = text.slice(0, Math.max(end, 0)).split('\n')

@@ -77,8 +77,8 @@ const PNG_MOVES = ['acTL', 'fcTL', 'fdAT']
 
 /**
  * The size of a PNG (third edition, section 5): IHDR, a palette, adjacent pixel chunks, and IEND at the very end. The
- * file must have no animation and no other critical chunk, and every checksum must be right. Otherwise decoders
- * disagree: some show an image, and others show nothing or another size.
+ * file must have no animation and no other critical chunk, and every checksum must be right. For other files, decoders
+ * disagree: some show an image, and others show no image or another size.
  */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const chunks = bytes.toString('hex', 0, 8) === PNG_SIGNATURE ? (pngChunks(bytes) ?? []) : []
@@ -92,7 +92,7 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt32BE(header.data), height: bytes.readUInt32BE(header.data + 4) }
 }
 
-/** True when the pixel chunks are adjacent, and one has content. */
+/** True when the pixel chunks are adjacent, and at least one chunk has content. */
 function isOneRow(chunks: readonly Chunk[]): boolean {
   const [first, last] = [
     chunks.findIndex(({ name }) => name === 'IDAT'),

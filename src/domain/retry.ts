@@ -49,8 +49,8 @@ const RFC_850 = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} G
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
 /**
- * Parses an HTTP date: the current form and the two obsolete ones, which must be accepted (RFC 9110 section 5.6.7).
- * Otherwise NaN.
+ * Parses an HTTP date in the current form or in one of the two obsolete forms, which must be accepted (RFC 9110 section
+ * 5.6.7). Otherwise NaN.
  */
 function readHttpDate(text: string): number {
   if (ASCTIME.test(text)) return Date.parse(`${text} GMT`)

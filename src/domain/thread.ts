@@ -24,7 +24,7 @@ export interface Thread {
   /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
-  /** True when an equal call was already waiting when this one arrived. In that case, chats are not notified. */
+  /** True when an equal call was already waiting when this call arrived. In that case, chats are not notified. */
   readonly repeats?: true
   /** The number of events sent to destinations. */
   readonly sequence?: number
@@ -56,7 +56,7 @@ export interface Thread {
   readonly charges?: readonly LimitCharge[]
   /** The time of the timer's next check; absent when time alone cannot change the thread. */
   readonly due_at?: number
-  /** Epoch of the tenant's freezes when the thread opened; absent when nothing had ever been frozen. */
+  /** Epoch of the tenant's freezes when the thread opened; absent when the tenant had never had a freeze. */
   readonly freeze_epoch?: number
   /** W3C trace context of the request that opened the thread; traces of later acts link to it. */
   readonly traceparent?: string

@@ -19,8 +19,8 @@ export interface Destination {
 }
 
 /**
- * True when the destination receives such an event. A gone destination receives nothing, and a paused destination
- * receives it later.
+ * True when the destination receives such an event. A gone destination receives no events, and a paused destination
+ * receives them later.
  */
 export function subscribesTo({ events, paused }: Destination, event: string): boolean {
   return paused?.reason !== 'gone' && (events === undefined || events.includes(event))

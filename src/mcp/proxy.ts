@@ -131,7 +131,10 @@ interface UnderWay {
   }
 }
 
-/** The error for the end of the server. Its name keeps the thread open: the client may start the server again. */
+/**
+ * The error for the end of the server. The name of this error keeps the thread open, because the client may start the
+ * server again.
+ */
 class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }

@@ -46,8 +46,8 @@ const DIED: Sent = { kind: 'failed', code: 'connection' }
 
 /**
  * Creates the thread's handle. The first `post` starts the thread, and the first `post` after the end of a thread
- * starts another. Deliveries in progress at that moment count as failed, because their end is unknown. They are retried
- * at growing intervals, so a delivery that crashes threads causes only rare crashes.
+ * starts another. Deliveries in progress at that moment count as failed, because their end is unknown. The worker
+ * retries such deliveries at growing intervals, so a delivery that crashes threads causes only rare crashes.
  */
 export function createOutboundThread(options: OutboundThreadOptions): Outbound {
   const { url, onError, ...guard } = options

@@ -41,8 +41,8 @@ const PACE_AHEAD = 0.5
 
 /**
  * Creates a clock that follows a server's clock. While the server's clock is behind (after a step back, a slew or a
- * failover), this clock runs at half speed. This clock therefore never runs backwards (S12), no wait hangs, and
- * gateways that share a server converge.
+ * failover), this clock runs at half speed. The following clock therefore never runs backwards (S12), no wait hangs,
+ * and gateways that share a server converge.
  */
 export function createFollower(sources: ClockSources): Clock {
   let current = sources.wall()

@@ -6,7 +6,7 @@ export class CountersignError extends Error {
   /** HTTP status of the answer; undefined when there was no answer. */
   readonly status: number | undefined
   /**
-   * Stable code of the problem (docs/errors.md). `unreachable`: no complete answer arrived in time `unreadable`: the
+   * Stable code of the problem (docs/errors.md). `unreachable`: no complete answer arrived in time. `unreadable`: the
    * answer came from another program, such as a proxy, instead of the agent API.
    */
   readonly code: string

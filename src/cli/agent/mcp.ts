@@ -134,7 +134,7 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
     proxy.clientEnded()
     server.stop()
   }
-  // other processes may hold the server's input open after it has ended
+  // other processes may keep the server's input open after the server has exited
   process.stdout.once('error', leave)
   // an invalid line ends the client's side, like the end of its input
   void listen().then(leave, (cause: unknown) => {

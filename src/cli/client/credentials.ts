@@ -30,7 +30,7 @@ export function writeDemoCredentials(directory: string, credentials: DemoCredent
   renameSync(`${path}.new`, path)
 }
 
-/** An earlier version wrote only one agent's key. */
+/** Earlier versions wrote only the key of a single agent. */
 type Written = Omit<DemoCredentials, 'agent_keys'> & Partial<Pick<DemoCredentials, 'agent_keys'>>
 
 /** @throws CliFailure for a file that `countersign dev` did not write */

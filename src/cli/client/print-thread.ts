@@ -80,7 +80,7 @@ export function printThread(view: ThreadView): string {
   return visible(lines.join('\n'))
 }
 
-/** The exact values behind the formatted ones of the heading. */
+/** The exact values for the formatted values in the heading. */
 function exactOf({ heading: { segments } }: ThreadView): string {
   const exact = segments.flatMap(({ field, exact: sent }) =>
     sent === undefined ? [] : [`${field} ${setIn(sent)}`],

@@ -49,7 +49,7 @@ export async function review(args: readonly string[]): Promise<void> {
     tokens: true,
   })
   const [command = '', thread] = positionals
-  // with two threads, one would stay undecided
+  // refuses further arguments, because a second thread would stay undecided
   refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
   if (command === '') throw usage('name a command', REVIEW_USAGE)
   refuseOptions(tokens, takenBy(command), REVIEW_USAGE)

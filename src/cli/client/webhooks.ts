@@ -92,7 +92,7 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
     throw usage('name a command and a webhook', WEBHOOKS_USAGE)
-  // with two webhooks to delete, one would stay
+  // refuses further arguments, because a second webhook would not be deleted
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)

@@ -127,7 +127,7 @@ async function secondRedemption(story: Story): Promise<void> {
   })
   pending(story, submitted, () => decide(story, submitted, 'approve', 'Fine.'))
   const decision = await settled(story, submitted)
-  // without a proof there is nothing to redeem, and the contract was kept
+  // a call without a proof cannot be redeemed, which agrees with the contract
   if (decision.status !== 'approved' && !story.auto)
     return result(story, `${decision.status}, so there is no proof: ${decision.message ?? ''}`, true)
   const proof = { task_id: taskId, signature: decision.approval_token ?? '', request_payload: payload }

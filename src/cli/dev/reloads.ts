@@ -6,7 +6,7 @@ import { onOneLine } from '../terminal/visible-text.ts'
 const NAMED = 4
 
 /**
- * Describes each load of policies in one line: the changes, or the reason that the old policy stays in force.
+ * Describes each load of policies in one line: the changes, or the reason why the old policy stays in force.
  * A load without changes prints no line.
  */
 export function createReloadLines(): (

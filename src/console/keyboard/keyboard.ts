@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { above, type Route } from '../route.ts'
 import { type Action, strike } from './keymap.ts'
 
-/** The page's response to each key; an absent action does nothing. */
+/** The page's action for each key. A key without an action has no effect. */
 export type Handlers = Partial<Record<Action, () => void>>
 
 export const helpShown = signal(false)

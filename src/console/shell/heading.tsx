@@ -18,7 +18,7 @@ export function startReading(): void {
   document.querySelector('h1')?.focus()
 }
 
-/** The heading of a page. The heading takes the focus when the page opens, so that reading starts there. */
+/** The heading of a page. The heading receives the focus when the page opens, so that reading starts there. */
 export function Heading({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => {

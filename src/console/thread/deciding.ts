@@ -44,7 +44,7 @@ export function createDeciding(thread: ThreadState) {
   return {
     /** The vote that waits for the second act. */
     asking,
-    /** The required content of the comment, after the reviewer tried to vote without one. */
+    /** The required content of the comment, after the reviewer tried to vote without a comment. */
     wanted,
     start,
     cancel: (): void => {

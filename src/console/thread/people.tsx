@@ -12,7 +12,7 @@ interface PeopleProps {
   readonly thread: ThreadState
 }
 
-/** The reviewers: the approvals needed and given, who may still vote, and who holds a claim. */
+/** The reviewers: required and received approvals, the reviewers who may still vote, and the claim. */
 export function People({ view, thread }: PeopleProps) {
   const waits = view.status === 'pending_review'
   const names = new Map(view.votes.map(({ reviewer, name }) => [reviewer, name ?? reviewer]))

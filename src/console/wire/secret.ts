@@ -6,7 +6,7 @@ import { PAGE_SECRET } from '../../contract/page-secret.ts'
  */
 const KEY = 'secret'
 
-/** A copy in memory, because some browsers store nothing. */
+/** A copy in memory, because some browsers do not store data. */
 let secret: string | undefined
 
 export const pageSecret = (): string | undefined => (secret ??= stored())

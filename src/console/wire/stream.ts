@@ -33,8 +33,8 @@ let keeps = false
 let lock: unknown
 
 /**
- * True when this tab listens. A browser shares six connections among all tabs of an origin, and acts need a free one.
- * Tabs therefore listen only while visible, except the tab with the lock.
+ * True when this tab listens. A browser shares six connections among all tabs of an origin, and acts need a free
+ * connection. Tabs therefore listen only while visible, except the tab with the lock.
  */
 const listens = (): boolean => keeps || !document.hidden
 

@@ -132,7 +132,7 @@ async function newestOf(deps: Deps, caller: Caller, task: string): Promise<strin
 }
 
 /**
- * Longest time between two reads of the thread while waiting. A wake-up may be missed, and a revoked key or a changed
+ * Maximum time between two reads of the thread while waiting. A wake-up may be missed, and a revoked key or a changed
  * directory causes no wake-up.
  */
 const LOOK_AGAIN_MS = 1_000

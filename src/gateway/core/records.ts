@@ -19,7 +19,7 @@ export interface Records {
   readonly key: KeyRecord
   /** The key in force, by `agent/<id>` or `reviewer/<id>`. */
   readonly holder: HolderRecord
-  /** By SHA-256 of the credential in the cookie. It never changes until it is deleted. */
+  /** By SHA-256 of the credential in the cookie. The record never changes until it is deleted. */
   readonly session: Session
   /** Time of the session's last use, by the same hash. Kept separately, so that commits can guard the session. */
   readonly seen: { readonly at: number }
@@ -37,11 +37,11 @@ export interface Records {
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
   readonly answer: StoredAnswer
-  /** One record for each tenant, `all`: read by every commit that notifies destinations. */
+  /** One record per tenant, `all`, which every commit that notifies destinations guards. */
   readonly destinations: { readonly destinations: readonly Destination[] }
-  /** One record for each tenant, `all`: guarded by every commit that lets an agent act. */
+  /** One record per tenant, `all`, which every commit that lets an agent act guards. */
   readonly freezes: Freezes
-  /** One record for each tenant, `head`: the tree over its evidence, up to the last checkpoint. */
+  /** One record per tenant, `head`, with the tree over its evidence up to the last checkpoint. */
   readonly tree: MerkleTree
   /** By the number of records it covers. */
   readonly checkpoint: CheckpointRecord
@@ -158,7 +158,7 @@ export interface StoredAnswer {
   readonly answer: Decision
   readonly stored_at: number
   readonly policy_revision: string
-  /** Epoch of the tenant's freezes; absent when nothing had ever been frozen. */
+  /** Epoch of the tenant's freezes; absent when the tenant had never had a freeze. */
   readonly freeze_epoch?: number
 }
 

@@ -11,7 +11,9 @@ export interface Origin {
   readonly span: Span
 }
 
-/** One span of a trace. It never fails or blocks. Without tracing, the span only carries the caller's context. */
+/**
+ * One span of a trace. Its methods never fail or block. Without tracing, the span only carries the caller's context.
+ */
 export interface Span {
   /** The trace id for log lines; undefined without a trace. */
   readonly traceId: string | undefined

@@ -61,8 +61,8 @@ function compareRoot(newest: CheckpointRecord | undefined, tree: MerkleTree): Fa
 }
 
 /**
- * Compares the note with its record, because readers receive the note. Its second line is the size, its third the root
- * (C2SP tlog-checkpoint).
+ * Compares the note with its record, because readers receive the note. The second line of the note is the size, and the
+ * third is the root (C2SP tlog-checkpoint).
  */
 function compareNote({ size, root, note }: CheckpointRecord): Fault[] {
   const [, noted, hash] = note.split('\n')

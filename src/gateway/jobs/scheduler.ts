@@ -29,16 +29,16 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
 const LEASE_MS = 5_000
 const BATCH = 100
 /**
- * Items handled at the same time. Their commits share a write to the disk. More would delay other requests, because
- * each item may need to read a large payload.
+ * Items handled at the same time. The commits of these items share a write to the disk. More would delay other
+ * requests, because each item may need to read a large payload.
  */
 const TOGETHER = 16
 
 /**
  * Runs one round of everything that time alone causes: expiry, reminders, escalations, the end of sessions and of
- * frozen threads. It also deletes old answers, proofs, links, counters of limits and deliveries. State is in the store,
- * so the first round after a restart handles everything that became due in the meantime. Returns the number of items; a
- * full batch means there may be more.
+ * frozen threads. The round also deletes old answers, proofs, links, counters of limits and deliveries. State is in the
+ * store, so the first round after a restart handles everything that became due in the meantime. Returns the number of
+ * items; a full batch means there may be more.
  *
  * @param stop ends the round after the current work. The next round, on any instance, handles the remaining items.
  * @throws the first error, after the round has handled all tenants. A fault in one tenant does not affect the others.

@@ -3,7 +3,7 @@ import type { ReviewerEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
 
 /**
  * The reviewers whose approvals of the current revision still count: they are in the directory and do not own the
- * agent. Their groups come from the directory, or from the identity provider at sign-in.
+ * agent. The reviewers' groups come from the directory, or from the identity provider at sign-in.
  */
 export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
   const { interactive = false } = thread.requirement

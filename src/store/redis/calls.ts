@@ -39,7 +39,7 @@ export interface Answer {
 
 /** Errors that Redis sends before a command runs. The data is unchanged, and a retry may succeed. */
 const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
-/** Errors that Redis sends before a command runs. They are likely to persist. */
+/** Errors that Redis sends before a command runs. Such errors are likely to persist. */
 const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
 /**
  * The text that Redis adds to an error from inside a script, after a part of the script has run. Newer servers use the

@@ -214,7 +214,7 @@ function readValue(key: string, value: string | undefined): DumpEntry {
   return { kind: 'limit', limit, width, buckets: buckets.sort(([a], [b]) => a - b) }
 }
 
-/** Undefined when the key has another type than the command expects. */
+/** Returns undefined when the type of the key differs from the type that the command expects. */
 async function unlessOfAnotherType<T>(answer: Promise<unknown>): Promise<T | undefined> {
   try {
     return (await answer) as T

@@ -35,7 +35,7 @@ export function createSentinels(options: SentinelOptions): Sentinels {
   }
 }
 
-/** One sentinel. Its connection is kept. After a failure, the next request opens a new connection. */
+/** One sentinel. The connection to that sentinel is kept. After a failure, the next request opens a new connection. */
 class Sentinel {
   readonly #host: Host
   readonly #options: SentinelOptions

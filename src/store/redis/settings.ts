@@ -2,7 +2,7 @@ import type { Durability } from '../store.ts'
 
 /*
  * The settings under which a Redis server keeps the promises of the store (docs/operations.md, "Redis"). The functions
- * are pure. They parse the text of INFO and CONFIG GET, and return problems.
+ * are pure. The text of INFO and CONFIG GET is the input, and problems are the result.
  */
 
 /** Facts that a server reports about itself. */

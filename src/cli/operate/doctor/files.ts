@@ -33,8 +33,8 @@ function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
 }
 
 /**
- * Checks a secret that all users can read. deploy/secrets.sh makes such files in a directory that only one user may
- * enter, and compose mounts each file by itself.
+ * Checks a secret that all users can read. deploy/secrets.sh creates such files in a directory that only one user may
+ * enter, and compose mounts each file separately.
  */
 function lookAtOpenSecret(path: string, by: string): Finding[] {
   const real = realpathSync(path)
@@ -66,7 +66,7 @@ function lookAtData(path: string): Finding[] {
   )
 }
 
-/** Checks the nearest existing directory above a missing one. */
+/** Checks the nearest existing parent of a missing directory. */
 function mayBeMade(path: string): Finding[] {
   let above = dirname(resolve(path))
   while (factsOf(above) === undefined && above !== dirname(above)) above = dirname(above)
