@@ -60,13 +60,13 @@ export interface App {
 export interface AppParts {
   readonly log: Logger
   /**
-   * Receives the admin key that this start generated, as soon as the store has it. If the start fails later, no other
-   * start shows the key again.
+   * Receives the admin key that this start generated, as soon as the store has it. Even if the start fails later, no
+   * other start shows the key again.
    */
   readonly onNewAdminKey?: (key: string) => void
-  /** Opens the store; the default is the one that the configuration names. */
+  /** Opens the store. The default opens the store of the configuration. */
   readonly openStore?: (config: Config) => Promise<Store>
-  /** Loads the policy bundle; the default does it in a child process. */
+  /** Loads the policy bundle. The default loads it in a child process. */
   readonly loadPolicies?: (dir: string) => Promise<LoadResult>
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
@@ -78,7 +78,7 @@ export interface AppParts {
   readonly streamBeatMs?: number
   /** Time between two checkpoints of evidence, ms. */
   readonly checkpointEveryMs?: number
-  /** Settings of webhooks: the interval of the outbox, the time for a try, and trusted certificates. */
+  /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
   /** Creates the counters; the default keeps the metrics of the table. */
   readonly createMetrics?: (sources: MetricSources) => Metrics
@@ -279,8 +279,8 @@ function serverOf(
 }
 
 /**
- * Connections that may wait to be accepted, within the system's `somaxconn`. The system drops further ones, and clients
- * try again after 1, 3, 7 and 15 s.
+ * Connections that may wait to be accepted, within the system's `somaxconn`. The system drops further connections, and
+ * clients try again after 1, 3, 7 and 15 s.
  */
 const BACKLOG = 4_096
 

@@ -11,7 +11,10 @@ interface Entry {
   readonly summary: string
   /** Loads the command when it runs, so that `serve` starts fast. */
   readonly load: () => Promise<Command>
-  /** Its exit code is a decision. Every end except its own 0 becomes EXIT.usage, which callers read as a refusal. */
+  /**
+   * True when the command's exit code is a decision. Every exit except its own 0 becomes EXIT.usage, which callers
+   * treat as a refusal.
+   */
   readonly decides?: true
 }
 
@@ -172,7 +175,7 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   await run(args)
 }
 
-/** From now on, every fault and every unplanned end counts as a refusal. */
+/** From now on, every error and every unplanned exit counts as a refusal. */
 function refuseUntilAllowed(): void {
   process.exitCode = EXIT.usage
   process.on('exit', (code) => {

@@ -6,7 +6,9 @@ import { senderOf } from '../http/admission/sender.ts'
 import type { StrangerBounds } from '../http/wire/strangers.ts'
 import type { Config } from '../settings/config.ts'
 
-/** Creates the queue of requests. Logs one line when the queue begins to refuse requests, and one when it stops. */
+/**
+ * Creates the queue of requests. Logs a line when the queue begins to refuse requests, and another line when it stops.
+ */
 export function admissionOf(
   { bodyLimit }: Config,
   { log, ...known }: { gateway: Deps; adminKeyHash: Uint8Array; log: Logger },

@@ -10,7 +10,7 @@ type Provided = Pick<
   'store' | 'policies' | 'random' | 'nextCommitId' | 'commitmentSecret' | 'enqueued' | 'threadUrl' | 'observe'
 >
 
-/** Builds what all verbs depend on. Caches start empty. */
+/** Builds the dependencies of all verbs. Caches start empty. */
 export function depsOf(config: Config, provided: Provided): Deps {
   const { store, random } = provided
   return {
@@ -18,7 +18,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     policies: provided.policies,
     keys: new Map(),
     noted: new Map(),
-    // these members differ for each request; a plain value costs nothing to copy (docs/decisions/0021)
+    // these members differ for each request, and copying plain values is cheap (docs/decisions/0021)
     origin: undefined,
     shown: new Map(),
     random,

@@ -2,7 +2,10 @@ import type { Deps } from '../gateway/core/deps.ts'
 import type { Health } from '../http/operations/public.ts'
 import type { Reports } from './reports.ts'
 
-/** Returns the health of this gateway: ready while the store takes writes and a bundle is in force, until `close`. */
+/**
+ * Returns the health of this gateway, which is ready while the store accepts writes and a bundle is in force, until
+ * `close`.
+ */
 export function healthOf(
   deps: Deps,
   writes: Pick<Reports, 'refusal'>,

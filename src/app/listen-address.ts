@@ -21,7 +21,10 @@ function listenOnce(host: string): Promise<string | undefined> {
   })
 }
 
-/** Returns the address to which a program on this machine connects. A wildcard address is only for listening. */
+/**
+ * Returns the address to which a program on this machine connects. Programs cannot connect to a wildcard address, which
+ * is only for listening.
+ */
 export const addressToAsk = (host: string): string =>
   [ALL_OF_BOTH, ALL_OF_IPV4].includes(host) ? '127.0.0.1' : host
 

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 import { createMetrics, type Metrics, type MetricSources } from '../telemetry/count/metrics.ts'
 import { packageVersion } from '../system/package.ts'
 
-/** Shortest time between two counts of the store's threads and deliveries, ms. */
+/** Minimum time between two counts of the store's threads and deliveries, ms. */
 const CENSUS_EVERY_MS = 5_000
 
 /** Sources of gauges. The parts that scrapes read, once every part of the gateway is open. */

@@ -12,12 +12,12 @@ export interface LoadListeners {
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** Most errors of one failed load that log and evidence hold. */
+/** Maximum number of errors from one failed load in the log and in evidence. */
 const MOST_ERRORS = 20
 
 /**
- * Counts every load. Writes a successful load to log and evidence, and a failed one when its errors are new. An
- * unreadable directory is tried again every few seconds.
+ * Counts every load. Writes a successful load to the log and to evidence, and a failed load only when its errors are
+ * new. The gateway tries an unreadable directory again every few seconds.
  */
 export function noteLoads(
   { policies: directory }: Pick<Config, 'policies'>,

@@ -13,7 +13,7 @@ export interface Reports extends Pick<WriteProbe, 'noted' | 'refusal'> {
   close(): Promise<void>
 }
 
-/** Reports this instance and its bundle to the others. Each report also proves that the store takes writes. */
+/** Reports this instance and its bundle to the others. Each report also proves that the store accepts writes. */
 export function startReports(deps: Deps, everyMs = EVERY_MS): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),

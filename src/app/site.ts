@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { isLoopback, keepsCookies, type Site, siteOf } from '../http/access/same-origin.ts'
 import type { Config } from '../settings/settings.ts'
 
-/** The site. Until the server listens, it uses the configured port, because the timer may need the address earlier. */
+/** The site. The address has the configured port until the server listens, because the timer may need it earlier. */
 export function siteOfServer({ publicUrl, host, port }: Config, server: () => FastifyInstance): () => Site {
   let known: Site | undefined
   return () => {

@@ -12,7 +12,7 @@ import type { RedisOptions } from '../store/redis/store.ts'
 import type { Store } from '../store/store.ts'
 
 /*
- * Opens the store of the configuration: to work with, to read as a whole, or to fill from a backup. The adapter for
+ * Opens the store of the configuration for work, for reading its whole content, or for a restore. The adapter for
  * Redis and the modules of maintenance commands load on demand, because they would slow every start.
  */
 
@@ -64,7 +64,7 @@ export async function countReplicas(
   return found
 }
 
-/** Returns how far partitions in Redis are ahead of their server's clock, ms. @throws as openStore */
+/** Returns the differences, in ms, between partitions in Redis and their server's clock. @throws as openStore */
 export async function timesInRedis(
   config: Config,
   partitions: readonly string[],

@@ -10,14 +10,14 @@ import { createOutboundThread } from '../outbound/outbound-thread.ts'
 import { composeSecret } from '../webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from '../webhooks/worker.ts'
 
-/** Overrides: period of the outbox and limit of a try (ms), clock, trusted issuers, DNS servers, thread. */
+/** Overrides: period of the outbox and limit of an attempt (ms), clock, trusted issuers, DNS servers, thread. */
 export interface WebhookParts {
   readonly everyMs?: number
   readonly deadlineMs?: number
   readonly wall?: () => number
   readonly ca?: string
   readonly dnsServers?: readonly string[]
-  /** True to make deliveries in a separate thread. Its built file is beside the program. */
+  /** True to make deliveries in a separate thread. The built file of the thread is next to the program. */
   readonly inThread?: boolean
 }
 

@@ -2,9 +2,9 @@ import type { Observation } from '../gateway/core/deps.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 
 /**
- * Watches whether the store takes writes. A store may answer every read and refuse every write, for example with a full
- * disk, or Redis without memory or replicas. So the store must have acknowledged a write within the last seconds.
- * Without other writes, the report of the instance serves as that write.
+ * Watches whether the store accepts writes. A store may answer every read and refuse every write, for example with a
+ * full disk, or Redis without memory or replicas. The store must therefore have acknowledged a write within the last
+ * seconds. Without other writes, the report of the instance serves as that write.
  */
 export interface WriteProbe {
   /** Records the end of a verb's commit. */
@@ -18,11 +18,11 @@ export interface ProbeOptions {
   /** Writes the report of this instance. */
   readonly write: () => Promise<void>
   readonly everyMs: number
-  /** Longest time that one write may take, ms. */
+  /** Maximum duration of one write, ms. */
   readonly deadlineMs: number
 }
 
-/** Time between two tries while writes fail, ms. */
+/** Time between two attempts while writes fail, ms. */
 const RETRY_MS = 500
 
 export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): WriteProbe {

@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import type { Sink, Written } from './write.ts'
 
 /**
- * Lets `write` fill a file that receives its name once it is complete and on disk. So a named backup is always
- * complete. Only the owner can read it, because it holds secrets.
+ * Lets `write` fill a file that receives its name once it is complete and on disk. A named backup is therefore always
+ * complete. Only the owner can read the backup, because it contains secrets.
  *
  * @param signal ends the writing with the signal's reason, and removes the file
  */
@@ -34,8 +34,8 @@ export async function writeFileWhole(
 }
 
 /**
- * Lets `write` fill a nameless file and yields its complete content. The file disappears with this process, however it
- * ends.
+ * Lets `write` fill a nameless file and yields its complete content. The file disappears with this process, regardless
+ * of how the process ends.
  */
 export async function* writeNameless(write: (sink: Sink) => Promise<void>): AsyncGenerator<Uint8Array, void> {
   const file = await openNameless().catch(noRoom)

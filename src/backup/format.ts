@@ -6,7 +6,7 @@
 import type { StoredEntry } from '../store/archive.ts'
 
 /*
- * The file of a backup: one JSON value per line, always the same for the same content.
+ * The file of a backup, with one JSON value per line. Equal content always yields an equal file.
  *
  *   {"format":"countersign-store","version":1}
  *   {"partition":"acme"}
@@ -19,7 +19,7 @@ import type { StoredEntry } from '../store/archive.ts'
  *
  * Lines after `partition` belong to it, in the order of an archive. `time` is the latest time that the store has
  * recorded. `sha256` covers all earlier lines, including their line ends. The reader recomputes the whole last line
- * from the earlier ones, so it detects every changed byte.
+ * from the earlier lines, so it detects every changed byte.
  */
 export const FORMAT = 'countersign-store'
 export const VERSION = 1
@@ -44,12 +44,12 @@ export type BackupLine =
   | { readonly line: 'time'; readonly time: number }
   | { readonly line: 'footer' }
 
-/** The fault of a file that is not a backup, or is damaged. */
+/** The error for a file that is not a backup or is damaged. */
 export class DamagedBackup extends Error {
   override readonly name = 'DamagedBackup'
 }
 
-/** An intact backup in a format that this version does not read. */
+/** The error for an intact backup in a format that this version cannot read. */
 export class OtherFormat extends Error {
   override readonly name = 'OtherFormat'
 }

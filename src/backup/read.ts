@@ -107,7 +107,7 @@ class BackupReader {
     return { item: 'entry', partition: totals.partition, entry }
   }
 
-  /** Ends a partition. The file holds no head, so the head is derived from the last event. */
+  /** Ends a partition. The file contains no head, so the head is derived from the last event. */
   #finishPartition(): void {
     const last = this.#totals.at(-1)?.last ?? 0
     refuse([...this.#laws.take({ kind: 'head', last }), ...this.#laws.end()])

@@ -3,14 +3,14 @@ import { DamagedBackup, type Totals } from './format.ts'
 import { type Item, readBackup } from './read.ts'
 import { footerOf } from './write.ts'
 
-/** The restored store differs from the backup. */
+/** The error when the restored store differs from the backup. */
 export class LostInRestore extends Error {
   override readonly name = 'LostInRestore'
 }
 
 /**
- * Restores a backup into an empty store: loads it, starts a new epoch (S19), reads all of it again and compares. Only
- * then can a gateway open the store. After a failure, the store is empty again.
+ * Restores a backup into an empty store: loads it, starts a new epoch (S19), reads all of it again and compares. A
+ * gateway can open the store only after this comparison. After a failure, the store is empty again.
  *
  * @param signal ends the restore with the signal's reason; the reader of the source ends the source
  * @throws DamagedBackup, LostInRestore, and the store's errors
@@ -49,7 +49,7 @@ async function load(
   throw new DamagedBackup('the file was cut off')
 }
 
-/** Compares by writing the store out again and discarding the output. Equal content gives the same last line. */
+/** Compares by writing the store out again and discarding the output. Equal content yields an equal last line. */
 async function compare(
   restore: StoreRestore,
   { totals, footer }: Item & { item: 'end' },

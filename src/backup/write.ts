@@ -27,7 +27,7 @@ export interface Written {
   readonly footer: string
 }
 
-/** The store breaks its own laws, so its content may not restore. */
+/** The error for a store that violates its own laws, so that its content may not be restorable. */
 export class UnsoundStore extends Error {
   override readonly name = 'UnsoundStore'
 }
@@ -35,10 +35,10 @@ export class UnsoundStore extends Error {
 const CHUNK_UNITS = 64 * 1024
 
 /**
- * Writes the whole store, one partition after another, each as it is at one moment. These moments may differ, because
- * partitions are independent of one another.
+ * Writes the whole store, one partition after another. Each partition is written in its state at one point in time. The
+ * times of these states may differ, because partitions are independent of one another.
  *
- * @throws StoreMoved when a partition kept changing, UnsoundStore when it breaks a law
+ * @throws StoreMoved when a partition kept changing, UnsoundStore when the store violates a law
  */
 export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Written> {
   const out = new HashedLines(sink)

@@ -73,7 +73,7 @@ function SignedIn() {
 
 const Helped = () => (helpShown.value ? <Help /> : null)
 
-/** Moves the focus to the content without changing the fragment, which holds the address of the page. */
+/** Moves the focus to the content without changing the fragment, which contains the address of the page. */
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()

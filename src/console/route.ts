@@ -6,7 +6,7 @@ export type Route =
   | { readonly page: 'queue' | 'history'; readonly filters: Filters }
   | { readonly page: 'thread'; readonly thread: string }
   | { readonly page: 'policies' | 'agents' }
-  /** `link` names a recipe or holds a bundle: src/playground/link.ts. */
+  /** `link` names a recipe or contains a bundle (src/playground/link.ts). */
   | { readonly page: 'playground'; readonly link?: string }
   | { readonly page: 'webhooks'; readonly webhook?: string; readonly state?: DeliveryState }
   | { readonly page: 'sign-in'; readonly token?: string; readonly problem?: string }
@@ -51,7 +51,7 @@ export function hashOf(route: Route): string {
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
 }
 
-/** The page to which Escape leads. From a thread, it is the `list` from which the thread was opened. */
+/** The page to which Escape leads. For a thread, this is the `list` from which the thread was opened. */
 export function above(route: Route, list: Route): Route {
   if (route.page === 'thread') return list
   if (route.page === 'playground') return { page: 'policies' }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { hashOf, type Route, routeOf } from './route.ts'
 
-/** The current page. It follows the address. */
+/** The current page. The value follows the address. */
 export const route = signal<Route>({ page: 'queue', filters: {} })
 /** The last list with its filters. Pages that were opened from the list lead back to it. */
 export let list: Route = route.value

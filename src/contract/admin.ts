@@ -144,7 +144,7 @@ export type ExplainRequest = Static<typeof ExplainRequest>
 const Verdict = Type.Enum(['allow', 'review', 'reject'])
 const Mode = Type.Enum(['enforced', 'shadow'])
 const Answer = Type.Enum(['yes', 'no', 'cannot tell'])
-/** Refers to a component by its name, because conditions contain conditions. */
+/** Refers to a component by its name, because conditions are recursive. */
 const Conditions = Type.Unsafe<unknown>({ $ref: '#/components/schemas/ConditionView' })
 
 export const ConditionView = Type.Object({

@@ -188,7 +188,10 @@ export const WithdrawalRequest = Type.Object(
 )
 export type WithdrawalRequest = Static<typeof WithdrawalRequest>
 
-/** Each identifier is a string that may appear once. The gateway reports an id of any other form as not found. */
+/**
+ * A list of identifiers. Each identifier is a string that may appear once. The gateway reports an id of any other form
+ * as not found.
+ */
 export const PollQuery = Type.Object(
   {
     thread_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: '^[!-~]+$' })),

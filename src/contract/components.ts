@@ -1,4 +1,4 @@
-/** Types of the components of schemas/openapi.json, by name. The file holds only types and is never loaded. */
+/** Types of the components of schemas/openapi.json, by name. The file contains only types and is never loaded. */
 import type { Static, TSchema } from 'typebox'
 import type * as admin from './admin.ts'
 import type * as agent from './agent.ts'

@@ -44,7 +44,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One place in a body, as an RFC 6901 JSON Pointer, and its error. */
+/** A place in a body (an RFC 6901 JSON Pointer) and the error at that place. */
 export interface FieldError {
   readonly pointer: string
   readonly message: string

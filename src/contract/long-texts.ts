@@ -5,12 +5,12 @@ import { LIMITS } from './limits.ts'
 /** The path to a text: names and indexes. */
 export type TextPlace = readonly (string | number)[]
 
-/** Whether a text has more bytes than are allowed without a contract that permits more. */
+/** True when a text is longer, in bytes, than the limit that applies without a contract. */
 export function isLong(text: string): boolean {
   return text.length * 3 > LIMITS.STRING_BYTES && Buffer.byteLength(text) > LIMITS.STRING_BYTES
 }
 
-/** The places of all long texts of a document that passed the strict scan, which bounds its depth. */
+/** The places of all long texts in a document that passed the strict scan, which limits its depth. */
 export function longTextsIn(value: JsonValue | undefined): readonly TextPlace[] {
   const found: TextPlace[] = []
   collect(value, [], found)
@@ -33,7 +33,7 @@ function collect(value: JsonValue | undefined, here: (string | number)[], found:
   }
 }
 
-/** Longest pointer in an error, because names of fields may be long as well. */
+/** Maximum length of a pointer in an error, because field names may be long as well. */
 const POINTER_CHARS = 512
 
 /** The error for a long text, with its place. */

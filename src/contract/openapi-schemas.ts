@@ -1,4 +1,4 @@
-/** The schemas of the OpenAPI document. Each appears once by its name, and others refer to it. */
+/** The schemas of the OpenAPI document. Each named schema appears once, and other schemas refer to it. */
 import { Type, type TSchema } from 'typebox'
 import * as admin from './admin.ts'
 import * as agent from './agent.ts'
@@ -53,7 +53,7 @@ function withoutDescription(schema: Written): string {
 export const referTo = (name: string): Written => ({ $ref: `#/components/schemas/${name}` })
 
 /**
- * Returns the value with a reference in place of each part that equals a named schema. Such a part keeps its own
+ * Returns the value with references that replace the parts that equal a named schema. Such a part keeps its own
  * description.
  */
 function referring(value: unknown): unknown {

@@ -218,9 +218,9 @@ const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
 }
 
 /**
- * The statuses of an operation: the statuses that follow from its access, method and query, and its own. The gateway
- * reads a body even if the operation has none. It refuses a session's cookie on requests from foreign pages, and gives
- * every caller a share of the queue.
+ * The statuses of an operation: its own, and those that follow from its access, method and query. The gateway
+ * reads a body even if the operation has none. The gateway refuses a session's cookie on requests from foreign pages,
+ * and gives every caller a share of the queue.
  */
 export function refusalsOf({
   method,

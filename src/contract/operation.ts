@@ -4,8 +4,8 @@
  * Start: operations/agent.ts, then errors.ts.
  */
 /**
- * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md, clients,
- * admission and traces derive from the table. The code compiles only with a handler for every entry
+ * An endpoint, which is an entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md,
+ * clients, admission and traces derive from the table. The code compiles only when every entry has a handler
  * (src/http/handler.ts).
  */
 import type { ComponentName, Components } from './components.ts'
@@ -15,23 +15,23 @@ export interface Operation {
   /** Parameters are in braces. */
   readonly path: `/${string}`
   readonly access: Access
-  /** The lane of the queue in front of the gateway (src/http/admission/kind.ts); `people` when absent. */
+  /** The lane in the queue for admission (src/http/admission/kind.ts); `people` when absent. */
   readonly admission?: RequestKind | 'none'
-  /** The span's name in traces; without it the request has no span. */
+  /** The span's name in traces. Without a name, the request has no span. */
   readonly span?: Work
   readonly summary: string
   readonly query?: ComponentName
   readonly body?: ComponentName
   /** The body may be missing. */
   readonly bodyIsOptional?: true
-  /** Longest body; the bound of the gateway when absent. */
+  /** Maximum size of the body; the gateway's limit when absent. */
   readonly bodyBytes?: number
   /** The handler checks body and query itself; the gateway accepts any form. */
   readonly lenient?: boolean
   readonly headers?: readonly RequestHeader[]
-  /** The page sends this request without a person, so it does not keep a session alive. */
+  /** The page sends this request automatically, so it does not keep a session alive. */
   readonly unattended?: true
-  /** True when there is no HEAD route, because HEAD would act or hold the connection. */
+  /** True when there is no HEAD route, because HEAD would cause an act or hold the connection. */
   readonly noHead?: true
   readonly answers: Readonly<Record<number, Answer>>
   /** Headers of the answer that callers use. */
@@ -58,7 +58,8 @@ export type Method = 'GET' | 'POST' | 'DELETE'
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
 
 /**
- * Agents submit calls (`propose`) and follow up on them (`follow`); `people` have separate places; probes occupy none.
+ * The kinds of requests: agents submit calls (`propose`) and follow up on them (`follow`), and `people` have separate
+ * places. Probes need no place.
  */
 export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]

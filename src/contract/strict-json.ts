@@ -4,18 +4,18 @@ import type { JsonValue } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { isLong } from './long-texts.ts'
 
-/** Allowances of a document beyond the limits. */
+/** Exceptions to the limits for a document. */
 export interface Room {
   /** The number of additional keys and values. */
   readonly spare?: number
-  /** The member whose texts have no limit here, because the contract of the tool limits them (long-texts.ts). */
+  /** The member whose texts are not limited here, because the tool's contract limits them (long-texts.ts). */
   readonly longTextsIn?: string
 }
 
 /**
  * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse. The approved text must be exactly the
- * text that runs. So the gate refuses everything that JSON.parse hides: duplicate keys, lossy numbers, lone surrogates,
- * `__proto__`, excessive depth or size.
+ * text that runs. The gate therefore refuses everything that JSON.parse hides: duplicate keys, lossy numbers, lone
+ * surrogates, `__proto__`, excessive depth or size.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -28,7 +28,7 @@ export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
 
 /**
  * Parses a request of an agent or a person: strict JSON without NUL. A program that ends text at NUL would run a
- * different text than the reviewed one.
+ * different text than the reviewed text.
  *
  * @throws GatewayError `invalid_json` with the place
  */
@@ -38,7 +38,7 @@ export function parseRequest(bytes: Uint8Array, room: Room = {}): JsonValue {
   return value
 }
 
-/** A backslash of JSON with the escaped character; JSON has backslashes only in strings. */
+/** Matches a backslash with the escaped character. JSON has backslashes only in strings. */
 const ESCAPED = /\\(?:u0000|[^])/g
 
 function refuseNul(json: Buffer): void {
@@ -78,7 +78,7 @@ const DOUBLE_DIGITS = 17
 const NUMBER_CHARS = 64
 const SMALLEST_NORMAL = 2 ** -1022
 
-/** Scans one document. The scan is iterative, so that depth uses no stack. */
+/** Scans one document. The scan is iterative, so that deep nesting cannot exhaust the stack. */
 class Scan {
   readonly #text: string
   readonly #spare: number
@@ -233,7 +233,7 @@ class Scan {
   }
 }
 
-/** The reason that a number would change when read as a double; undefined when it would not. */
+/** The reason why a number would change when parsed as a double; undefined when it would stay the same. */
 function lossOf(literal: string): string | undefined {
   if (literal.length > NUMBER_CHARS) return 'a number is too long'
   const value = Number(literal)
@@ -245,8 +245,8 @@ function lossOf(literal: string): string | undefined {
 }
 
 /**
- * Whether a number survives as a double. In a normal double, up to 15 digits always survive, and up to 17 survive
- * except for rounding in the last place. A fraction that rounds to zero is lost, and so are digits beyond a subnormal's
+ * True when a number survives as a double. A normal double keeps up to 15 digits exactly, and up to 17 digits except
+ * for rounding in the last place. A fraction that rounds to zero is lost, and so are digits beyond a subnormal's
  * precision.
  */
 function survives(value: number, digits: string): boolean {

@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** The origin of a contract's tool. The contract's own name may be unable to express it (docs/agent-side.md). */
+/**
+ * The origin of a contract's tool. The contract's own name may be unable to express this origin (docs/agent-side.md).
+ */
 export interface ToolSource {
   /** The author's name for the MCP server. */
   readonly server: string
@@ -12,7 +14,7 @@ export interface ToolSource {
 
 export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** The server name of contracts and calls that name no server. */
+/** The server name for contracts and calls without a server. */
 export const DEFAULT_SERVER = 'mcp'
 
 /** Derives the server's name from a prefix of tool names: `github` from `github.`. */
@@ -23,7 +25,7 @@ export function serverOf(prefix: string): string {
 
 const DESCRIBING = ['name', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const
 
-/** The parts of a server's description that people read or rely on: the digest of a contract covers them. */
+/** The parts of a server's description that people read or rely on. The digest of a contract covers these parts. */
 export function describedTool(tool: JsonObject): JsonObject {
   const entries = DESCRIBING.flatMap((member): [string, JsonValue][] => {
     const value = tool[member]

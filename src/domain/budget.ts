@@ -1,4 +1,7 @@
-/** Budgets: bounds on what one tenant, agent or reviewer keeps in the store. The defaults far exceed normal use. */
+/**
+ * Budgets: bounds on the data that one tenant, agent or reviewer keeps in the store. The defaults far exceed normal
+ * use.
+ */
 
 export const BUDGETS = {
   /** Undecided threads of one agent: pending_review and changes_requested. */
@@ -18,7 +21,7 @@ export type Budgets = Readonly<Record<Budget, number>>
 
 export const BUDGET_NAMES = Object.keys(BUDGETS) as readonly Budget[]
 
-/** Returns the smaller bound of each budget, because a bundle may only lower the bounds of the settings. */
+/** Returns the smaller of both bounds for each budget, because a bundle may only lower the bounds of the settings. */
 export function tighter(settings: Budgets, bundle: Partial<Budgets>): Budgets {
   const pairs = BUDGET_NAMES.map((name) => [name, Math.min(settings[name], bundle[name] ?? Infinity)])
   return Object.fromEntries(pairs) as Budgets

@@ -1,20 +1,20 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 
 /**
- * Returns the RFC 8785 text of a JSON value. Equal values have equal bytes. Undefined members are omitted. It replaces
- * the package `canonicalize`, because every decision needs it several times and this code is much faster.
- * test/sdk/canonical-json.test.ts compares the two.
+ * Returns the RFC 8785 text of a JSON value. Equal values have equal bytes. Undefined members are omitted. This
+ * function replaces the package `canonicalize`, because every decision calls it several times and it is much faster.
+ * test/sdk/canonical-json.test.ts compares it with the package.
  *
- * @throws TypeError for a value outside JSON, lone surrogates included, because no substitute may be hashed in its
- * place
+ * @throws TypeError for a value that JSON cannot express, including lone surrogates, because no substitute may be
+ * hashed in its place
  */
 export function canonicalJson(value: JsonValue): string {
-  // RFC 8785 prints strings and numbers as ECMAScript does, so `JSON.stringify` is used for a value whose keys are in
-  // order.
+  // RFC 8785 prints strings and numbers like ECMAScript, so `JSON.stringify` is sufficient for a value whose keys are
+  // in order.
   return isInOrder(value) ? JSON.stringify(value) : sortedText(value)
 }
 
-/** True when `JSON.stringify` returns the canonical text; false also for a value outside JSON. */
+/** True when `JSON.stringify` returns the canonical text; false also for a value that JSON cannot express. */
 function isInOrder(value: JsonValue | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value === 'number') return Number.isFinite(value)
@@ -65,7 +65,7 @@ function objectText(object: JsonObject): string {
   return `${text}}`
 }
 
-/** Printable ASCII without quote and backslash, which needs no escape. */
+/** Printable ASCII without quotes and backslashes, which needs no escape. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function quoted(text: string): string {

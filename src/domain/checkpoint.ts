@@ -10,7 +10,7 @@ export interface Checkpoint {
   readonly size: number
   /** Merkle tree hash of the records 1 to `size` (RFC 6962), lowercase hex. */
   readonly root: string
-  /** Time of signing, RFC 3339. It is the only extension line. */
+  /** Time of signing, RFC 3339. This time is the only extension line. */
   readonly at: string
 }
 
@@ -34,8 +34,8 @@ export function signingKeyOf(seed: Uint8Array): SigningKey {
 }
 
 /**
- * The key in a text in the format of `openssl genpkey -algorithm ed25519`. Undefined for another kind of key, and for
- * other text.
+ * Reads the key from a text in the format of `openssl genpkey -algorithm ed25519`. Returns undefined for another kind
+ * of key, and for any other text.
  */
 export function signingKeyInPem(pem: string): SigningKey | undefined {
   try {
@@ -64,8 +64,8 @@ function textOf({ origin, size, root, at }: Checkpoint): string {
 }
 
 /**
- * The verifier key, which auditors receive once over a safe channel: C2SP signed-note,
- * `<name>+<key id>+<base64 of type and key>`.
+ * The verifier key (C2SP signed-note, `<name>+<key id>+<base64 of type and key>`), which auditors receive once over a
+ * secure channel.
  */
 export function verifierKey(origin: string, publicKey: Uint8Array): string {
   const id = keyId(origin, publicKey).toString('hex')
@@ -98,7 +98,7 @@ function signatureIn(line: string, name: string): Buffer | undefined {
   if (!line.startsWith(head)) return undefined
   const text = line.slice(head.length)
   const bytes = Buffer.from(text, 'base64')
-  // Base64 has several spellings of the same bytes; only one is accepted.
+  // Base64 has several spellings of the same bytes, but only one is accepted.
   return bytes.toString('base64') === text ? bytes : undefined
 }
 
@@ -125,7 +125,7 @@ function readText(text: string): Checkpoint | undefined {
  */
 const VERIFIER_KEY = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
 
-/** The origin of the log and the 32 bytes of RFC 8032 in a verifier key. Undefined for a malformed key. */
+/** The origin of the log and the 32 bytes of RFC 8032 in a verifier key. Returns undefined for a malformed key. */
 export function readVerifierKey(
   text: string,
 ): { readonly name: string; readonly public: Uint8Array } | undefined {

@@ -8,8 +8,8 @@ export interface Said {
 }
 
 /**
- * Matches a letter, a digit or a sign. Spaces and invisible characters mean nothing to an agent. Filler characters
- * count as letters, so they are excluded by name.
+ * Matches a letter, a digit or a symbol. Spaces and invisible characters have no meaning for an agent. Unicode
+ * classifies filler characters as letters, so the pattern excludes them explicitly.
  */
 const SOMETHING = new RegExp(`(?![${BLANK}])[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u')
 
@@ -17,7 +17,9 @@ export function saysSomething(comment: string): boolean {
   return SOMETHING.test(comment)
 }
 
-/** True when the comment repeats the last one on the thread: a browser resends a request when its connection breaks. */
+/**
+ * True when the comment repeats the last comment on the thread. A browser resends a request when its connection breaks.
+ */
 export function isSaidAgain(last: Said | undefined, { reviewer, comment, revision }: Said): boolean {
   return last?.reviewer === reviewer && last.comment === comment && last.revision === revision
 }

@@ -3,8 +3,8 @@ import { sha256 } from './digest.ts'
 
 /**
  * Credentials (docs/agent-api.md): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`. With the
- * checksum, scanners find leaks, and malformed text never reaches the store. Only the SHA-256 of the whole credential
- * is stored.
+ * checksum, scanners can find leaks, and malformed text never reaches the store. Only the SHA-256 of the whole
+ * credential is stored.
  */
 export type CredentialKind = 'agent' | 'reviewer' | 'session' | 'page' | 'link' | 'approval'
 
@@ -40,7 +40,7 @@ export function composeCredential(kind: CredentialKind, secret: Uint8Array, tena
   return head + checksum(head)
 }
 
-/** Returns the tenant (empty for proofs) when `text` has the form and the right checksum; otherwise undefined. */
+/** Returns the tenant (empty for proofs) when `text` has the right form and checksum; otherwise undefined. */
 export function parseCredential(kind: CredentialKind, text: string): { tenant: string } | undefined {
   const match = FORMAT[kind].exec(text)
   if (!match) return undefined

@@ -19,19 +19,19 @@ export interface Seat {
   readonly escalate: readonly Escalation[]
 }
 
-/** An escalation of a seat. `after_ms` counts from the moment at which the revision was submitted. */
+/** An escalation of a seat. `after_ms` counts from the submission of the revision. */
 export interface Escalation {
   readonly group: string
   readonly after_ms: number
 }
 
-/** Conditions under which a held call may run: reviewers fill every seat, in time. */
+/** Conditions under which a held call may run: reviewers must fill every seat in time. */
 export interface ReviewRequirement {
   readonly seats: readonly Seat[]
   readonly expires_ms: number
   readonly remind_after_ms: readonly number[]
   /**
-   * Only a reviewer with a console session may vote. A key only proves that a program has it, and not that a person is
+   * Only a reviewer with a console session may vote. A key only proves that a program has the key, not that a person is
    * present.
    */
   readonly interactive?: boolean
@@ -51,8 +51,8 @@ export function riskAbove(risk: Risk, limit: Risk): boolean {
 }
 
 /**
- * The join of two requirements, never looser than either. It takes the larger number of approvals for each group, the
- * shorter time, and a session when either requires it.
+ * The join of two requirements, which is at least as strict as each. The join has the larger number of approvals for
+ * each group and the shorter time, and requires a session when either does.
  */
 export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): ReviewRequirement {
   return {
@@ -64,8 +64,8 @@ export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): Re
 }
 
 /**
- * Joins two seats. An escalation lets more reviewers fill a seat, although both requirements must hold. So a group may
- * step in only when both allow it, and at the later of the two moments.
+ * Joins two seats. An escalation lets more reviewers fill a seat, but both requirements must be met. A group may
+ * therefore step in only when both seats allow it, and at the later of the two times.
  */
 function joinSeats(a: Seat, b: Seat): Seat {
   const escalate = a.escalate.flatMap((one) => {

@@ -9,7 +9,7 @@ export function sha256(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex')
 }
 
-/** SHA-256 over the RFC 8785 form. */
+/** SHA-256 of the RFC 8785 text. */
 export function digestOf(value: JsonValue): string {
   return sha256(canonicalJson(value))
 }

@@ -1,9 +1,9 @@
 /**
- * Freezing (docs/operations.md): stops an agent, a tool or a whole tenant at once. Calls in progress are cancelled for
- * good.
+ * Freezing (docs/operations.md): stops an agent, a tool or a whole tenant immediately. Calls in progress are
+ * permanently cancelled.
  */
 
-/** The scope of a freeze: an agent, a tool, or, with neither, the whole tenant. */
+/** The scope of a freeze: an agent, a tool or, when neither is given, the whole tenant. */
 export interface FreezeScope {
   readonly agent?: string
   readonly tool?: string
@@ -29,9 +29,9 @@ export interface Freeze extends FreezeScope {
   readonly lifted_at?: number
 }
 
-/** All freezes of a tenant, one for each scope that was ever frozen. */
+/** All freezes of a tenant, with an entry for each scope that was ever frozen. */
 export interface Freezes {
-  /** Grows with every freeze and every unfreeze. */
+  /** Increases with every freeze and every unfreeze. */
   readonly epoch: number
   readonly freezes: readonly Freeze[]
 }
@@ -51,8 +51,8 @@ export function withFreeze(before: Freezes, freeze: Omit<Freeze, 'epoch' | 'lift
 }
 
 /**
- * Unfreezes the scope, and raises its epoch again, so that older threads stay cancelled. Undefined when the scope is
- * not frozen.
+ * Unfreezes the scope, and raises its epoch again, so that older threads stay cancelled. Returns undefined when the
+ * scope is not frozen.
  */
 export function withoutFreeze(before: Freezes, scope: FreezeScope, now: number): Freezes | undefined {
   const frozen = before.freezes.find((one) => isScope(one, scope) && one.lifted_at === undefined)
@@ -67,7 +67,7 @@ export function freezeOf({ freezes }: Freezes, call: Freezable): Freeze | undefi
   return widest(freezes.filter((one) => one.lifted_at === undefined && covers(one, call)))
 }
 
-/** The freeze that ended work from `epoch` (0 when absent), whether or not the freeze was lifted since. */
+/** The freeze that ended work from `epoch` (0 when absent), even if the freeze has been lifted since. */
 export function freezeSince(
   { freezes }: Freezes,
   begun: Freezable & { readonly freeze_epoch?: number },

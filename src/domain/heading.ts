@@ -2,11 +2,11 @@ import type { HeadingView } from '../contract/heading.ts'
 import { codeOf, segmentsOf } from './hidden-characters.ts'
 
 /**
- * The heading of a call, made from the contract's template and the payload. Segments hold raw texts; `line` is safe to
- * print.
+ * The heading of a call, made from the contract's template and the payload. Segments contain raw text; the result of
+ * `line` is safe to print.
  */
 export type Heading = HeadingView
-/** Words of the policy, the tool's name, or, with `field`, a value of the payload. */
+/** Words of the policy, the tool's name or, with `field`, a value of the payload. */
 export type HeadingSegment = HeadingView['segments'][number]
 
 export function headingOf(segments: HeadingSegment[], template?: string): Heading {
@@ -29,7 +29,8 @@ const spelled = (character: string): string => `[${codeOf(character)}]`
 export const HIDDEN_VALUE = '[hidden]'
 
 /**
- * Hides the fields of the heading that `isHidden` selects, because a policy may mark a field sensitive after the call.
+ * Hides the fields of the heading that `isHidden` selects, because a policy may mark a field as sensitive after the
+ * call.
  */
 export function hideFields(heading: Heading, isHidden: (field: string) => boolean): Heading {
   const segments = heading.segments.map((one): HeadingSegment => {

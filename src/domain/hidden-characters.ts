@@ -1,11 +1,11 @@
 import { longMarkRuns } from './normal-form.ts'
 
 /**
- * Invisible characters, and characters that change how the text around them looks. Some are part of the spelling of a
- * living script or an emoji. These are accepted in the places where they belong, and only there.
+ * Invisible characters, and characters that change how the text around them looks. Some of these characters are part of
+ * the spelling of a living script or an emoji. Such characters are accepted only in their proper places.
  */
 
-/** A run of one hidden character, or of more marks than a letter can have, drawn as a box. */
+/** A run of one hidden character, or of more marks than a letter can have. The console shows such a run as a box. */
 export interface HiddenCharacter {
   /** Code point of the first character, such as `U+202E`. */
   readonly code: string
@@ -18,7 +18,7 @@ export type HiddenKind = 'direction' | 'control' | 'invisible' | 'space' | 'unkn
 
 export interface Segment {
   readonly text: string
-  /** Present when the text is such a run. Show a box in its place. */
+  /** Present when the text is such a run. Show a box instead of such a run. */
   readonly hidden?: HiddenCharacter
 }
 
@@ -29,10 +29,10 @@ const TAG_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map((region) => `\\u{1f3f4}${tags(
 export const BLANK = '\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{1d159}\\u{16fe4}'
 const SUSPECT = `[\\p{C}\\p{Zl}\\p{Zp}${BLANK}]|(?! )\\p{Zs}`
 
-/** Scripts whose letters join, or form conjuncts: ZWNJ and ZWJ are part of their spelling. */
+/** Scripts whose letters join or form conjuncts. ZWNJ and ZWJ are part of their spelling. */
 const JOINING =
   'Arab Syrc Mong Nkoo Mand Rohg Adlm Phag Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Mymr Khmr Limb Mtei Java Bali Cakm Tibt'
-/** Scripts written without spaces: ZWSP marks where a line may break. */
+/** Scripts written without spaces, in which ZWSP marks possible line breaks. */
 const UNSPACED = 'Khmr Thai Laoo Mymr Lana Tibt Java Bali'
 const CJK = 'Hani Hira Kana Hang Bopo'
 
@@ -43,7 +43,7 @@ const scripts = (names: string): string =>
     .join('')
 const letterOf = (names: string): string => `(?=[\\p{L}\\p{M}])[${scripts(names)}]`
 
-/** The text before and after a character that makes it acceptable. */
+/** Characters, and the text before and after them that makes them acceptable. */
 type Habitat = readonly [characters: string, before: string, after: string]
 
 const VARIABLE = '[$][A-Za-z_{(]'
@@ -52,12 +52,12 @@ const VARIANT = '[\\ufe00-\\ufe02\\u{e0100}-\\u{e010f}]'
 const HABITATS: readonly Habitat[] = [
   ['[\\n\\t]', '', ''],
   ['[\\u200c\\u200d]', letterOf(JOINING), `${letterOf(JOINING)}|[^\\p{L}\\p{N}\\p{Cf}]|$`],
-  // Persian endings of foreign words, numbers and quotations
+  // Persian endings after foreign words, numbers and quotations
   ['\\u200c', '[\\p{L}\\p{N}\\p{Pf})]', letterOf('Arab')],
   ['\\u200d', '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?', '\\p{Extended_Pictographic}'],
   ['[\\ufe0e\\ufe0f]', '(?!\\p{Emoji_Component})\\p{Emoji}', ''],
   ['\\ufe0f', '[0-9#*]', '\\u20e3'],
-  // variants of characters: a name has one or two, while four in a row are a hidden message
+  // variation selectors: a name has one or two, while four in a row are a hidden message
   [VARIANT, `(?<!(?:\\p{Script=Han}${VARIANT}){3})\\p{Script=Han}`, ''],
   ['\\ufe00', '[\\p{Script=Mymr}\\p{Script=Phag}]', ''],
   ['[\\u180b-\\u180d\\u180f\\u202f]', `(?![\\u180b-\\u180f])${letterOf('Mong')}`, ''],
@@ -67,11 +67,11 @@ const HABITATS: readonly Habitat[] = [
   ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}|\\s|$'],
   ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\p{Pi}', '\\S'],
-  // but not shell syntax, such as an option or a variable
+  // excludes shell syntax, such as an option or a variable
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '[\\p{N}\\p{Sc}.§№°%&]', `(?!-+[A-Za-z]|${VARIABLE})\\S`],
   ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\S', `(?!-|${VARIABLE})[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]`],
   ['[\\u00a0\\u2009\\u202f]', '[\\u2013\\u2014]', '\\p{L}'],
-  // Czech, Polish and Slovak one-letter words, which must not end a line
+  // Czech, Polish and Slovak one-letter words, which must not be at the end of a line
   ['\\u00a0', '(?:^|[\\s(\\p{Pi}])[AIKOSUVWZaikosuvwz]', '[\\p{L}\\p{Pi}\\p{Ps}]'],
   ['\\u3000', `(?:^|\\n|[${scripts(CJK)}\\uff01-\\uff9f])`, ''],
   ['\\u3000', '', `[${scripts(CJK)}\\uff01-\\uff9f]`],
@@ -93,7 +93,7 @@ function tags(ascii: string): string {
 
 /**
  * Splits the text into plain pieces and hidden characters; equal adjacent hidden characters become one piece. A run of
- * marks without a normal form is one box, because browsers draw such runs very slowly.
+ * marks without a normal form becomes one box, because browsers draw such runs very slowly.
  */
 export function segmentsOf(text: string): Segment[] {
   if (PLAIN.test(text)) return [{ text }]
@@ -161,7 +161,7 @@ const NAMES: Readonly<Record<number, string>> = {
   0xe007f: 'end of tags',
 }
 
-/** Names of characters that have no name above. The first match applies. */
+/** Names for characters that are missing in the list above. The first match applies. */
 const KINDS: readonly (readonly [RegExp, HiddenKind, string])[] = [
   [/^\p{Bidi_Control}$/u, 'direction', 'direction control'],
   [/^[\p{Cc}\p{Zl}\p{Zp}]$/u, 'control', 'control character'],

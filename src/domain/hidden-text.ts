@@ -11,7 +11,7 @@ import {
 
 /**
  * The inspection of an agent's text for deceptive characters: hidden and direction-changing characters, look-alikes,
- * stacked marks, padding. Texts in any living script, and emoji, give no warning. The text is never changed.
+ * stacked marks, padding. Text in any living script, and emoji, cause no warning. The text is never changed.
  */
 export interface Inspection {
   readonly segments: readonly Segment[]
@@ -20,7 +20,7 @@ export interface Inspection {
 
 export type TextWarning = HiddenKind | keyof typeof CHECKS
 
-/** One sentence for each warning, for reviewers. */
+/** A sentence for each warning, which reviewers read. */
 export const WARNINGS: Readonly<Record<TextWarning, string>> = {
   direction:
     'Characters change the direction of the text: it may read in a different order than it is stored.',
@@ -55,20 +55,20 @@ const CHECKS = {
 /** Marks that have no meaning in their place. */
 const STACKED = new RegExp(
   [
-    // three general marks on one letter; seven of a script, or one of them three times
+    // three general marks on one letter; seven marks of a script, or the same mark three times
     '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f\\u0483-\\u0489]{3}|\\p{M}{7}|(\\p{M})\\1\\1',
-    // marks that enclose, strike out or underline
+    // marks that enclose, strike out or underline a letter
     '(?!\\u20e3)\\p{Me}|[\\u0334-\\u0338]|[\\u20d2-\\u20d4]|[\\u20d8-\\u20da]|[\\u20e5-\\u20eb]|(?<![0-9#*]\\ufe0f?)\\u20e3|(?:\\p{L}[\\u0305\\u0332\\u0333\\u033f]){2}',
-    // marks without a base, on a number or on a sign
+    // marks without a base, on a number or on a symbol
     '(?:^|[\\s\\p{C}])[\\u0300-\\u036f]|[!-@[-`{-~][\\u0300-\\u036f]',
   ].join('|'),
   'u',
 )
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /**
- * Deceptive addresses: Punycode, or, in place of the host, a name before an `@` that looks like a host. In addresses of
- * web pages: a user there (RFC 9110, section 4.2.4), an escape or a backslash within the host, a number as host.
- * Browsers accept any slashes after `https:`. The user part ends at the next `https:`, so that the scan stays linear.
+ * Deceptive addresses: Punycode, or a name before an `@` that looks like a host. In web addresses, also a user name
+ * (RFC 9110, section 4.2.4), an escape or a backslash within the host, or a number as host. Browsers accept any number
+ * of slashes or backslashes after `https:`. The user part ends at the next `https:`, so that the scan stays linear.
  */
 const ADDRESS = new RegExp(
   [
@@ -95,7 +95,7 @@ export function inspectText(text: string): Inspection {
 
 const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
 
-/** Returns the words that deceive with look-alike letters, each once, at most `most`. */
+/** Returns at most `most` different words that deceive with look-alike letters. */
 export function deceptiveWords(text: string, most = Infinity): string[] {
   const found = new Set<string>()
   const hasOthers = othersIn(text)
@@ -122,8 +122,8 @@ function someWord(text: string, test: (word: string, standing: Standing) => bool
 }
 
 /**
- * The word's standing. `before` and `after` are adjacent signs that have an ASCII letter or digit on their other side.
- * Endings and prefixes are short, and joined by a hyphen.
+ * The word's standing. `before` and `after` are adjacent characters with an ASCII letter or digit on their other side.
+ * Endings and prefixes are short and joined by a hyphen.
  */
 function standingOf(word: string, before: string | undefined, after: string | undefined): Standing {
   const signs = [before, after].filter((sign) => sign !== undefined)

@@ -8,7 +8,7 @@ export const HOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const TENANT_NAME = /^[a-z0-9-]{1,32}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Ids of webhooks and deliveries. These ids arrive without a tenant, so they contain it. */
+/** Ids of webhooks and deliveries. Requests contain these ids without a tenant, so the ids contain the tenant. */
 export const WEBHOOK_ID = /^whk_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
 export const DELIVERY_ID = /^whd_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
 
@@ -24,7 +24,7 @@ export function timeOrderedId(time: number, random: Uint8Array): string {
   return text + base32(random.subarray(0, 10))
 }
 
-/** Encodes five bits as a character; 10 bytes give exactly 16. */
+/** Encodes five bits per character. Ten bytes yield exactly 16 characters. */
 function base32(bytes: Uint8Array): string {
   let text = ''
   /** the lowest `held` bits are not written yet */
@@ -38,8 +38,8 @@ function base32(bytes: Uint8Array): string {
 }
 
 /**
- * `random` plus one, as a big-endian number. It is the random part of the next id of the same millisecond, so that ids
- * stay in order.
+ * `random` plus one, as a big-endian number. The result is the random part of the next id of the same millisecond,
+ * which keeps ids in order.
  */
 export function successor(random: Uint8Array): Uint8Array {
   const next = Uint8Array.from(random)

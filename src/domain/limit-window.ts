@@ -1,6 +1,7 @@
 /**
- * Charges to one limit, in buckets of a 24th of its window (S18). A bucket counts in full until it has left the window
- * completely. So a window counts at least its charges, and counts each for at most a 24th of its length too long.
+ * Charges to one limit, in buckets of a 24th of its window (S18). A bucket counts in full until it lies completely
+ * outside the window. A window therefore counts at least its charges, and each charge for at most a 24th of the
+ * window's length too long.
  */
 export interface LimitWindow {
   /** Length of a bucket, ms. */
@@ -19,7 +20,7 @@ export interface WindowCharge {
   readonly amount: number
 }
 
-/** The sum of the window that ends at `now`; capped at the largest safe integer. */
+/** The sum of the window that ends at `now`, capped at the largest safe integer. */
 export function amountIn(window: LimitWindow | undefined, windowMs: number, now: number): number {
   if (window === undefined) return 0
   const { width, buckets } = fitted(window, windowMs)
@@ -29,7 +30,7 @@ export function amountIn(window: LimitWindow | undefined, windowMs: number, now:
   return Math.min(sum, Number.MAX_SAFE_INTEGER)
 }
 
-/** The window with the charge in its bucket, without expired buckets. Undefined when no bucket remains. */
+/** The window with the charge in its bucket, without expired buckets. Returns undefined when no bucket remains. */
 export function charged(
   window: LimitWindow | undefined,
   { windowMs, at, amount }: WindowCharge,
@@ -49,7 +50,7 @@ export function charged(
   return buckets.size === 0 ? undefined : { width, buckets }
 }
 
-/** How far the window reaches into the past, ms; 0 without charges. */
+/** The time, in ms, that the window reaches into the past; 0 without charges. */
 export function spanOf(window: LimitWindow | undefined): number {
   return window === undefined ? 0 : window.width * BUCKETS
 }
@@ -72,7 +73,7 @@ function oldestBucket(width: number, windowMs: number, now: number): number {
 }
 
 /**
- * Moves buckets into the buckets of the limit's new window, each at its last moment, so that no charge expires too
+ * Moves each bucket into the bucket of the new window that contains its last moment, so that no charge expires too
  * early.
  */
 function fitted(window: LimitWindow, windowMs: number): LimitWindow {

@@ -1,15 +1,16 @@
 /**
- * C2SP tlog-proof: a text that proves that one record is in a log. A reader needs only the text and the log's key. The
- * record is in the `extra` line. Its hash, which leads to the signed root, proves it.
+ * C2SP tlog-proof: a text that proves that one record is in a log. For verification, a reader needs only the text and
+ * the log's key. The record is in the `extra` line. The path from the record's hash to the signed root proves that the
+ * log contains the record.
  */
 export interface LogProof {
   /** The record, byte for byte. */
   readonly record: string
   /** Index in the log, from 0. */
   readonly index: number
-  /** Hashes of RFC 6962 section 2.1.1, from the record's sibling up, lowercase hex. */
+  /** Hashes of RFC 6962 section 2.1.1 in lowercase hex, from the record's sibling up. */
   readonly path: readonly string[]
-  /** The signed note of the checkpoint, as it was signed. */
+  /** The checkpoint's signed note, exactly as signed. */
   readonly note: string
 }
 
@@ -24,7 +25,7 @@ export function writeLogProof({ record, index, path, note }: LogProof): string {
   return [FIRST_LINE, `${EXTRA}${extra}`, `index ${index}`, ...hashes, '', note].join('\n')
 }
 
-/** Parses a proof. Undefined for malformed text, and for a proof without its record. */
+/** Parses a proof. Returns undefined for malformed text, and for a proof without its record. */
 export function readLogProof(text: string): LogProof | undefined {
   const end = text.indexOf('\n\n')
   const [first, extra = '', place = '', ...hashes] = text.slice(0, Math.max(end, 0)).split('\n')
@@ -41,7 +42,7 @@ export function readLogProof(text: string): LogProof | undefined {
   }
 }
 
-/** Base64 has several spellings of the same bytes; only one is accepted. */
+/** Base64 has several spellings of the same bytes, but only one is accepted. */
 function decoded(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : undefined

@@ -22,8 +22,8 @@ export function pathRanges({ index, size }: LeafPlace, start = 0): LeafRange[] {
 }
 
 /**
- * The root that follows from a leaf and these hashes, in the order of `pathRanges`. Undefined with too many or too few
- * hashes.
+ * Computes the root from a leaf and the hashes of its path, which are in the order of `pathRanges`. Returns undefined
+ * for too many or too few hashes.
  */
 export function rootOfPath(
   leaf: string,
@@ -41,7 +41,7 @@ export function rootOfPath(
   return isLeft ? nodeHash(own, last) : nodeHash(last, own)
 }
 
-/** The largest power of two below `size`. Avoids `Math.log2`, which rounds for large sizes. */
+/** The largest power of two below `size`. Does not use `Math.log2`, which rounds for large sizes. */
 function leftSize(size: number): number {
   let left = 1
   while (left * 2 < size) left *= 2

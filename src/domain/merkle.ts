@@ -2,7 +2,7 @@ import { sha256 } from './digest.ts'
 
 /**
  * An append-only Merkle tree (RFC 6962 section 2.1) as its frontier: the hashes of its perfect subtrees, largest first.
- * There is one for each 1 in the binary form of its size. Hashes are lowercase hex.
+ * The frontier has one hash for each 1 in the binary form of the tree's size. Hashes are lowercase hex.
  */
 export interface MerkleTree {
   readonly size: number
@@ -25,7 +25,7 @@ export function grown({ size, frontier }: MerkleTree, leaves: readonly string[])
   return { size: count, frontier: subtrees }
 }
 
-/** The Merkle tree hash of all leaves; of an empty tree, the hash of the empty string. */
+/** The Merkle tree hash of all leaves; for an empty tree, the hash of the empty string. */
 export function rootOf({ frontier }: MerkleTree): string {
   if (frontier.length === 0) return sha256('')
   return frontier.reduceRight((right, left) => nodeHash(left, right))

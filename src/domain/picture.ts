@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * Images that agents attach. Only a well-formed PNG, JPEG or WebP of a sane size is shown as an image; everything else
- * is shown as text (docs/reviewing.md). The check decodes no pixels, but reads the file's structure from end to end. An
- * animation is refused, because it may show another frame after the reviewer has approved.
+ * Images that agents attach. The console shows a well-formed PNG, JPEG or WebP of a reasonable size as an image, and
+ * everything else as text (docs/reviewing.md). The check decodes no pixels, but reads the whole structure of the file.
+ * Animations are refused, because they may show another frame after the reviewer has approved.
  */
 export type CheckedPicture =
   | {
@@ -76,9 +76,9 @@ const PALETTE_COLOUR = 3
 const PNG_MOVES = ['acTL', 'fcTL', 'fdAT']
 
 /**
- * The size of a PNG (third edition, section 5): IHDR, a palette, adjacent pixel chunks, and IEND at the very end. It
- * has no animation and no other critical chunk, and every checksum is right. Otherwise decoders disagree: some show an
- * image, and others show nothing or another size.
+ * The size of a PNG (third edition, section 5): IHDR, a palette, adjacent pixel chunks, and IEND at the very end. The
+ * file must have no animation and no other critical chunk, and every checksum must be right. For other files, decoders
+ * disagree: some show an image, and others show no image or another size.
  */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const chunks = bytes.toString('hex', 0, 8) === PNG_SIGNATURE ? (pngChunks(bytes) ?? []) : []
@@ -92,7 +92,7 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt32BE(header.data), height: bytes.readUInt32BE(header.data + 4) }
 }
 
-/** True when the pixel chunks are adjacent, and one has content. */
+/** True when the pixel chunks are adjacent, and at least one chunk has content. */
 function isOneRow(chunks: readonly Chunk[]): boolean {
   const [first, last] = [
     chunks.findIndex(({ name }) => name === 'IDAT'),
@@ -108,7 +108,7 @@ function isPngHeader(bytes: Buffer, { data }: Chunk, hasPalette: boolean): boole
   return compression === 0 && filter === 0 && interlace <= 1
 }
 
-/** Undefined when a part is not a chunk, or the file continues after the end. */
+/** Returns undefined when a part is not a chunk, or when the file continues after the end. */
 function pngChunks(bytes: Buffer): Chunk[] | undefined {
   const chunks: Chunk[] = []
   for (let at = 8; at + PNG_FRAME <= bytes.length;) {
@@ -127,17 +127,17 @@ function pngChunks(bytes: Buffer): Chunk[] | undefined {
 const JPEG_START = 'ffd8'
 const JPEG_END = 0xffd9
 const JPEG_SCAN = 0xda
-/** The shortest frame header: eight bytes, and three for each component (section B.2.2). */
+/** The length of the shortest frame header: eight bytes, and three for each component (section B.2.2). */
 const LEAST_FRAME = 11
 /**
- * The most scans. Encoders write about ten for a progressive image. An empty scan is a dozen bytes, but costs a decoder
- * a pass over all pixels.
+ * The most scans. Encoders write about ten scans for a progressive image. An empty scan takes a dozen bytes, but makes
+ * a decoder pass over all pixels.
  */
 const MAX_SCANS = 100
 
 /**
  * The size of a JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker. One frame header
- * precedes all scans, and nothing follows the end.
+ * must precede all scans, and no data may follow the end marker.
  */
 function sizeOfJpeg(bytes: Buffer): Size | undefined {
   if (bytes.toString('hex', 0, 2) !== JPEG_START) return undefined
@@ -156,7 +156,7 @@ interface Segment {
   readonly length: number
 }
 
-/** Undefined when a part is not a segment, or the file continues after the end. */
+/** Returns undefined when a part is not a segment, or when the file continues after the end. */
 function jpegSegments(bytes: Buffer): Segment[] | undefined {
   const segments: Segment[] = []
   for (let at = 2; at + 4 <= bytes.length;) {
@@ -173,7 +173,7 @@ function jpegSegments(bytes: Buffer): Segment[] | undefined {
 const isSegment = ({ marker, length }: Segment): boolean =>
   length >= 2 && (isFrameHeader(marker) || isTable(marker) || marker === JPEG_SCAN)
 
-/** Offset of the next marker: a 0xff byte that is not stuffed, not a restart and not fill. */
+/** Offset of the next marker: a 0xff byte that is not stuffing, a restart marker or fill. */
 function endOfScan(bytes: Buffer, from: number): number {
   let at = bytes.indexOf(0xff, from)
   while (at !== -1 && isWithinScan(bytes[at + 1] ?? 0)) at = bytes.indexOf(0xff, at + 1)
@@ -217,7 +217,7 @@ function isCanvasOf(bytes: Buffer, { name, data, length }: Chunk, { width, heigh
   return bytes.readUIntLE(data + 4, 3) + 1 === width && bytes.readUIntLE(data + 7, 3) + 1 === height
 }
 
-/** The bit of the first byte that marks a change to an earlier frame. A still picture never sets it. */
+/** The bit of the first byte that marks a change to an earlier frame. Still images never set this bit. */
 const VP8_CHANGE = 0x01
 /** The version, in the three bits after the size and the transparency flag. */
 const VP8L_VERSION = 0
@@ -242,7 +242,7 @@ function sizeOfWebpImage(bytes: Buffer, { name, data, length }: Chunk): Size | u
   return undefined
 }
 
-/** Undefined when the chunks do not end at the end of the file. */
+/** Returns undefined when the chunks do not end at the end of the file. */
 function riffChunks(bytes: Buffer): Chunk[] | undefined {
   const chunks: Chunk[] = []
   let at = 12

@@ -1,6 +1,6 @@
 import type { ReviewRequirement, Seat } from './decision.ts'
 
-/** Quorum (docs/review-api.md): every seat of every group is filled, each by a different reviewer. */
+/** Quorum (docs/review-api.md): a different reviewer fills each seat of every group. */
 
 export interface Person {
   readonly id: string
@@ -21,9 +21,9 @@ export interface Quorum {
 }
 
 /**
- * Seats the voters by bipartite matching: each voter takes one seat, and a reviewer in two groups takes the seat that
- * lets the most seats be filled. `elapsed` is the age of the revision in ms; it decides which escalations have
- * happened.
+ * Assigns voters to seats by bipartite matching. Each voter fills one seat. A reviewer in two groups fills the seat
+ * that lets the most seats be filled. `elapsed` is the age of the revision in ms, which determines the escalations that
+ * have happened.
  */
 export function quorum(
   requirement: ReviewRequirement,
@@ -71,7 +71,7 @@ function distinct(people: readonly Person[]): Person[] {
   return [...new Map(people.map((person) => [person.id, person])).values()]
 }
 
-/** Augmenting paths (Kuhn): chair index -> person. */
+/** Finds augmenting paths (Kuhn). Returns the person for each seat. */
 function match(chairs: readonly Seat[], people: readonly Person[], elapsed: number): (Person | undefined)[] {
   const seated: (Person | undefined)[] = chairs.map(() => undefined)
   const place = (person: Person, tried: Set<number>): boolean => {

@@ -13,16 +13,17 @@ export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
   20 * 3_600_000,
   24 * 3_600_000,
 ]
-/** The number of attempts: the first attempt, and one after each pause. */
+/** The number of attempts: the first attempt, and another after each pause. */
 export const ATTEMPTS = RETRY_AFTER_ATTEMPT_MS.length + 1
 
-/** Jitter only adds delay, so a receiver that returns within three days gets every delivery. */
+/** Jitter only adds delay, so a receiver that recovers within three days gets every delivery. */
 const JITTER = 0.2
 const LONGEST_WISH_MS = 24 * 3_600_000
 
 /**
- * The pause in ms after attempt number `attempt` (from 1) has failed; undefined after the last one. `random` is from 0
- * to 1. `wished` is the time of Retry-After. The pause is at least that long, but at most a day.
+ * The pause in ms after attempt number `attempt` (from 1) has failed; undefined after the last attempt. The range of
+ * `random` is 0 to 1. `wished` is the time of Retry-After. The pause lasts at least for that time, which counts as a
+ * day at most.
  */
 export function pauseAfter(attempt: number, random: number, wished: number | undefined): number | undefined {
   const base = RETRY_AFTER_ATTEMPT_MS[attempt - 1]
@@ -32,8 +33,8 @@ export function pauseAfter(attempt: number, random: number, wished: number | und
 }
 
 /**
- * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: a number of seconds, or an HTTP date. Undefined for other
- * or past values.
+ * Retry-After (RFC 9110 section 10.2.3) in ms from `now`: a number of seconds, or an HTTP date. Returns undefined for
+ * other or past values.
  */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
@@ -48,8 +49,8 @@ const RFC_850 = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} G
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
 /**
- * Parses an HTTP date: the current form and the two obsolete ones, which must be accepted (RFC 9110 section 5.6.7).
- * Otherwise NaN.
+ * Parses an HTTP date in the current form or in one of the two obsolete forms, which must be accepted (RFC 9110 section
+ * 5.6.7). Otherwise NaN.
  */
 function readHttpDate(text: string): number {
   if (ASCTIME.test(text)) return Date.parse(`${text} GMT`)

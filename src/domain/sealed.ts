@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 
 /**
- * Text that a caller holds and returns unchanged: AES-256-GCM, so only the gateway can read or write it. `purpose`
+ * Text that a caller keeps and returns unchanged. With AES-256-GCM, only the gateway can read or create it. `purpose`
  * separates the keys of different uses, and is authenticated.
  */
 export const SEAL_NONCE_BYTES = 12
@@ -10,7 +10,7 @@ const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
 const TAG_BYTES = 16
 
-/** Encrypts a text to base64url. `nonce` is `SEAL_NONCE_BYTES` random bytes, never used twice. */
+/** Encrypts a text to base64url. `nonce` consists of `SEAL_NONCE_BYTES` random bytes that are never used twice. */
 export function seal(secret: Uint8Array, purpose: string, text: string, nonce: Uint8Array): string {
   const cipher = createCipheriv(CIPHER, keyOf(secret, purpose), nonce)
   cipher.setAAD(Buffer.from(purpose))
@@ -18,10 +18,10 @@ export function seal(secret: Uint8Array, purpose: string, text: string, nonce: U
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** Decrypts a text. Undefined unless `seal` encrypted it with the same secret and purpose. */
+/** Decrypts a text. Returns undefined unless `seal` encrypted the text with the same secret and purpose. */
 export function unseal(secret: Uint8Array, purpose: string, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
-  // Base64url has several spellings of the same bytes; only the canonical one is accepted.
+  // Base64url has several spellings of the same bytes, but only the canonical spelling is accepted.
   if (bytes.length < SEAL_NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
   const nonce = bytes.subarray(0, SEAL_NONCE_BYTES)
   const decipher = createDecipheriv(CIPHER, keyOf(secret, purpose), nonce, { authTagLength: TAG_BYTES })

@@ -12,11 +12,11 @@ export interface Session {
   readonly entry: string
   /** Groups that the identity provider reported at sign-in; absent when the groups come from the directory. */
   readonly groups?: readonly string[]
-  /** SHA-256 of the secret that the page keeps: the cookie alone proves nothing (docs/signing-in.md). */
+  /** SHA-256 of the secret that the page keeps, because the cookie alone is not enough (docs/signing-in.md). */
   readonly page: string
 }
 
-/** A one-time link, which an administrator issues or single sign-on ends with. */
+/** A one-time link, which an administrator or single sign-on issues. */
 export interface Link {
   readonly reviewer: string
   readonly issued_at: number
@@ -37,10 +37,10 @@ export interface Vouched {
 /** The challenge of PKCE (RFC 7636 section 4.2), which does not reveal the verifier. */
 export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url')
 
-/** The form of a challenge that a page sends. */
+/** The format of a challenge that a page sends. */
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 
-/** True when the verifier fits the kind of link: an administrator's link has no verifier. */
+/** True when the verifier matches the link. An administrator's link has no verifier. */
 export function isFor({ vouched }: Link, verifier: string | undefined): boolean {
   return vouched?.challenge === (verifier === undefined ? undefined : challengeOf(verifier))
 }
@@ -52,14 +52,14 @@ export interface SessionTimes {
   readonly lifetimeMs: number
 }
 
-/** The parts of a directory entry that decide what a reviewer may do. */
+/** The parts of a directory entry that determine the reviewer's rights. */
 export interface Standing {
   readonly email?: string
   readonly groups: readonly string[]
   readonly roles: readonly string[]
 }
 
-/** The reason that a session ended; recorded. */
+/** The reason why a session ended, as recorded in evidence. */
 export type SessionEnd =
   | 'idle'
   | 'expired'
@@ -82,14 +82,14 @@ export function entryDigest({ email, groups, roles }: Standing): string {
 }
 
 /**
- * Interval at which the last use of a session is stored, ms. It is long enough to cost almost nothing. An idle session
- * may end up to this much too early, but never late.
+ * Interval at which the last use of a session is stored, ms. The interval is long enough that the writes cost almost
+ * nothing. An idle session may end up to this much too early, but never late.
  */
 export function noteEveryMs({ idleMs }: SessionTimes): number {
   return Math.min(60_000, idleMs / 10)
 }
 
-/** The moment at which a session, last used at `seen`, expires. */
+/** The time when a session that was last used at `seen` expires. */
 export function sessionOver(session: Session, seen: number, { idleMs }: SessionTimes): number {
   return Math.min(seen + idleMs, session.expires_at)
 }
@@ -102,7 +102,7 @@ export interface SessionState {
   readonly standing: Standing | undefined
 }
 
-/** The reason that the session is over at `now`, or undefined. */
+/** The reason why the session is over at `now`, or undefined. */
 export function endOf(
   { session, seen, standing }: SessionState,
   now: number,

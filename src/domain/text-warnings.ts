@@ -7,7 +7,7 @@ export interface PlaceWarning {
   readonly place: string
   readonly kinds: TextWarning[]
   readonly message: string
-  /** Words that read as other words, with their foreign letters as code points. */
+  /** Words that look like other words, with their foreign letters as code points. */
   readonly words: string[]
 }
 
@@ -16,7 +16,7 @@ export interface Placed {
   readonly text: string
 }
 
-/** The most places to list. Further places are only counted. */
+/** Maximum number of places to list. Further places are combined into one entry. */
 const PLACES = 100
 const WORDS = 20
 
@@ -40,7 +40,7 @@ export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
   }))
 }
 
-/** Every text of a JSON value, member names included, with its JSON Pointer. */
+/** Yields every text of a JSON value, including member names, with its JSON Pointer. */
 export function* textsIn(value: JsonValue, place: string): Generator<Placed> {
   if (typeof value === 'string') yield { place, text: value }
   if (typeof value !== 'object' || value === null) return

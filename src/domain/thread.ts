@@ -13,7 +13,7 @@ export interface Thread {
   readonly agent: string
   readonly task_id: string
   readonly tool: string
-  /** Fixed when the thread opens: V2 when the first request carried an action_hash. */
+  /** The version of the protocol, fixed when the thread opens: V2 when the first request had an action_hash. */
   readonly path: 'v1' | 'v2'
   readonly status: ThreadStatus
   readonly created_at: number
@@ -24,7 +24,7 @@ export interface Thread {
   /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
-  /** True when an equal call was already waiting when this one arrived. Chats are then not notified. */
+  /** True when an equal call was already waiting when this call arrived. In that case, chats are not notified. */
   readonly repeats?: true
   /** The number of events sent to destinations. */
   readonly sequence?: number
@@ -41,22 +41,22 @@ export interface Thread {
   readonly message: string
   readonly requirement: ReviewRequirement
   readonly votes: readonly Vote[]
-  /** When a waiting thread or an uncollected approval is rejected, ms since 1970. */
+  /** The time when a waiting thread or an uncollected approval is rejected as expired, ms since 1970. */
   readonly deadline?: number
   /** Reminders and escalations already announced for the current revision, by the `key` of their `Announcement`. */
   readonly announced: readonly string[]
   readonly revision_ids: readonly string[]
   readonly claim?: Claim
-  /** When the thread ended without a reviewer. */
+  /** The time when the thread ended without a reviewer. */
   readonly ended_at?: number
-  /** When its agent withdrew it. */
+  /** The time when the agent withdrew the thread. */
   readonly withdrawn_at?: number
   readonly approval?: Approval
-  /** The charges of the approval to limits; absent without charges, and after they were taken back. */
+  /** The charges of the approval to limits; absent when there are none, or after they were reversed. */
   readonly charges?: readonly LimitCharge[]
-  /** When the timer must check the thread next; absent when time alone changes nothing. */
+  /** The time of the timer's next check; absent when time alone cannot change the thread. */
   readonly due_at?: number
-  /** Epoch of the tenant's freezes when the thread opened; absent when nothing had ever been frozen. */
+  /** Epoch of the tenant's freezes when the thread opened; absent when the tenant had never had a freeze. */
   readonly freeze_epoch?: number
   /** W3C trace context of the request that opened the thread; traces of later acts link to it. */
   readonly traceparent?: string
@@ -79,7 +79,7 @@ export interface Vote {
   readonly epoch?: string
 }
 
-/** A reviewer's claim on the thread. It is a courtesy among reviewers, and expires. */
+/** A reviewer's claim on the thread. A claim only informs other reviewers, and expires. */
 export interface Claim {
   readonly reviewer: string
   readonly expires_at: number
@@ -94,11 +94,14 @@ export interface LimitCharge {
 
 export interface Approval {
   readonly at: number
-  /** Epoch of the store at the approval. In another epoch, the store may have forgotten that the approval was used. */
+  /**
+   * Epoch of the store at the approval. In a later epoch, the store may have lost the record that the approval was
+   * used.
+   */
   readonly epoch: string
   /** The reviewers of each seat, in the order of the requirement; absent in threads of earlier versions. */
   readonly seated?: readonly (readonly string[])[]
-  /** When the agent first read the approval. */
+  /** The time when the agent first read the approval. */
   readonly collected_at?: number
   /** SHA-256 of the proof; absent when the agent uses unsigned approvals. */
   readonly token_hash?: string
@@ -156,17 +159,20 @@ export function transition(status: ThreadStatus, trigger: ThreadTrigger): Thread
   return TRANSITIONS[status][trigger]
 }
 
-/** True while the thread can still let an agent act. False once it is rejected, or its approval was redeemed. */
+/** True while the thread can still let an agent act. False once the thread is rejected, or its approval is redeemed. */
 export function canEnd({ status, approval }: Thread): boolean {
   return transition(status, 'freeze') !== undefined && approval?.redeemed_at === undefined
 }
 
-/** True when the agent may have acted on the approval. An approval without a proof counts as used once it was read. */
+/**
+ * True when the agent may have acted on the approval. An approval without a proof counts as used once the agent has
+ * read it.
+ */
 export function isUsed({ collected_at, token_hash, redeemed_at }: Approval): boolean {
   return redeemed_at !== undefined || (collected_at !== undefined && token_hash === undefined)
 }
 
-/** Votes on the current revision, the only ones that count. */
+/** Votes on the current revision. Only these votes count. */
 export function currentVotes(thread: Thread): Vote[] {
   return thread.votes.filter((vote) => vote.revision === thread.revision)
 }
@@ -229,7 +235,7 @@ export function changedAt({ submitted_at, votes, approval, ended_at }: Thread): 
   return Math.max(submitted_at, ended_at ?? 0, ...used, ...votes.map((vote) => vote.at))
 }
 
-/** When the timer must check the thread next (ms since 1970), or undefined for never. */
+/** The time of the timer's next check of the thread (ms since 1970), or undefined for never. */
 export function nextDue(thread: Thread): number | undefined {
   const waiting =
     transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined

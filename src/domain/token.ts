@@ -1,4 +1,4 @@
-/** Proofs (docs/agent-api.md): the bounds of each, and when it may be redeemed. */
+/** Proofs (docs/agent-api.md): the data that binds a proof, and the conditions for redeeming it. */
 
 export interface ApprovalToken {
   readonly tenant: string
@@ -10,19 +10,19 @@ export interface ApprovalToken {
   readonly payload_digest: string
   /** Present for V2 threads. */
   readonly action_hash?: string
-  /** Hash of the agent key in force at minting. A rotation of the key voids the proof. */
+  /** Hash of the agent key in force at minting. Rotation of the key voids the proof. */
   readonly key_hash: string
   /** ms since 1970, by the store's clock. */
   readonly expires_at: number
   /**
-   * Epoch of the store at minting (docs/agent-api.md). In another epoch, the store may have forgotten that the proof
-   * was used.
+   * Epoch of the store at minting (docs/agent-api.md). In a later epoch, the store may have lost the record that the
+   * proof was used.
    */
   readonly epoch: string
   readonly used_at?: number
 }
 
-/** The input of validate, with its payload already digested. */
+/** The input of validate, with the digest in place of the payload. */
 export interface Redemption {
   readonly tenant: string
   readonly agent: string
@@ -37,8 +37,9 @@ export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
- * The reason to refuse a proof, or undefined when it may be redeemed now. The order is that of docs/agent-api.md
- * (validate): first `invalid` for every mismatch, which leaves the proof unused, then `used`, then `expired`.
+ * The reason for refusing a proof, or undefined when the proof may be redeemed now. The order is that of
+ * docs/agent-api.md (validate): first `invalid` for every mismatch, which leaves the proof unused, then `used`, then
+ * `expired`.
  */
 export function refusalOf(
   token: ApprovalToken | undefined,
@@ -61,7 +62,7 @@ function bindingsMatch(token: ApprovalToken, redemption: Redemption): boolean {
   )
 }
 
-/** V2 requires the exact thread and hash. V1 has no hash; a named thread must match. */
+/** V2 requires the exact thread and hash. V1 accepts no hash, and a given thread id must match. */
 function pathMatches(token: ApprovalToken, redemption: Redemption): boolean {
   if (token.action_hash !== undefined) {
     return redemption.thread_id === token.thread_id && redemption.action_hash === token.action_hash

@@ -1,4 +1,4 @@
-/** Formats for people: a line of text, or a Microsoft Teams card. */
+/** Formats for chats: a line of text, or a Microsoft Teams card. */
 export type ChatFormat = 'chat' | 'teams'
 
 /** A destination of webhooks. */
@@ -8,9 +8,9 @@ export interface Destination {
   /** The subscribed events; all when absent. */
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
-  /** The chat format that is sent in place of the event. */
+  /** The chat format that replaces the event's JSON. */
   readonly format?: ChatFormat
-  /** The current secret first; an earlier one also signs until it expires. */
+  /** The current secret first, then an earlier secret, which also signs until it expires. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
   readonly paused?: { readonly at: number; readonly reason: 'admin' | 'failing' | 'gone' }
@@ -19,8 +19,8 @@ export interface Destination {
 }
 
 /**
- * True when the destination receives such an event. A gone destination receives nothing, and a paused destination
- * receives it later.
+ * True when the destination receives such an event. A gone destination receives no events, and a paused destination
+ * receives them later.
  */
 export function subscribesTo({ events, paused }: Destination, event: string): boolean {
   return paused?.reason !== 'gone' && (events === undefined || events.includes(event))
@@ -33,8 +33,8 @@ export const isChat = (format: string | undefined): format is ChatFormat =>
   format === 'chat' || format === 'teams'
 
 /**
- * The URL of a chat, shortened, because anyone who knows the full URL can post there. The rest is enough for people and
- * evidence to distinguish two chats.
+ * The shortened URL of a chat, because anyone who knows the full URL can post there. The shortened URL is enough to
+ * distinguish two chats.
  */
 export function shownUrl({ url, format }: Pick<Destination, 'url' | 'format'>): string {
   return isChat(format) ? `${new URL(url).origin}/...${url.slice(-SHOWN_OF_SECRET)}` : url
@@ -47,7 +47,7 @@ export function secretsInForce({ secrets }: Destination, now: number): string[] 
 /** Time without success after which a failing destination is paused. */
 const FAILING_MS = 120 * 3_600_000
 
-/** The destination after an attempt, and whether it changed. */
+/** The destination after an attempt; the same object when the attempt changed nothing. */
 export function afterTry(
   destination: Destination,
   outcome: 'success' | 'failure' | 'gone',

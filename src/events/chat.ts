@@ -3,7 +3,7 @@ import { kindOf, phraseOf } from './events.ts'
 import type { WebhookEvent } from '../contract/webhook.ts'
 
 /**
- * The content of a chat message, for people: the heading of the call, and names. The message contains no message,
+ * The content of a chat message for people: the heading of the call, and names. The message contains no message,
  * comment or whole payload of the call. Tool and task appear under the agent's names.
  */
 export interface ChatEvent {
@@ -95,8 +95,8 @@ function lineOf(event: ChatEvent): Part[] {
 }
 
 /**
- * The heading in parts. Words of the contract's template count as the gateway's own. Without a template, the first part
- * may be an unknown tool's name.
+ * Splits the heading into parts. Words of the contract's template count as the gateway's own. Without a template, the
+ * first part may be an unknown tool's name.
  */
 function doesOf({ segments, template }: Heading): Part[] {
   return segments.flatMap((segment: HeadingSegment, i): Part[] => {
@@ -112,7 +112,7 @@ function doesOf({ segments, template }: Heading): Part[] {
 const wordsOf = (text: string): string =>
   cutTo(text, MOST_CHARS).replaceAll('_', ' ').replaceAll(NO_WORD, '?').replaceAll(ADDRESS, '?')
 
-/** Left-to-right letters, digits, currency signs, and punctuation that has no meaning in any chat. */
+/** Left-to-right letters, digits, currency symbols, and punctuation that has no meaning in any chat. */
 const KEPT = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}0-9\p{Sc} .,:;/()'"%+=…`
 const NO_WORD = new RegExp(`[^${KEPT}-]`, 'gu')
 /** Text that chats turn into links. */
@@ -120,8 +120,8 @@ const ADDRESS = /\/(?=\/)|(?<=\/)\/|(?<=\S)\.(?=\p{L})/gu
 const NO_VALUE = new RegExp(`[^${KEPT}_-]`, 'gu')
 
 /**
- * A value of the payload. Between backticks, a dot creates no link. Two slashes might, and an at sign could mention a
- * user.
+ * A value of the payload. Between backticks, a dot does not create a link. Two slashes might create a link, and an at
+ * sign could mention a user.
  */
 function valueOf(text: string): Part {
   const spelled = cutTo(text, MOST_CHARS).replaceAll('@', '(at)')
@@ -142,9 +142,9 @@ const listed = (items: readonly Part[][]): Part[] =>
 const MOST_CHARS = 128
 
 /**
- * A name without any character that a chat reads as a mention, a link or markup. The gateway's own names are unchanged.
- * An unknown tool's name may hold anything: an address, for example. Slack's rich text has links within code (element
- * `link` with style `code`).
+ * The name without characters that a chat interprets as a mention, a link or markup. The gateway's own names are
+ * unchanged. An unknown tool's name may contain any text, for example an address. Slack's rich text has links within
+ * code (element `link` with style `code`).
  */
 function nameOf(name: string): Part {
   return { name: cutTo(name, MOST_CHARS).replaceAll(/[^A-Za-z0-9._:/-]|\/(?=\/)|(?<=\/)\//g, '?') }

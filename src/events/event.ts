@@ -5,7 +5,7 @@ import type { DetailsOf, Fields } from './field.ts'
 import type { Ledger } from './laws/ledger.ts'
 import type { ReadEvent } from './read-event.ts'
 
-/** The parts of the gateway that act by themselves. */
+/** The parts of the gateway that act automatically. */
 export type GatewayPart = 'quorum' | 'policy' | 'timer' | 'freeze' | 'webhooks' | 'sign-in' | 'policies'
 
 /** Possible actors. The gateway names its part. */
@@ -18,12 +18,12 @@ export type Law = (ledger: Ledger, event: ReadEvent) => void
 export interface EventKind<D extends Fields = Fields, R = object> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
-  /** The groups that may vote come after them: "waits for finance". */
+  /** The groups that may vote follow these words: "waits for finance". */
   readonly asks?: true
-  /** The subject, when it is not a call. */
+  /** The subject, if not a call. */
   readonly of?: string
   readonly by: readonly Who[]
-  /** True for records that only the evidence of `_system` holds. */
+  /** True for records that only the evidence of `_system` contains. */
   readonly system?: true
   readonly details: D
   /** The law of replay for records of this kind. */
@@ -40,7 +40,7 @@ export interface Counted<R> {
   readonly tool?: string | undefined
 }
 
-/** A row of the table of events (events.ts). Its functions receive only records of its kind. */
+/** A row of the table of events (events.ts). The functions of a row receive only records of its kind. */
 export const event = <const D extends Fields>(kind: EventKind<D, DetailsOf<D>>): EventKind<D> =>
   kind as unknown as EventKind<D>
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { isMoment, isObject, isText } from './require.ts'
 
-/** One member of a record's `details`: its values and its meaning. */
+/** A member of a record's `details`, with its values and its meaning. */
 export interface Field<T extends JsonValue = JsonValue, Optional extends boolean = boolean> {
   readonly accepts: (value: JsonValue) => value is T
   /** The fault of any other value: "is not a time". */
@@ -48,7 +48,7 @@ export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T,
   optional: false,
 })
 
-/** A text that must be one of these. */
+/** A text that must be one of the given values. */
 export const oneOf = <const T extends string>(values: readonly T[], doc: string): Field<T, false> => ({
   accepts: (value): value is T => values.some((one) => one === value),
   otherwise: `is not one of ${values.join(', ')}`,

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Actor, EVIDENCE_VERSION } from '../domain/evidence.ts'
 import { momentOf, objectOf, requireThat, textOf } from './require.ts'
 
-/** A parsed record of an export. No part of it is trusted before it is checked. */
+/** A parsed record of an export. Every part of the record is checked before use. */
 export interface ReadEvent {
   readonly type: string
   readonly tenant: string

@@ -10,7 +10,7 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An impossible record, in words. */
+/** The error for an impossible record, in words. */
 export class LawBroken extends Error {
   override readonly name = 'LawBroken'
 }
@@ -20,25 +20,25 @@ export function requireThat(condition: boolean, otherwise: string): asserts cond
   if (!condition) throw new LawBroken(otherwise)
 }
 
-/** The value as text. @throws LawBroken */
+/** Returns the value as text. @throws LawBroken */
 export function textOf(value: JsonValue | undefined, name: string): string {
   requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is not a text`)
   return value
 }
 
-/** The value in ms since 1970. @throws LawBroken */
+/** Returns the value in ms since 1970. @throws LawBroken */
 export function momentOf(value: JsonValue | undefined, name: string): number {
   requireThat(isMoment(value), `its \`${name}\` is not a time`)
   return Date.parse(value)
 }
 
-/** The value as an object. @throws LawBroken */
+/** Returns the value as an object. @throws LawBroken */
 export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
   requireThat(isObject(value), `${name} is not an object`)
   return value
 }
 
-/** The value as a list. @throws LawBroken */
+/** Returns the value as a list. @throws LawBroken */
 export function listOf(value: JsonValue | undefined, name: string): readonly JsonValue[] {
   requireThat(Array.isArray(value), `its \`${name}\` is not a list`)
   return value as readonly JsonValue[]

@@ -1,6 +1,6 @@
 /**
- * Signs new evidence (docs/evidence.md): every second while records arrive, and at once after a thousand records. It
- * also checks all tenants from time to time, for records that another instance wrote before it died.
+ * Signs new evidence (docs/evidence.md) every second while records arrive, and immediately after a thousand records.
+ * Also checks all tenants at intervals, for records that another instance wrote before it crashed.
  */
 export interface Checkpointer {
   /** Called when a record of the tenant has become durable. */
@@ -12,7 +12,7 @@ export interface Checkpointer {
 }
 
 export interface CheckpointerOptions {
-  /** Signs the tenant's new evidence. `more` is true when one checkpoint could not cover it. */
+  /** Signs the tenant's new evidence. `more` is true when one checkpoint could not cover all new evidence. */
   readonly make: (tenant: string) => Promise<{ readonly more: boolean }>
   /** All tenants that may have evidence. */
   readonly tenants: () => Promise<readonly string[]>
@@ -48,7 +48,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
       if (more) unsigned.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
       return more
     } catch (error) {
-      // records of another instance, or of an earlier run, may also be unsigned; only a checkpoint rules that out
+      // records of another instance or an earlier run may also be unsigned; only a checkpoint excludes this
       unsigned.giveBack(tenant, taken ?? { since: options.now(), records: 0 })
       options.onError(error)
       return false
@@ -117,7 +117,7 @@ class UnsignedRecords {
     this.#of.set(tenant, { since, records: records + (this.#of.get(tenant)?.records ?? 0) })
   }
 
-  /** Uses a separate list, because failed tenants are put back. */
+  /** Uses a separate list, because failed tenants are added again. */
   tenants(): string[] {
     return Array.from(this.#of.keys())
   }

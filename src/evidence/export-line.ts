@@ -4,20 +4,20 @@ import { canonicalJson, leafHash } from '../domain/digest.ts'
 
 /** The readable parts of a line of an export (docs/evidence.md). */
 export interface ExportLine {
-  /** Hash of the record's text; for a foreign line, of the whole line. */
+  /** Hash of the record's text; for a foreign line, hash of the whole line. */
   readonly leaf: string
   /** The number in the line. */
   readonly number?: number
-  /** The record; absent unless it is in RFC 8785 form. */
+  /** The record; absent unless its text is in RFC 8785 form. */
   readonly record?: JsonObject
-  /** The text of the record, byte for byte as it was stored. */
+  /** The text of the record, with exactly the stored bytes. */
   readonly text?: string
   /** Faults of the line in words, without its number. */
   readonly faults: readonly string[]
 }
 
 /**
- * A line of an export, which ends with the text of the record as stored. A commit id has at most 128 characters, each
+ * A line of an export, which ends with the stored text of the record. A commit id has at most 128 characters, each
  * of which needs six when escaped.
  */
 const LINE =

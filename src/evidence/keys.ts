@@ -10,8 +10,8 @@ export function openByAny(note: string, verifierKeys: readonly string[]): Checkp
 }
 
 /**
- * The fault of a note that none of these keys signed. When the note names another log, two files may have been mixed
- * up.
+ * The fault of a note that none of these keys signed. A note with the name of another log suggests that two files were
+ * mixed up.
  */
 export function unsigned(note: string, [verifierKey = '']: readonly string[]): string {
   if (note.includes('\r\n')) return 'has carriage returns: the file was converted after it was written'

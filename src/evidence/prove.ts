@@ -8,7 +8,7 @@ import { readExportLine, recordIn } from './export-line.ts'
 import { openByAny } from './keys.ts'
 import { LONGEST_LINE_BYTES } from './verify.ts'
 
-/** The reason that a record cannot be proved, in words. */
+/** The reason why a record cannot be proved, in words. */
 export class NotProved extends Error {
   override readonly name = 'NotProved'
 }
@@ -23,9 +23,10 @@ export interface Wanted {
 
 /**
  * A proof of one record of an export (docs/evidence.md, inclusion): a C2SP tlog-proof with the record in it. The proof
- * is for a reader who has the key of the log and must not see the other records.
+ * is for readers who have the key of the log but must not see the other records.
  *
- * @throws NotProved when the checkpoint is not of this key, does not cover the record, or was signed over other records
+ * @throws NotProved when another key signed the checkpoint, or when the checkpoint does not cover the record or covers
+ * other records
  */
 export async function proveRecord(source: AsyncIterable<Uint8Array>, wanted: Wanted): Promise<string> {
   const { number, note } = wanted
@@ -43,12 +44,12 @@ export async function proveRecord(source: AsyncIterable<Uint8Array>, wanted: Wan
 
 interface Export {
   readonly whole: MerkleTree
-  /** Returns the record at the place. */
+  /** Returns the record at the given position. */
   readonly record: string | undefined
   readonly path: readonly string[]
 }
 
-/** Reads up to the end of the checkpoint, in constant memory: it keeps only frontiers. */
+/** Reads up to the end of the checkpoint. It keeps only frontiers, so the memory is constant. */
 async function read(source: AsyncIterable<Uint8Array>, place: LeafPlace): Promise<Export> {
   const beside = pathRanges(place).map((range) => ({ ...range, tree: EMPTY_TREE }))
   let whole: MerkleTree = EMPTY_TREE

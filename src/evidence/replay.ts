@@ -10,7 +10,7 @@ import { LawBroken, requireThat } from '../events/require.ts'
 
 /** A tenant's state after all of its records. */
 export interface Story {
-  /** The number of calls that policy answered at once. */
+  /** The number of calls that policy decided immediately. */
   readonly allowed: number
   readonly rejected: number
   /** The number of threads by status. */
@@ -24,13 +24,13 @@ export interface ThreadStory {
   readonly status: ThreadStatus
   readonly revision: number
   readonly redeemed: boolean
-  /** True when one of its records is impossible. Later states are then unknown. */
+  /** True when one of the thread's records is impossible. In that case, later states are unknown. */
   readonly broken: boolean
 }
 
 /**
- * Replays every record of evidence (docs/evidence.md, completeness) against the gateway's own table of transitions. It
- * also replays credentials, votes, proofs and freezes. A removed, invented or moved record contradicts the records that
+ * Replays every record of evidence (docs/evidence.md, completeness) against the gateway's own table of transitions.
+ * Also replays credentials, votes, proofs and freezes. A removed, invented or moved record contradicts the records that
  * depend on it.
  */
 export class Replay {
@@ -105,7 +105,10 @@ export class Replay {
     )
   }
 
-  /** Requires the record's time, which is the start of its commit, to fit. The store's clock never runs backwards. */
+  /**
+   * Requires that the record's time, which is the start of its commit, fits the earlier records. The store's clock
+   * never runs backwards.
+   */
   #requireTime({ at }: ReadEvent): void {
     const latest = this.#latest
     const follows = at + OUT_OF_ORDER_MS >= latest
@@ -146,7 +149,7 @@ function requireKind({ type }: ReadEvent): EventKind {
   return kind
 }
 
-/** Requires a known actor: a part of the gateway and the admin key each have one fixed name. */
+/** Requires a known actor. A part of the gateway and the admin key each have a fixed name. */
 function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): void {
   const who = kind === 'gateway' ? `gateway:${id}` : kind
   requireThat(
@@ -160,7 +163,7 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
   )
 }
 
-/** Requires each member to be of its kind. The law handles missing members. */
+/** Requires that each member has the right kind. The law handles missing members. */
 function requireDetails({ details }: ReadEvent, kind: EventKind): void {
   for (const [name, value] of Object.entries(details)) {
     const field = Object.hasOwn(kind.details, name) ? kind.details[name] : undefined
@@ -176,7 +179,7 @@ function requireDue({ type, thread }: ReadEvent, due: Ledger['due']): void {
   )
 }
 
-/** The law that `laws` breaks, or undefined. */
+/** The law that `laws` violates, or undefined. */
 function brokenBy(laws: () => void): LawBroken | undefined {
   try {
     laws()
@@ -187,5 +190,5 @@ function brokenBy(laws: () => void): LawBroken | undefined {
   }
 }
 
-/** Far more time than a commit may take. */
+/** A time far longer than the maximum of a commit. */
 export const OUT_OF_ORDER_MS = 5 * 60_000

@@ -11,19 +11,22 @@ import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
 
-/** The auditor's own data apart from the export. None of it comes from the gateway at the time of the check. */
+/**
+ * The auditor's own data apart from the export. The auditor does not get this data from the gateway at the time of the
+ * check.
+ */
 export interface Proofs {
   /** Kept C2SP signed notes. */
   readonly notes: readonly string[]
-  /** Kept verifier keys: the first of the log, and one for each rotation since. */
+  /** Kept verifier keys: the log's first key, and a key for each rotation since. */
   readonly verifierKeys: readonly string[]
   /** `Countersign-Evidence` headers that agents kept: `<number>:<leaf hash>`. */
   readonly receipts: readonly string[]
   /** The earliest accepted signing time of the newest checkpoint, ms since 1970; any time when absent. */
   readonly freshSince?: number
   /**
-   * The latest accepted time, given together with `freshSince`. A checkpoint from the future would otherwise never
-   * become too old.
+   * The latest accepted time, given together with `freshSince`. Without this bound, a checkpoint from the future would
+   * never become too old.
    */
   readonly freshUntil?: number
 }
@@ -54,7 +57,7 @@ export interface Fault {
 }
 
 export interface Verdict {
-  /** The faults; empty when the evidence holds. */
+  /** The faults; empty when all properties hold. */
   readonly faults: readonly Fault[]
   /** The number of further faults. */
   readonly omitted: number
@@ -74,7 +77,7 @@ export interface Verdict {
  * to hold.
  */
 const MOST_FAULTS = 100
-/** A record has at most 16 Mi code units, of three bytes each, and the rest of a line is short. */
+/** A record has at most 16 Mi code units of up to three bytes, and the rest of a line is short. */
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 /**
@@ -138,7 +141,7 @@ class EvidenceCheck {
     this.#compare()
   }
 
-  /** Takes a line. A blank line is no record, but is counted, so that line numbers match an editor's. */
+  /** Takes a line. A blank line is not a record, but is counted, so that line numbers match those of an editor. */
   take(bytes: Buffer): void {
     this.#line += 1
     if (bytes.length === 0) return
@@ -203,7 +206,7 @@ class EvidenceCheck {
     this.#receipts.set(Number(number), [...(this.#receipts.get(Number(number)) ?? []), hash])
   }
 
-  /** Compares checkpoints of equal size: a different root means another history. */
+  /** Compares checkpoints of equal size. A different root means a different history. */
   #compareEachOther(): void {
     const roots = new Map<number, string>()
     for (const { size, root } of this.#checkpoints) {
@@ -260,7 +263,7 @@ class EvidenceCheck {
     this.#number = number
   }
 
-  /** Checks freshness. An invalid time, such as 99 hours, fails both bounds. */
+  /** Checks freshness. An invalid time, such as 99 hours, violates both bounds. */
   #lookAtTime(): void {
     const { since, until } = this.#fresh
     if (since === -Infinity) return
@@ -276,7 +279,7 @@ class EvidenceCheck {
   }
 }
 
-/** The larger checkpoint; of equal sizes, the one signed later. */
+/** The larger checkpoint; for equal sizes, the checkpoint that was signed later. */
 function later(one: Checkpoint | undefined, other: Checkpoint): Checkpoint {
   return one !== undefined && one.size === other.size && one.at > other.at ? one : other
 }

@@ -43,7 +43,10 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 
 const PLAIN = /^[A-Za-z0-9._-]+$/
 
-/** The task of a session: short enough for the gateway, and different for each session. A plain name has no colon. */
+/**
+ * The task of a session, which is short enough for the gateway and different for each session. Plain names have no
+ * colon.
+ */
 async function taskOf(harness: string, session: string): Promise<string> {
   const plain = `${harness}:${session}`
   if (PLAIN.test(session) && plain.length <= LIMITS.TASK_ID_CHARS) return plain

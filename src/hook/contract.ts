@@ -4,7 +4,7 @@ import type { HarnessName } from './harness.ts'
 
 export interface Asked {
   readonly harness: HarnessName
-  /** The harness's name of the tool. */
+  /** The harness's name for the tool. */
   readonly tool: string
   readonly prefix: string
   readonly signal: AbortSignal
@@ -12,7 +12,7 @@ export interface Asked {
 
 /**
  * The gateway's name of a tool. A contract that was imported from this tool of this MCP server takes precedence.
- * Otherwise it is the contract with the harness's name, unless that contract was imported from another tool.
+ * Otherwise, the contract with the harness's name is used, unless it was imported from another tool.
  *
  * @throws NotExecuted
  */
@@ -45,7 +45,10 @@ const parted = (server: string, name: string): string[] => [
   `mcp__${plain(server)}__${plain(name)}`,
 ]
 
-/** Names that a harness gives an MCP server's tool: unchanged, and with `_` for characters that its model refuses. */
+/**
+ * The possible names of an MCP server's tool in a harness: unchanged, or with `_` for characters that its model
+ * refuses.
+ */
 const SPELLED: Readonly<Record<HarnessName, (server: string, name: string) => string[]>> = {
   'claude-code': parted,
   codex: parted,

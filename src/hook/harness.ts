@@ -1,11 +1,12 @@
 import type { JsonObject } from '../contract/json.ts'
 
 /**
- * A program that runs a coding agent: its input to a hook, and the answers that it accepts. All harnesses share this:
+ * A program that runs a coding agent, with its input to a hook and the answers that it accepts. All harnesses share
+ * this:
  *
  * - Exit code 2 with a reason on standard error blocks the tool, and the model reads the reason.
  * - Exit code 0 without output decides nothing.
- * - Any other code, or a hook that takes too long, lets the tool run.
+ * - With any other code, or when the hook takes too long, the tool runs.
  */
 export interface Harness {
   readonly name: HarnessName
@@ -44,7 +45,7 @@ const CLAUDE_CODE: Harness = {
 }
 
 /**
- * developers.openai.com/codex/hooks: PreToolUse, and codex-rs/hooks of 0.169.0. Codex treats an allow as a fault, so
+ * developers.openai.com/codex/hooks: PreToolUse, and codex-rs/hooks of 0.169.0. Codex treats an allow as an error, so
  * its user always answers the question.
  */
 const CODEX: Harness = {

@@ -1,10 +1,10 @@
 import { NotExecuted } from '@countersign/sdk'
 
 /**
- * Reads the whole input of a hook. Bytes beyond the bound are read and dropped, because a harness that cannot write
- * reports a failed hook and may run the tool.
+ * Reads the whole input of a hook. Bytes beyond the limit are read and dropped. A harness that cannot write reports a
+ * failed hook and may run the tool.
  *
- * @throws NotExecuted for more than `mostBytes`, and when the signal aborts before the end
+ * @throws NotExecuted when the input exceeds `mostBytes`, or when the signal aborts before its end
  */
 export async function inputOf(
   source: AsyncIterable<Uint8Array>,

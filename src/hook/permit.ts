@@ -13,9 +13,9 @@ export interface PermitParts {
   readonly gate: Gate
   readonly callIds: CallIds
   readonly harness: HarnessName
-  /** The text that the gateway's name of a tool has before the harness's name. */
+  /** The prefix that the gateway's name for a tool adds to the harness's name. */
   readonly prefix: string
-  /** Longest time to hold a call for people, ms. */
+  /** Maximum time to hold a call for reviewers, ms. */
   readonly maxWaitMs: number
   readonly signal: AbortSignal
 }
@@ -23,7 +23,7 @@ export interface PermitParts {
 /**
  * Resolves when the call may run now, once. An equal call continues the review of a call that timed out undecided.
  *
- * @throws NotExecuted in every other case
+ * @throws NotExecuted in all other cases
  */
 export async function permit(parts: PermitParts, { task, tool, input }: HeldCall): Promise<void> {
   const { gate, callIds, harness, prefix, maxWaitMs, signal } = parts

@@ -22,15 +22,15 @@ export interface HttpDeps {
   readonly strangers: StrangerBounds
   readonly log: FastifyBaseLogger
   readonly bodyBytes: number
-  /** Time between two signs of life on a stream, ms. */
+  /** Interval of keep-alive comments on a stream, ms. */
   readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
   /** The signer of evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts
-  /** Absent when nothing is recorded. */
+  /** Absent when no traces are recorded. */
   readonly beginSpan?: BeginSpan
-  /** Known once the gateway listens. */
+  /** Set once the gateway listens. */
   readonly site: () => Site
   /** Absent when people sign in only with one-time links. */
   readonly singleSignOn?: SingleSignOn
@@ -39,7 +39,7 @@ export interface HttpDeps {
   readonly watcher: TrafficWatcher
 }
 
-/** Listeners to requests and connections. They must never throw. */
+/** Listeners to requests and connections. Listeners must never throw. */
 export interface TrafficWatcher {
   /** Called when a request was answered. */
   answered(request: HttpObservation): void
@@ -60,7 +60,7 @@ export interface HttpObservation {
   readonly traceparent?: string | undefined
 }
 
-/** Checks of the sender for the registration of a webhook. */
+/** Checks that the webhook sender performs at registration. */
 export interface WebhookPorts {
   /** The reason why a URL is refused; undefined when it is allowed. */
   refusalOf(url: string): string | undefined

@@ -1,4 +1,4 @@
-/** Types of handlers: one for every operation of the contract, with its parameters, body and answers. */
+/** Types of handlers. Every operation of the contract has one, with its parameters, body and answers. */
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type {
@@ -65,7 +65,7 @@ type BodyOf<A> = A extends Media
     ? null
     : Frozen<ComponentOf<A>>
 
-/** Verbs return values that stay unchanged. */
+/** Values that verbs return are never modified. */
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T
 
 const NO_HEADERS = {} as const
@@ -76,7 +76,7 @@ export const answer = <const Status extends number, Body>(
   headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): Answer<Status, Body> => ({ status, body, headers })
 
-/** The answer of a verb, with the receipt of the evidence record that supports it. */
+/** The answer of a verb, with the receipt of its evidence record. */
 export const answerCommitted = <const Status extends number, Body>(
   status: Status,
   committed: Committed<Body>,

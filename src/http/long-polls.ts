@@ -2,12 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import type { Wait } from '../gateway/core/wait.ts'
 import { createShares } from './admission/shares.ts'
 
-/** One request that is held until it is released. */
+/** A request that waits until it is released. */
 export type Held = Wait & { release(): void }
 
 /**
- * Requests on hold. A held request ends with its connection, a poll also after its time, and all of them when the
- * gateway closes.
+ * Requests on hold. A held request ends when its connection or the gateway closes. A poll also ends after its time.
  */
 export interface Waits {
   /**
@@ -16,9 +15,9 @@ export interface Waits {
    */
   holdPoll(request: FastifyRequest, seconds: number, sender: string): Held | undefined
   holdStream(request: FastifyRequest): Held
-  /** The number of held requests: polls, and streams, which wait for no specific decision. */
+  /** The number of held requests: polls, and streams, which do not wait for a specific decision. */
   held(): { readonly polls: number; readonly streams: number }
-  /** Ends every wait: held polls answer with the current state. */
+  /** Ends every wait. Held polls are answered with the current state. */
   endAll(): void
 }
 
@@ -32,7 +31,7 @@ export function createWaits(): Waits {
   const polls = createShares(MOST_POLLS)
   let ended = false
 
-  /** Uses the local clock, as the caller does, because the store's clock may run more slowly while it catches up. */
+  /** Uses the local clock, like the caller, because the store's clock may temporarily run slower. */
   function hold(request: FastifyRequest, seconds: number | undefined, released: () => void): Held {
     const { socket } = request.raw
     const controller = new AbortController()
@@ -41,7 +40,7 @@ export function createWaits(): Waits {
     const timer = seconds === undefined ? undefined : setTimeout(leave, ms).unref()
     open.add(controller)
     socket.once('close', leave)
-    // the connection closed while the credential was checked, and emits no further event
+    // the connection closed during the check of the credential, and emits no further event
     if (ended || socket.destroyed) leave()
     return {
       ms,

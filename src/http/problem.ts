@@ -5,14 +5,14 @@ import { lineOf, REQUEST_HEADER } from './tracing.ts'
 /** Answers an error of one route; fastify awaits it. */
 export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-/** Answers any error as `application/problem+json` (RFC 9457). Only the log holds the cause. */
+/** Answers any error as `application/problem+json` (RFC 9457). Only the log contains the cause. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asGatewayError(error)
   const problem = problemOf(known)
   request.problem = known.code
   request.refusal = known
   if (problem.status >= 500) logCause(error, known, request)
-  // some refusals happen before the first hook
+  // sets these headers here, too, because some refusals happen before the first hook
   reply.header('cache-control', 'no-store').header(REQUEST_HEADER, request.id)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (known.retryAfter !== undefined)
@@ -23,18 +23,19 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
 function logCause(error: unknown, known: GatewayError, request: FastifyRequest): void {
   const facts = { ...lineOf(request), route: request.routeOptions.url, code: known.code }
   const cause = known.cause ?? error
-  // every request has its own log line while the store is unreachable; the timer reports the outage itself
+  // logs only the reason while the store is unreachable, because every request has a log line and the timer reports the
+  // outage
   const said = known.code === 'store_unavailable' ? { reason: reasonOf(cause) } : { err: cause }
   request.log.error({ ...facts, ...said }, known.message)
 }
 
-/** The message of the error, and the messages of its causes. */
+/** The messages of the error and of its causes. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
   return cause === undefined ? message : `${message}: ${reasonOf(cause)}`
 }
 
-/** The gateway's texts for refusals of Fastify. */
+/** The gateway's messages for refusals by Fastify. */
 const FROM_FASTIFY: Record<string, [ErrorCode, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is larger than this gateway accepts'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json; charset=utf-8'],
@@ -61,7 +62,7 @@ export function asGatewayError(error: unknown): GatewayError {
 const RETRY_AFTER_SECONDS = 1
 
 /**
- * Returns the result of an act that has taken effect. An error at this point must not read as if the act had failed.
+ * Returns the result of an act that has taken effect. An error at this point must not suggest that the act has failed.
  */
 export async function showAfter<T>(show: () => Promise<T>): Promise<T> {
   try {

@@ -1,13 +1,13 @@
 import { TokenBucket } from 'limiter'
 
-/** `calls` per `withinMs`, refilled evenly; all of them may be made at once. */
+/** `calls` per `withinMs`, refilled evenly. All calls may be made at the same time. */
 export interface Rate {
   readonly calls: number
   readonly withinMs: number
 }
 
 export interface Rates {
-  /** Milliseconds to wait when `key` is over `rate`, else undefined. */
+  /** Returns the milliseconds to wait when `key` exceeds `rate`; undefined otherwise. */
   take(key: string, rate: Rate): number | undefined
 }
 
@@ -16,7 +16,7 @@ interface Counted {
   readonly bucket: TokenBucket
 }
 
-/** Limits the calls of each key, counted by this instance alone. */
+/** Limits the calls of each key. Each instance counts separately. */
 export function createRates(): Rates {
   const counted = new Map<string, Counted>()
   return {
@@ -32,7 +32,7 @@ export function createRates(): Rates {
 const isSame = (one: Rate, other: Rate): boolean =>
   one.calls === other.calls && one.withinMs === other.withinMs
 
-/** Full at first. A change of the rate gives back no used calls. */
+/** Full at first. A change of the rate does not restore used calls. */
 function begin({ calls, withinMs }: Rate, before: Counted | undefined): Counted {
   const bucket = new TokenBucket({ bucketSize: calls, tokensPerInterval: calls, interval: withinMs })
   bucket.content = before === undefined ? calls : Math.min(calls, before.bucket.content)

@@ -6,7 +6,7 @@ import type { Place } from '../gateway/review/stream.ts'
 import { waitOf } from './wire/prefer.ts'
 import { countOf } from './wire/strict-json.ts'
 
-/** Readers of the headers that an operation names. An invalid value throws a GatewayError `invalid_request`. */
+/** Parsers for the headers that an operation lists. An invalid value throws a GatewayError `invalid_request`. */
 export const REQUEST_HEADERS = {
   idempotencyKey: idempotencyKeyOf,
   wait: waitOf,
@@ -27,8 +27,8 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * RFC 9110 section 13.1.1, one strong tag: a digest that is shown. `*` is refused, because it does not name a revision
- * that a person looked at.
+ * Reads one strong tag (RFC 9110 section 13.1.1), the digest of a shown revision. `*` is refused, because it does not
+ * name a revision that a person looked at.
  */
 function ifMatchOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['if-match']
@@ -37,7 +37,7 @@ function ifMatchOf({ headers }: FastifyRequest): string | undefined {
 
 const EVENT_ID = /^(\d{1,15})(?:-([\w.-]{1,128}))?$/
 
-/** The id in the form that `idOf` in src/http/operations/stream.ts writes, or a number alone. */
+/** The id in the format of `idOf` in src/http/operations/stream.ts, or only a number. */
 function lastEventIdOf({ headers }: FastifyRequest): Place | undefined {
   const header = headers['last-event-id']
   if (header === undefined) return undefined

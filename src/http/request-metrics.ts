@@ -4,10 +4,10 @@ import type { ErrorCode } from '../contract/errors.ts'
 import type { Sight } from './admission/admission.ts'
 import type { HttpDeps, HttpObservation } from './deps.ts'
 
-/** The route of requests that match no route. */
+/** The route label of requests that match no route. */
 export const NO_ROUTE = 'none'
 
-/** Requests, connections and held requests that are open now. */
+/** The current numbers of requests, connections and held requests. */
 export interface Traffic extends Sight {
   readonly requests: number
   readonly connections: number
@@ -15,7 +15,7 @@ export interface Traffic extends Sight {
   readonly streams: number
 }
 
-/** Reports every route and every request to the watcher, and counts open ones. */
+/** Reports every route and every request to the watcher, and counts open requests. */
 export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }: HttpDeps): void {
   let requests = 0
   let connections = 0
@@ -32,7 +32,8 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }
   }
   app.server.on('request', (_, response) => {
     requests += 1
-    // one function serves all requests, because a closure for each request would be the most expensive part of counting
+    // uses one function for all requests, because a closure for each request would be the most expensive part of
+    // counting
     response.on('close', closed)
   })
   app.server.on('connection', (socket) => {

@@ -17,7 +17,7 @@ import { REQUEST_HEADERS } from './request-headers.ts'
 import { traceHooks, workingFor } from './tracing.ts'
 import { acceptAnything, acceptStrictJson } from './wire/strict-json.ts'
 
-/** Every operation of the contract as a route: its callers, the checked body, the handler and the answer. */
+/** Registers every operation of the contract as a route, with its callers, body check, handler and answer. */
 export function mountOperations(app: FastifyInstance, http: HttpDeps, health: Health): void {
   const handlers: Handlers<typeof OPERATIONS> = {
     ...agentHandlers(http),
@@ -105,14 +105,14 @@ function bodyOf(
 
 /** Sets status and headers, and returns the body to send. */
 function sendable(reply: FastifyReply, { status, headers, body }: Answer): unknown {
-  // a handler that answers by itself has taken over the connection
+  // skips the status when the handler answered itself, because it has taken over the connection
   if (!reply.sent) reply.code(status).headers(headers)
   return body ?? undefined
 }
 
 const OF_BODIES = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']
 
-/** An authenticated caller gets the handler's judgement of a body that is refused for its form. */
+/** Lets the handler judge a malformed body of an authenticated caller. */
 function judging(handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): ErrorHandler {
   return async (error, request, reply) => {
     const isJudged = request.caller !== undefined && OF_BODIES.includes(asGatewayError(error).code)

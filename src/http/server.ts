@@ -17,20 +17,20 @@ import { answerNotFound, answerProblem } from './problem.ts'
 import { watchTraffic } from './request-metrics.ts'
 import { boundStrangers } from './wire/strangers.ts'
 
-/** Time limits of clients, ms. Idle connections end after them. */
+/** Time limits of clients, ms. Idle connections end after these times. */
 export const TIMEOUTS = {
   REQUEST_MS: 10_000,
   HEADERS_MS: 5_000,
   KEEP_ALIVE_MS: 10_000,
-  /** Longer than the longest `Prefer: wait`. */
+  /** A time longer than the longest `Prefer: wait`. */
   IDLE_SOCKET_MS: 70_000,
   CHECK_EVERY_MS: 1_000,
 } as const
 
 const PATH_PART_CHARS = 256
 /**
- * `Date` is the time of the store. The console computes the time left until a deadline from it, and the doctor compares
- * it with the clock of the machine.
+ * `Date` is the time of the store. From this header, the console computes the time until a deadline. The doctor
+ * compares it with the machine's clock.
  */
 const FOR_PEOPLE = /^\/(?:api\/(?:review|admin)\/|readyz$)/
 
@@ -41,7 +41,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const app = Fastify({
     loggerInstance: http.log,
     genReqId: requestIds(),
-    // a logger for each request would cost as much as the router; the few logged lines contain the id themselves
+    // a logger for each request would cost as much as the router; the few log lines contain the id anyway
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: http.bodyBytes,
@@ -88,7 +88,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     consoleRoutes(scope, { built: BUILT_CONSOLE, site: http.site })
     done()
   })
-  // every request gets the same bytes, so a slow reader costs no copy
+  // every request gets the same bytes, so slow readers need no copies
   const document = Buffer.from(http.schemas.document)
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(document))
   return app
@@ -109,7 +109,7 @@ function beginAnswers(
   })
 }
 
-/** Ids that are unique for each instance and start. A client never chooses one. */
+/** Creates request ids that are unique across instances and starts. Clients never choose request ids. */
 function requestIds(): () => string {
   const instance = randomBytes(6).toString('base64url')
   let count = 0

@@ -24,7 +24,7 @@ interface TraceHooks {
   readonly onSend: onSendHookHandler[]
 }
 
-/** The span of an operation. An unauthenticated request has no span: anyone can send one. */
+/** The span of an operation. An unauthenticated request has no span, because anyone can send such requests. */
 export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): TraceHooks {
   if (beginSpan === undefined || work === undefined) return { onRequest: [], onSend: [] }
   const begin: onRequestHookHandler = (request, _, done) => {
@@ -35,8 +35,8 @@ export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): 
 }
 
 /**
- * Ends the span with the answer, and includes the sending while the caller is connected. A response to a disconnected
- * caller never finishes, so the span must not wait for it, because operators look for exactly these calls.
+ * Ends the span with the answer. While the caller is connected, the span includes sending. A response to a disconnected
+ * caller never finishes, so the span must not wait for it. Operators look for exactly these calls.
  */
 const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
   const end = (): void => {

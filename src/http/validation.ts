@@ -6,17 +6,21 @@ import { PACKAGE_ROOT } from '../system/package.ts'
 
 /**
  * The running gateway validates requests with the document that it publishes (schemas/openapi.json, generated from
- * src/contract). It does not coerce, remove or fill in values.
+ * src/contract). Validation does not coerce, remove or fill in values.
  */
 const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
 const MAX_ERRORS = 20
 
 export interface Schemas {
-  /** Bytes of the OpenAPI document, as served. */
+  /** The text of the OpenAPI document, as served. */
   readonly document: string
-  /** Returns the value as this component. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
+  /**
+   * Returns the value with the type of this component.
+   *
+   * @throws GatewayError `invalid_request` with JSON Pointers below `prefix`
+   */
   parse<Name extends ComponentName>(name: Name, value: unknown, prefix?: string): Components[Name]
-  /** Like `parse`, but returns undefined for a value that does not fit. */
+  /** Returns the value like `parse`, but undefined for a value that does not fit. */
   fits<Name extends ComponentName>(name: Name, value: unknown): Components[Name] | undefined
 }
 
@@ -29,8 +33,7 @@ export function loadSchemas(): Schemas {
     removeAdditional: false,
     useDefaults: false,
     validateFormats: false,
-    // the document is part of the gateway and a test checks it, so the meta-schema is not compiled at every start,
-    // which costs 50 ms
+    // skips the meta-schema, which would take 50 ms to compile at every start; a test checks the document
     meta: false,
     validateSchema: false,
   })
@@ -64,7 +67,7 @@ function fieldErrors(errors: readonly ErrorObject[], prefix: string): FieldError
   }))
 }
 
-/** Errors about a missing or additional member point at that member. */
+/** For a missing or additional member, the pointer refers to that member. */
 function memberOf(error: ErrorObject): string {
   const { additionalProperty, missingProperty } = error.params as Record<string, string | undefined>
   const member = additionalProperty ?? missingProperty

@@ -6,7 +6,7 @@ import { isObject } from './message.ts'
 
 /** The tools of a server, from its answers to `tools/list`. */
 export interface Listing {
-  /** Begins a list. The newest list with all its pages is in force. */
+  /** Begins a list. The newest list whose pages have all arrived is in force. */
   begin(): List
   /** Voids all lists so far, because the server reports that its tools changed. */
   outdated(): void
@@ -27,7 +27,10 @@ export interface List extends Tools {
 }
 
 export interface Listed {
-  /** SHA-256 (hex) of its description; undefined without a canonical form, and for two tools of one name. */
+  /**
+   * SHA-256 (hex) of the tool's description; undefined when there is no canonical form, or when two tools have the same
+   * name.
+   */
   readonly digest: string | undefined
   /** The digest when the server first listed the tool. */
   readonly first: string | undefined

@@ -12,11 +12,11 @@ export type Id = string | number
 export interface ToolCall {
   readonly id: Id
   readonly name: string
-  /** `{}` when the call has none. */
+  /** `{}` when the call has no arguments. */
   readonly args: JsonObject
   /** Other members of a call: `_meta` and `task`. */
   readonly rest: JsonObject
-  /** The name that the client gives itself in this call. */
+  /** The client's name in this call. */
   readonly client: string | undefined
 }
 
@@ -77,7 +77,7 @@ export function readClient(line: Uint8Array): FromClient {
   return readPassing(message)
 }
 
-/** Reads a message that runs no tool. Refuses it when the proxy would alter it by writing it again. */
+/** Reads a message that does not run a tool. Refuses the message when the proxy would alter it by writing it again. */
 function readPassing(message: JsonObject): FromClient {
   const cancelled =
     message['method'] === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
@@ -89,14 +89,14 @@ function readPassing(message: JsonObject): FromClient {
 }
 
 /**
- * The deepest nesting, far beyond real messages. JSON.parse reads deeper nesting than JSON.stringify (up to Node 24)
- * and the proxy's own stack can handle.
+ * Maximum depth of nesting, far beyond real messages. JSON.parse reads deeper nesting than JSON.stringify (up to Node
+ * 24) and the proxy's own stack can handle.
  */
 const DEPTH = 500
 
 /**
- * Returns the reason that writing the message again would alter it; undefined when it would not. Walks the value level
- * by level to save stack.
+ * Returns the reason why the message would change if the proxy wrote it again; undefined when it would not change.
+ * Walks the value level by level, so that deep nesting does not use the stack.
  */
 function whatAlters(message: JsonObject): string | undefined {
   let level: JsonValue[] = [message]
@@ -150,8 +150,8 @@ function refuse(id: Id | null | undefined, code: number, why: string): Refusal {
 }
 
 /**
- * Refuses a message. Sends the error for a refused answer to the server, because to the client it would look like the
- * answer to another request.
+ * Refuses a message. Sends the error for a refused answer to the server. The client would take the error for the answer
+ * to another request.
  */
 function refuseMessage(message: JsonObject, why: string): Refusal {
   const asker = 'method' in message ? 'client' : 'server'
@@ -218,14 +218,17 @@ export function objectIn(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** Returns a valid id. Undefined for a number that may have lost digits: it could match another request. */
+/**
+ * Returns a valid id. Returns undefined for a number that may have lost digits, because it could match another request.
+ */
 export function idOf(value: JsonValue | undefined): Id | undefined {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? undefined : value
   return typeof value === 'string' ? value : undefined
 }
 
 /**
- * Writes JSON in ASCII: a server that reads its system's encoding in place of UTF-8 would not run the approved call.
+ * Writes JSON in ASCII. A server that reads its system's encoding instead of UTF-8 would otherwise not run the approved
+ * call.
  */
 export function asciiJson(message: JsonObject): string {
   const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -249,7 +252,7 @@ export function failureMessage(id: Id, text: string, meta: JsonObject): JsonObje
 }
 
 /**
- * Returns the name that the client gives itself. It is in `initialize`, and since revision 2026-07-28 in each request.
+ * Returns the client's name. The name is in `initialize` and, since revision 2026-07-28, in each request.
  */
 export function clientNameIn({ method, params }: JsonObject): string | undefined {
   const meta = objectIn(objectIn(params)['_meta'])

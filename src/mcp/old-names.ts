@@ -1,6 +1,6 @@
 /*
  * The names that `countersign import mcp` gave to tools before contracts had a `source`. Illegal characters became `_`,
- * and a duplicate name got `_2`, `_3`. Such a contract does not record its tool.
+ * and duplicate names got the suffixes `_2`, `_3`. Such a contract does not contain the name of its tool.
  */
 
 /** Returns another tool of the server whose contract an old import may have written under `name`. */

@@ -37,18 +37,18 @@ import { createQuestions, type Questions } from './questions.ts'
 import { type Contracts, createContracts } from './tools.ts'
 
 /**
- * Relays messages between an MCP client and one MCP server (specification, transport `stdio`). It sends a `tools/call`
- * only after the gateway allows it (docs/agent-api.md), with exactly the approved arguments. Fails closed: it answers
- * an undecided call itself, and does not send the call.
+ * Relays messages between an MCP client and one MCP server (specification, transport `stdio`). The proxy sends a
+ * `tools/call` only after the gateway allows it (docs/agent-api.md), with exactly the approved arguments. The proxy
+ * fails closed: it answers an undecided call itself, and does not send the call.
  */
 export interface Proxy {
-  /** Takes a line of the client, without its end. Resolves when the line is handled completely. Never rejects. */
+  /** Handles a line from the client, without its end. Resolves when the line is handled completely. Never rejects. */
   fromClient(line: Uint8Array): Promise<void>
-  /** Takes a line of the server, without its end. */
+  /** Handles a line from the server, without its line end. */
   fromServer(line: Uint8Array): void
   /** Ends all calls, because the ended server answers no request and runs no held call. */
   serverEnded(): void
-  /** Ends held calls, because the client has ended. */
+  /** Ends held calls, because the client has exited. */
   clientEnded(): void
 }
 
@@ -59,15 +59,15 @@ export interface ProxyParts {
   readonly toClient: (line: Uint8Array) => void
   /** Writes a note for people who read the client's log. */
   readonly note: (text: string) => void
-  /** The prefix of contract names, such as `github.`. It is used to find a contract when no `source` names the tool. */
+  /** The prefix of contract names, such as `github.`, for tools that no `source` names. */
   readonly prefix: string
   /** The server's name in contracts. */
   readonly server: string
   /** The task of all calls. */
   readonly taskId: string
-  /** Longest time to hold a call for reviewers, ms. */
+  /** Maximum time to hold a call for reviewers, ms. */
   readonly maxWaitMs: number
-  /** Longest time for the server to list all its tools, ms. Earlier calls wait for the list. */
+  /** Maximum time in which the server must list all its tools, ms. Calls that arrive earlier wait for the list. */
   readonly listWithinMs: number
   /** Time between two progress messages to a client that requests them, ms. */
   readonly progressEveryMs: number
@@ -112,11 +112,11 @@ interface State extends ProxyParts {
   /** The proxy's own requests to the server. */
   readonly questions: Questions
   readonly contracts: Contracts
-  /** The name that the client gives itself. */
+  /** The client's name for itself. */
   client: string | undefined
 }
 
-/** An open call. It is held until the gateway allows it, and is then sent to the server. */
+/** An open call. The proxy holds the call until the gateway allows it, and then sends it to the server. */
 interface UnderWay {
   readonly asked: ToolCall
   readonly abort: AbortController
@@ -131,12 +131,15 @@ interface UnderWay {
   }
 }
 
-/** The error for the end of the server. Its name keeps the thread open: the client may start the server again. */
+/**
+ * The error for the end of the server. The name of this error keeps the thread open, because the client may start the
+ * server again.
+ */
 class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** A failed call. Its `line` is the answer to the client. Throwing it makes the guard report the failure. */
+/** A failed call. `line` is the answer to the client. When this error is thrown, the guard reports the failure. */
 class ToolFailed extends Error {
   readonly line: Uint8Array
 
@@ -247,7 +250,7 @@ function contractOf({ contracts }: State, { asked, abort: { signal } }: UnderWay
   return contracts.contractOf(asked.name, { signal, meta: asked.rest['_meta'] })
 }
 
-/** Returns the reason that a judged call must not run: its tool, or the contract of the tool, has changed since. */
+/** Returns the reason why a judged call must not run: its tool or the tool's contract has changed since. */
 async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | undefined> {
   try {
     if ((await contractOf(proxy, one)) === one.tool) return undefined
@@ -257,7 +260,7 @@ async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | unde
   }
 }
 
-/** Ends held calls whose tool changed: reviewers saw a different tool. After a late list, `send` checks again. */
+/** Ends held calls whose tool has changed since reviewers saw it. After a late list, `send` checks again. */
 async function reviewHeld(proxy: State): Promise<void> {
   const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
   const reviewing = held.map(async (one) => {
@@ -363,10 +366,10 @@ interface Progress {
   isBehind(said: ServerProgress): boolean
 }
 
-/** The step of the proxy's own progress. It is tiny, so that any progress of the server exceeds it. */
+/** The step of the proxy's own progress. The step is tiny, so that any progress of the server exceeds it. */
 const PROGRESS_STEP = 1 / 1_000_000
 
-/** Reports requested progress while a call is held. Without progress, many clients give up after a minute. */
+/** Reports requested progress while a call is held. Many clients that receive no progress give up after a minute. */
 function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
   const token = idOf(objectIn(rest['_meta'])['progressToken'])
   let timer: ReturnType<typeof setInterval> | undefined

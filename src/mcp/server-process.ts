@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { linesOf } from '../system/lines.ts'
 
-/** An MCP server that talks over its standard streams. */
+/** An MCP server that communicates over its standard streams. */
 export interface ServerProcess {
   write(line: Uint8Array): void
   /**
-   * Ends the server as the specification says: closes its input, then sends SIGTERM, then SIGKILL. Other processes that
-   * still hold the output open afterwards keep running.
+   * Ends the server as the specification requires: closes its input, then sends SIGTERM, then SIGKILL. Other processes
+   * that keep the output open continue to run.
    */
   stop(): void
-  /** Takes the next of these steps at once. */
+  /** Takes the next of these steps immediately. */
   insist(): void
   /**
    * The exit code, once the server has ended and all its output was read; 1 when a signal ended it. Rejects with
@@ -20,7 +20,7 @@ export interface ServerProcess {
   readonly ended: Promise<number>
 }
 
-/** The longest line. Results of tools may hold pictures and files. */
+/** The longest line. Results of tools may contain images and files. */
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const PATIENCE_MS = 3_000
 

@@ -6,9 +6,9 @@ import { type Id, isObject, objectIn } from './message.ts'
 import { otherToolOf } from './old-names.ts'
 
 /**
- * Finds the contract that judges a call of a server's tool (docs/agent-side.md). Its `source` names the tool; without a
- * `source`, its name does. The proxy reads the server's whole list of tools first. A tool that differs from the
- * description in its contract does not run.
+ * Finds the contract that judges a call of a server's tool (docs/agent-side.md). The contract's `source` names the
+ * tool. Without a `source`, the contract's name does. The proxy reads the server's whole list of tools first. A tool
+ * that differs from the description in its contract does not run.
  */
 export interface Contracts {
   /**
@@ -40,7 +40,7 @@ export interface ContractsParts {
   /** The server's name in contracts. */
   readonly server: string
   readonly prefix: string
-  /** Longest time for the server to list all its tools, ms. */
+  /** Maximum time in which the server must list all its tools, ms. */
   readonly listWithinMs: number
   readonly note: (text: string) => void
   /** Sends a request of the proxy. Rejects when the server answers with an error, or misses the deadline. */
@@ -50,7 +50,7 @@ export interface ContractsParts {
 /** Age of the contracts at which they are read again, ms. */
 const FRESH_MS = 5_000
 const MOST_PAGES = 1_000
-/** The most lists that changes on the server may void before the proxy gives up. */
+/** Maximum number of lists that changes on the server may void before the proxy gives up. */
 const MOST_LISTS = 3
 
 export function createContracts(parts: ContractsParts): Contracts {
@@ -220,7 +220,7 @@ async function contracts(
   return tools
 }
 
-/** Returns the reason that the contract must not judge a call of the tool; undefined when it may. */
+/** Returns the reason why the contract must not judge a call of the tool; undefined when it may judge the call. */
 function objectionTo(state: State, name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
   const listed = tools.of(name)
   if (listed === undefined) return `the server does not list \`${name}\``
@@ -232,7 +232,7 @@ function objectionTo(state: State, name: string, { source }: ResolvedTool, tools
 }
 
 /**
- * Returns the reason that a tool without a digest in its contract is refused; undefined when it equals its first
+ * Returns the reason why a tool without a digest in its contract is refused; undefined when the tool equals its first
  * listing.
  */
 function sinceFirst(name: string, { digest, first }: Listed): string | undefined {
@@ -250,7 +250,7 @@ function ofTwin({ prefix, server }: State, name: string, tools: Tools): string |
 }
 
 /**
- * Returns the page, with the reason as the description of each refused tool: a model must not read the changed
+ * Returns the page. The reason replaces the description of each refused tool, because a model must not read a changed
  * description.
  */
 async function marked(state: State, page: Tools, result: JsonObject): Promise<JsonObject> {

@@ -3,7 +3,7 @@ import { SIGN_IN_PROBLEMS, type SignInProblem } from '../contract/sign-in-proble
 import { RISKS, VERDICTS } from '../domain/decision.ts'
 import { BUDGET_NAMES } from '../domain/budget.ts'
 
-/** Label values of the metrics. Every set is closed, or the metric's `atMost` bounds it. */
+/** Label values of the metrics. Every set is closed, or the metric's `atMost` limits it. */
 
 /** Names from the bundle or the routes, which are unknown in advance. */
 export interface OpenSet {
@@ -36,12 +36,12 @@ const REFUSALS = new Set(CODES.map((code) => String(ERRORS[code].status)))
 /** All statuses of answers. */
 export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
 
-/** Bounds that refuse requests: the budgets, and the disk. */
+/** Limits that cause refusals: the budgets, and the disk. */
 export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
 export const METHODS = ['GET', 'POST', 'DELETE', OTHER] as const
 
-/** Reasons for rejections: a rule, no matching rule, or a code in place of a rule's id. */
+/** Reasons for rejections: a rule, no matching rule, or a code that replaces a rule's id. */
 export const REJECTION_REASONS = [
   'rule',
   'unmatched',
@@ -76,7 +76,7 @@ export const SIGN_IN_RESULTS: readonly ('ok' | 'refused' | SignInProblem)[] = [
   ...(Object.keys(SIGN_IN_PROBLEMS) as SignInProblem[]),
 ]
 
-/** The class of an answer, or the reason that no answer arrived. */
+/** The class of an answer, or the reason why no answer arrived. */
 export const DELIVERY_CODES = [
   '1xx',
   '2xx',

@@ -14,8 +14,11 @@ export interface MetricSpec {
   readonly help: string
   readonly labels: Readonly<Record<string, LabelSet>>
   readonly buckets?: readonly number[]
-  /** The most series. Present only with an open label; otherwise it is the product of the closed sets. */
+  /**
+   * The maximum number of series. Present only with an open label; otherwise the product of the closed
+   * sets applies.
+   */
   readonly atMost?: number
-  /** The id in an exemplar. */
+  /** The kind of id in an exemplar. */
   readonly exemplar?: 'trace_id' | 'thread_id'
 }

@@ -4,7 +4,7 @@ import type { MetricSpec } from './metric-spec.ts'
 
 /** Buckets from five seconds to seven days. */
 const HUMAN = [5, 30, 60, 300, 900, 1_800, 3_600, 14_400, 28_800, 86_400, 259_200, 604_800]
-/** Buckets of seconds. In less than 2.5 s, a reviewer cannot have read anything. */
+/** Buckets of seconds. In less than 2.5 s, a reviewer cannot have read the call. */
 const ATTENTION = [1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 
 export const REVIEW_METRICS = {

@@ -12,7 +12,7 @@ import { REQUEST_KINDS } from '../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
 /**
- * A slow store raises an alert at half a second (deploy/prometheus/alerts.yaml). Quantiles between wider bounds are
+ * A slow store raises an alert at half a second (deploy/prometheus/alerts.yaml). With wider buckets, quantiles would be
  * guesses.
  */
 const STORE_CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]

@@ -5,9 +5,9 @@ import { REVIEW_METRICS } from './table-reviews.ts'
 import { SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service.ts'
 
 /**
- * Every metric of the gateway. Names are base units with the prefix `countersign_`; counters end in `_total`. No label
- * ever holds a task, thread, agent, reviewer or tenant. The total never exceeds `MAX_SAMPLES`, whatever agents send and
- * bundles contain.
+ * Every metric of the gateway. Names are base units with the prefix `countersign_`; counters end in `_total`. Labels
+ * never contain a task, thread, agent, reviewer or tenant. The total never exceeds `MAX_SAMPLES`, regardless of agents'
+ * calls and bundles' content.
  *
  * A new metric needs a row here, a panel in grafana/src/, and code that counts it. docs/metrics.md is generated from
  * the table.
@@ -49,9 +49,9 @@ export interface Meter {
   observe<N extends MetricOf<'histogram'>>(name: N, labels: LabelsOf<N>, value: number): void
 }
 
-/** The most samples of one instance, including Node's own metrics. */
+/** Maximum number of samples from one instance, including Node's own metrics. */
 export const MAX_SAMPLES = 5_000
-/** The most samples of Node's own metrics. */
+/** Maximum number of samples from Node's own metrics. */
 export const NODE_SAMPLES = 200
 
 /** Returns the number of combinations of the values of closed sets. */
@@ -61,6 +61,6 @@ export function closedSeries({ labels }: MetricSpec): number {
 
 export const mostSeries = (spec: MetricSpec): number => spec.atMost ?? closedSeries(spec)
 
-/** Returns the lines of one series: a histogram has one for each bucket, `+Inf`, sum and count. */
+/** Returns the number of lines in one series. A histogram has a line for each bucket, `+Inf`, sum and count. */
 export const samplesPerSeries = ({ buckets }: MetricSpec): number =>
   buckets === undefined ? 1 : buckets.length + 3

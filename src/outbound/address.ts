@@ -44,7 +44,7 @@ const ALWAYS_REFUSED_V4 = [
 ]
 const ALLOWABLE_V6 = ['::1/128', '2000::/3', 'fc00::/7']
 const ALWAYS_REFUSED_V6 = [
-  // metadata services: Amazon, Google, Scaleway, Oracle, Akamai, Alibaba
+  // metadata services of Amazon, Google, Scaleway, Oracle, Akamai and Alibaba
   'fd00:ec2::/32',
   'fd20:ce::/32',
   'fd00:42::42/128',
@@ -56,7 +56,8 @@ const ALWAYS_REFUSED_V6 = [
 ]
 
 /**
- * ISATAP addresses: packets to one go to the IPv4 address in its last 32 bits, on any prefix (RFC 5214 section 6.1).
+ * ISATAP addresses, with any prefix. Their packets are sent to the IPv4 address in the last 32 bits (RFC 5214 section
+ * 6.1).
  */
 const ISATAP = /:(0{1,4}|0?200)?:5efe:(:|[0-9a-f]{1,4}:[0-9a-f]{1,4}|\d+\.[\d.]+)$/i
 
@@ -68,7 +69,7 @@ const allowableV6 = listOf(ALLOWABLE_V6)
 const HTTPS_PORT = 443
 
 /**
- * Whether a connection to this address and port may be opened. `address` is text as Node gives it; text that is not an
+ * True when a connection to this address and port may be opened. `address` is text from Node. Text that is not an
  * address is refused.
  */
 export function mayConnect(address: string, port: number, allowed: readonly Allowed[]): boolean {
@@ -79,7 +80,7 @@ export function mayConnect(address: string, port: number, allowed: readonly Allo
 }
 
 /**
- * Whether the operator may name this address. False for metadata services, link-local addresses, and addresses that
+ * True when the operator may name this address. False for metadata services, link-local addresses, and addresses that
  * name no host.
  */
 export function mayBeNamed(address: string): boolean {

@@ -4,7 +4,7 @@ import { connect as connectTls, DEFAULT_CIPHERS, type TLSSocket } from 'node:tls
 import { type Allowed, mayBeNamed, mayConnect } from './address.ts'
 import { watchReceived } from './received.ts'
 
-/** Connections to the addresses that the guard permits, and to no others (docs/decisions/0015). */
+/** Connections only to addresses that the guard permits (docs/decisions/0015). */
 
 export type FailureCode =
   | 'refused_url'
@@ -18,11 +18,11 @@ export type FailureCode =
 
 export interface OutboundOptions {
   readonly allowed: readonly Allowed[]
-  /** An origin that the operator configured. It may be inside the network, but not a metadata service. */
+  /** An origin that the operator configured. The origin may be inside the network, but not a metadata service. */
   readonly named?: string
-  /** Certificates to trust in place of Node's own. */
+  /** Trusted certificates that replace Node's own. */
   readonly ca?: string
-  /** DNS servers in place of the system's. */
+  /** DNS servers that replace the system's. */
   readonly dnsServers?: readonly string[]
 }
 
@@ -30,8 +30,8 @@ const DEFAULT_PORT = 443
 const MAX_ADDRESSES = 16
 const DNS = { timeout: 2_000, tries: 2 }
 /**
- * Key exchange on elliptic curves only. A receiver that chooses a finite field of 8,192 bits would block the thread for
- * a third of a second at each handshake.
+ * Allows key exchange only on elliptic curves. A receiver that chooses a finite field of 8,192 bits would block the
+ * thread for a third of a second at each handshake.
  */
 const KEY_EXCHANGE = { ecdhCurve: 'X25519:P-256:P-384:P-521', ciphers: `${DEFAULT_CIPHERS}:!DHE` }
 
@@ -46,7 +46,7 @@ export class Failure extends Error {
 
 export interface Made {
   readonly at: number
-  /** The socket under TLS: it counts every byte. */
+  /** The socket beneath TLS, which counts every byte. */
   readonly wire: Socket
 }
 
@@ -70,7 +70,7 @@ export async function connected({ host, port, options, withinMs }: Where): Promi
     isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
   if (addresses.length === 0) throw new Failure('no_address')
   if (!addresses.every(may)) throw new Failure('refused_address')
-  // a slow name server must not lead to a connection that the caller no longer wants
+  // a slow name server must not cause a connection that the caller no longer wants
   const leftMs = end - performance.now()
   if (leftMs <= 0) throw new Failure('timeout')
   const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
@@ -135,7 +135,7 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
  */
 async function resolved(host: string, { dnsServers }: OutboundOptions, isNamed: boolean): Promise<string[]> {
   if (host === 'localhost') return ['127.0.0.1']
-  // the machine's hosts file may hold a name that the operator configured
+  // the machine's hosts file may contain a name that the operator configured
   if (isNamed) return (await lookup(host, { all: true })).map(({ address }) => address)
   const resolver = new Resolver(DNS)
   if (dnsServers !== undefined) resolver.setServers(dnsServers)

@@ -5,8 +5,8 @@ import { createOutbound } from './outbound.ts'
 import type { Asked, Done, ThreadData } from './outbound-thread.ts'
 
 /**
- * The priority that deliveries give up, because deliveries may wait a little and decisions may not. A third of a core
- * makes some thousand deliveries a second.
+ * The steps by which the priority of deliveries is lower, because deliveries may wait a little but decisions may not.
+ * With a third of a core, the thread makes about a thousand deliveries per second.
  */
 const GIVING_WAY = 5
 

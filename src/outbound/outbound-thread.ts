@@ -3,8 +3,8 @@ import { createOutbound, type Outbound, type OutboundOptions, type Sending, type
 
 /*
  * Outgoing connections in a separate thread. Connections, handshakes and answers of receivers take no time from the
- * event loop that decides calls, and the thread collects its own garbage. The guard is the same. In this thread only
- * `post` uses it. docs/decisions/0015.
+ * event loop that decides calls, and the thread collects its own garbage. The guard is the same. In this thread, only
+ * `post` uses the guard. docs/decisions/0015.
  */
 
 /** A message to the thread. */
@@ -28,15 +28,15 @@ export interface ThreadData extends Omit<OutboundOptions, 'allowed' | 'named'> {
 }
 
 export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
-  /** The built delivery-thread.js. Default: beside this module. */
+  /** The built delivery-thread.js. The URL of the thread's module. Default: next to this module. */
   readonly url?: URL
-  /** Receives the reason when a thread ends unexpectedly or is ended. */
+  /** Receives the reason when a thread exits unexpectedly or is ended. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * The heap of the thread, MB. An answer that exceeds it has passed the other bounds. The thread then ends, and another
- * one starts.
+ * The heap of the thread, MB. Only an answer that has passed all other limits can exceed this size. In this case, the
+ * thread ends, and another thread starts.
  */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 const STOPPED: Sent = { kind: 'failed', code: 'stopped' }
@@ -45,9 +45,9 @@ const STUCK_MS = 2_000
 const DIED: Sent = { kind: 'failed', code: 'connection' }
 
 /**
- * Creates the thread's handle. The first `post` starts the thread, and so does the first `post` after a thread has
- * ended. Deliveries in progress at that moment count as failed, because their end is unknown. They are retried at
- * growing intervals, so a delivery that crashes threads does so rarely.
+ * Creates the thread's handle. The first `post` starts the thread, and the first `post` after the end of a thread
+ * starts another. Deliveries in progress at that moment count as failed, because their end is unknown. The worker
+ * retries such deliveries at growing intervals, so a delivery that crashes threads causes only rare crashes.
  */
 export function createOutboundThread(options: OutboundThreadOptions): Outbound {
   const { url, onError, ...guard } = options
@@ -91,7 +91,7 @@ class DeliveryThread {
     return new Promise((resolve) => {
       const stop = (): void => {
         worker.postMessage({ kind: 'stop', id } satisfies Asked)
-        // whatever happens to the thread, no caller waits for this delivery
+        // no caller waits for this delivery, regardless of the thread's state
         this.#settle(id, STOPPED)
       }
       signal?.addEventListener('abort', stop, { once: true })

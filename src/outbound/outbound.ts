@@ -13,20 +13,21 @@ import { checkUrl } from './url.ts'
 export type { FailureCode, OutboundOptions }
 
 /**
- * The guard of outgoing connections: every call of the gateway to another server goes through it (docs/webhooks.md).
- * HTTPS only, TLS 1.2 or newer. The guard resolves a name once, and every address in the answer must be permitted. It
- * connects only to those addresses, and checks the peer again once connected. It follows no redirects, uses no proxies
- * and decompresses nothing. One deadline covers everything.
+ * The guard of outgoing connections. Every request of the gateway to another server passes this guard
+ * (docs/webhooks.md). The guard allows only HTTPS with TLS 1.2 or newer. The guard resolves a name once, and every
+ * address in the answer must be permitted. The guard connects only to those addresses, and checks the peer again once
+ * connected. The guard does not follow redirects, use proxies or decompress answers. One deadline covers the whole
+ * exchange.
  */
 export interface Outbound {
   /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
   refusalOf(url: string): string | undefined
   post(url: string, sending: Sending): Promise<Sent>
   /**
-   * The guard for libraries that make requests with `fetch`. It sends GET or POST with text, and follows no redirects.
-   * It returns the whole answer, at most 1 MiB.
+   * The guard for libraries that make requests with `fetch`. The guard sends GET or POST with text, and does not follow
+   * redirects. The result is the whole answer, of at most 1 MiB.
    *
-   * @throws TypeError as fetch does, with the FailureCode as its cause
+   * @throws TypeError, like fetch, with the FailureCode as its cause
    */
   fetch(url: string, init: FetchInit): Promise<Response>
   /** Closes the kept connections. */
@@ -36,7 +37,7 @@ export interface Outbound {
 export interface Sending {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Deadline for everything from the name lookup to the status, ms. */
+  /** Deadline for all steps from the name lookup to the status, ms. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
 }
@@ -57,7 +58,7 @@ const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
 /**
  * Time to continue reading after the status, ms, within the deadline, so that the receiver can finish. The result does
- * not depend on it.
+ * not depend on this time.
  */
 const DRAIN_MS = 1_000
 const ANSWER_BYTES = 1024 * 1024
@@ -124,7 +125,7 @@ function timeLeft(deadlineMs: number): () => number {
   return () => Math.max(0, end - performance.now())
 }
 
-/** Keeps a few connections for a short time. Each was checked when it was made. */
+/** Keeps a few connections for a short time. The guard checked each connection when it was opened. */
 class GuardedAgent extends Agent {
   readonly #options: OutboundOptions
 
@@ -144,7 +145,7 @@ class GuardedAgent extends Agent {
     )
   }
 
-  /** One pool for each URL: bytes on a connection can only be read as the answer of its own receiver. */
+  /** Each URL has a separate pool, so that bytes on a connection can only be read as an answer of its own receiver. */
   override getName(options: RequestOptions & { readonly pool?: string } = {}): string {
     return `${super.getName(options)}:${options.pool}`
   }
@@ -163,7 +164,9 @@ class GuardedAgent extends Agent {
   }
 }
 
-/** Closes a connection whose receiver sends data without a request: the data would look like the next answer. */
+/**
+ * Closes a connection whose receiver sends data without a request, because the data would look like the next answer.
+ */
 function unasked(this: Duplex): void {
   this.destroy()
 }

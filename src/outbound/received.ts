@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 
 /**
- * The most bytes on the wire that one try may receive. TLS and HTTP/1.1 allow endless bytes that no parser counts:
- * renegotiations, new keys, blank lines before an answer, zeros and extensions before a chunk of one byte. A receiver
- * could send gigabytes of them within a deadline.
+ * Maximum number of bytes on the wire that one attempt may receive. TLS and HTTP/1.1 allow endless bytes that no parser
+ * counts: renegotiations, new keys, blank lines before an answer, zeros and extensions before a chunk of one byte. A
+ * receiver could send gigabytes of such bytes within a deadline.
  */
 export const RECEIVED_BYTES = 2 * 1024 * 1024
 /**
@@ -12,7 +12,7 @@ export const RECEIVED_BYTES = 2 * 1024 * 1024
  */
 const LOOK_MS = 10
 
-/** Calls `over` once, when the wire has received more than a try may. Returns the function that ends the watch. */
+/** Calls `over` once, when an attempt has received too many bytes. Returns the function that ends the watch. */
 export function watchReceived(wire: Socket, over: () => void): () => void {
   const before = wire.bytesRead
   const timer = setInterval(() => {

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { type Allowed, mayConnect } from './address.ts'
 
 /**
- * Checks whether a destination's URL may be called (docs/webhooks.md). The check reads the text before parsing, because
- * URL parsers repair their input: tabs, backslashes, a missing slash, letters that look like dots. The text must equal
+ * Checks whether a destination's URL may be called (docs/webhooks.md). The check inspects the text before parsing,
+ * because URL parsers repair tabs, backslashes, a missing slash, and letters that look like dots. The text must equal
  * the parser's output.
  */
 export type CheckedUrl =
@@ -21,7 +21,7 @@ const ASCII = /^[!-~]*$/
 const SPECIAL =
   /(^|\.)(localhost|local|internal|intranet|corp|home|mail|lan|localdomain[46]?|arpa|alt|onion|invalid|example|svc|default|consul|docker|private|i2p|metadata\.goog|metadata\.tencentyun\.com)$/
 
-/** @param named an origin that the operator configured: its host and port are not checked */
+/** @param named an origin that the operator configured, whose host and port are not checked */
 export function checkUrl(text: string, allowed: readonly Allowed[], named?: string): CheckedUrl {
   const problem = problemOfText(text)
   if (problem !== undefined) return no(problem)
@@ -85,7 +85,7 @@ function problemOfName(host: string, authority: string, allowedPort: boolean): s
   if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
     return 'its host is not a name'
   if (withoutPort(authority).replace(/\.$/, '') !== name) return 'its host must be written as in DNS'
-  // a port that is explicitly allowed reaches only the allowed networks, whatever the name
+  // an explicitly allowed port gives access only to the allowed networks, regardless of the name
   if (allowedPort) return undefined
   if (!name.includes('.')) return 'its host must have a domain'
   return SPECIAL.test(name) ? 'its host is a name for use inside networks' : undefined

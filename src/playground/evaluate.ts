@@ -44,7 +44,7 @@ export async function evaluate(
   }
 }
 
-/** Returns the first call with a payload in the bundle's tests, as a request; undefined without one. */
+/** Returns the first call with a payload in the bundle's tests, as a request; undefined when there is none. */
 export function exampleRequest(files: readonly BundleFile[]): string | undefined {
   for (const { path, text } of files) {
     if (!path.startsWith('rules/')) continue
@@ -57,7 +57,7 @@ export function exampleRequest(files: readonly BundleFile[]): string | undefined
   return undefined
 }
 
-/** The explanation in the form of the API: the members are the same, but writable. */
+/** The explanation in the form of the API, with the same members, but writable. */
 const decisionOf = (explanation: Explanation): Decision => ({
   verdict: explanation.outcome.verdict,
   explanation: explanation as unknown as ExplanationView,

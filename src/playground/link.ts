@@ -15,7 +15,7 @@ export async function linkOf(files: readonly BundleFile[], request: string): Pro
   return `bundle=${base64url(await through(bytes, new CompressionStream('deflate-raw')))}`
 }
 
-/** Reads `recipe=NAME` or `bundle=...`; undefined for anything else. */
+/** Parses `recipe=NAME` or `bundle=...`. Returns undefined for any other text. */
 export async function readLink(link: string): Promise<Linked | undefined> {
   const [, kind, value = ''] = /^(recipe|bundle)=(.+)$/.exec(link) ?? []
   try {

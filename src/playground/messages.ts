@@ -1,13 +1,13 @@
 import type { ExplanationView } from '../contract/admin.ts'
 import type { Diagnostic } from '../policy/report/diagnostics.ts'
 
-/** One file of a bundle, path relative to its root with forward slashes. */
+/** A file of a bundle, with its path relative to the root, in forward slashes. */
 export interface BundleFile {
   readonly path: string
   readonly text: string
 }
 
-/** A bundle and a call to evaluate. Without a call, the worker takes one from the bundle's tests. */
+/** A bundle and a call to evaluate. Without a call, the worker uses a call from the bundle's tests. */
 export interface Question {
   readonly id: number
   readonly files: readonly BundleFile[]
@@ -32,7 +32,7 @@ export interface Evaluated {
 
 export interface TestResult {
   readonly name: string
-  /** Empty when it passed. */
+  /** The failures of the test; empty when it passed. */
   readonly problems: readonly string[]
 }
 

@@ -2,11 +2,11 @@ import { linkOf, readLink } from './link.ts'
 import type { BundleFile, Question, Reply } from './messages.ts'
 import { RECIPES } from './recipes.ts'
 
-/** The state that a page of the playground draws. */
+/** The state that a page of the playground displays. */
 export interface PlaygroundState {
   /** The recipe that was opened; empty for a bundle that came with a link. */
   readonly recipe: string
-  /** The link that was opened or made last. */
+  /** The link that was last opened or created. */
   readonly link: string | undefined
   readonly files: readonly BundleFile[]
   /** The path of the file in the editor. */
@@ -30,13 +30,13 @@ export const EMPTY: PlaygroundState = {
 }
 
 export interface Playground {
-  /** Opens a link. Without a link, the current bundle stays; without a bundle, the first recipe opens. */
+  /** Opens a link. Without a link, the current bundle remains; without a bundle, the first recipe opens. */
   readonly open: (link?: string) => Promise<void>
   readonly show: (path: string) => void
   /** Replaces the text of the shown file. */
   readonly edit: (text: string) => void
   readonly editCall: (text: string) => void
-  /** Takes an answer of the evaluator. Only the answer to the latest question counts. */
+  /** Handles an answer of the evaluator. Only the answer to the latest question is used. */
   readonly answered: (reply: Reply) => void
   /** The evaluator did not load. */
   readonly failed: () => void
@@ -49,7 +49,7 @@ const FIRST = 'spending-limit'
 const TYPING_MS = 150
 
 /**
- * Creates a bundle and a call that are evaluated while a person types. The caller draws them.
+ * Creates a bundle and a call that are evaluated while a person types. The caller displays the state.
  *
  * @param state a signal or a ref, which redraws the page when its value changes
  * @param ask sends a question to the evaluator

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Config, type Only, ONLY, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
 
-/** Returns the reason that the settings must not be combined, as one sentence; undefined when they may. */
+/** Returns the reason why the settings must not be combined, as one sentence; undefined when they may be combined. */
 export function combinationProblem(
   { store, policies, oidcIssuer, oidcClientId }: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -37,7 +37,7 @@ function realPath(path: string): string {
 export interface WithoutEffect {
   /** The name that the user wrote: a flag, a variable, or a key and its file. */
   readonly name: string
-  /** The condition under which it has an effect (ONLY). */
+  /** The condition under which the setting has an effect (ONLY). */
   readonly counts: string
 }
 

@@ -24,7 +24,7 @@ export interface LoadedConfig {
   readonly files: readonly NamedFile[]
   /** Unknown variables that begin with `COUNTERSIGN_`. */
   readonly unknown: readonly string[]
-  /** Variables that Kubernetes made for a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. */
+  /** Variables that Kubernetes set for a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. */
   readonly links: readonly string[]
   /** Settings that have no effect in this configuration. */
   readonly withoutEffect: readonly WithoutEffect[]
@@ -40,7 +40,7 @@ export interface NamedFile {
 export interface ConfigSources {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Parses YAML. Injected, so that the parser loads only when there is a file. */
+  /** Parses YAML. Injected, so that the parser is loaded only when there is a file. */
   readonly parseYaml: (text: string) => unknown
 }
 
@@ -97,7 +97,7 @@ function pick(
   return fromFile === undefined ? [row.default, 'default'] : [fromFile, 'file']
 }
 
-/** Returns a raw value as text. A file may hold numbers for numeric settings. */
+/** Returns a raw value as text. A file may contain numbers for numeric settings. */
 function textOfValue({ parse }: SettingRow, raw: unknown, written: string): string {
   if (typeof raw === 'string') return raw
   if (takesNumbers(parse)) return String(raw)
@@ -136,7 +136,7 @@ function namedFiles(
   ]
 }
 
-/** Returns the value from the environment. A secret may be in a file that `<NAME>_FILE` names. */
+/** Returns the value from the environment. A secret may come from a file that `<NAME>_FILE` names. */
 function environmentValue(
   { variable: name, standard, secret }: Pick<SettingRow, 'variable' | 'standard' | 'secret'>,
   env: Environment,
@@ -185,7 +185,7 @@ function readFile(path: string | undefined, parseYaml: (text: string) => unknown
   return value as Record<string, unknown>
 }
 
-/** Reports only the place of an error: the text around it may hold secrets. @throws ConfigError */
+/** Reports only the position of an error, because the surrounding text may contain secrets. @throws ConfigError */
 function parsed(path: string, parse: () => unknown): unknown {
   try {
     return parse()
@@ -237,7 +237,7 @@ export function clientEnvironment(env: Readonly<Record<string, string | undefine
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined && value !== ''))
 }
 
-/** Returns the admin key from its variable or its file, as the gateway reads it. @throws ConfigError */
+/** Returns the admin key from its variable or its file, like the gateway. @throws ConfigError */
 export function adminKeyOf(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {

@@ -11,7 +11,7 @@ import {
 } from '../store/redis/address.ts'
 import { ACCEPTABLE, type Acceptable } from '../store/redis/settings.ts'
 
-/** Reads the text of a setting. @throws Misfit for a value of another form, Error for other problems */
+/** Parses the text of a setting. @throws Misfit for a value in another form, Error for other problems */
 export type Parse<T> = (text: string) => T
 
 /** States the form that a value must have. The reporter adds the setting and, except for secrets, the value. */
@@ -24,7 +24,7 @@ export const text: Parse<string> = (value) => {
   return value
 }
 
-/** A whole number. The file may hold it as a number. */
+/** A whole number. True when the file may contain the value as a number. */
 export const whole = (minimum: number, maximum: number): Parse<number> =>
   Object.assign(
     (value: string): number => {

@@ -4,9 +4,9 @@
  * Start: settings.ts, then config.ts.
  */
 /**
- * Every setting, one row each: the parser of its text, its default, whether it is a secret, and the condition of its
- * effect. `Config`, flags, variables, the file, `countersign config` and the doctor derive from it. A test compares the
- * rows with the table in docs/operations.md.
+ * Every setting as a row: the parser of its text, its default, whether it is a secret, and the condition of its effect.
+ * `Config`, flags, variables, the file, `countersign config` and the doctor derive from it. A test compares the rows
+ * with the table in docs/operations.md.
  */
 import { LIMITS } from '../contract/limits.ts'
 import { type Budget, BUDGETS, type Budgets } from '../domain/budget.ts'
@@ -36,7 +36,7 @@ export interface Setting<T = unknown> {
   readonly default?: string
   readonly help: string
   readonly secret?: true
-  /** A variable of another standard. It is used when the gateway's own variable is unset. */
+  /** A variable of another standard. This variable applies when the gateway's own variable is unset. */
   readonly standard?: string
   /** The condition without which the setting has no effect. */
   readonly only?: Only
@@ -194,7 +194,7 @@ type Table = typeof SETTINGS
 export type SettingKey = keyof Table
 type Always = { [K in SettingKey]: Table[K] extends { readonly default: string } ? K : never }[SettingKey]
 
-/** One value for each row; a row without a default may be absent. */
+/** A value for each row. Values of rows without a default may be absent. */
 export type Config = { readonly [K in Always]: ReturnType<Table[K]['parse']> } & {
   readonly [K in Exclude<SettingKey, Always>]?: ReturnType<Table[K]['parse']>
 }

@@ -2,13 +2,14 @@ import { ConfigError, SETTING_ROWS } from './settings.ts'
 import { didYouMean, nearest } from '../policy/language/nearest.ts'
 
 /*
- * Variables with the prefix `COUNTERSIGN_` that belong to no setting. A misspelt variable would silently leave the
- * default in force: another store, or sessions that are too long. So it ends the start, like an unknown flag or key.
+ * Variables with the prefix `COUNTERSIGN_` that belong to no setting. With a misspelt variable, the default would
+ * silently remain in force, such as another store or sessions that are too long. A misspelt variable therefore ends the
+ * start, like an unknown flag or key.
  */
 
 const PREFIX = 'COUNTERSIGN_'
 const IN_FILE = '_FILE'
-/** Variables that commands, clients and hooks read but a gateway does not. */
+/** Variables that only commands, clients and hooks read, not a gateway. */
 const OF_CLIENTS = ['URL', 'REVIEWER_KEY', 'AGENT_KEY']
 /** Variables of the tests of this repository. */
 const OF_TESTS = /^TEST_/
@@ -21,7 +22,7 @@ const OF_SERVICES =
 const LINK = /^(?:tcp|udp|sctp):\/\//
 
 /**
- * Returns the variables that belong to no setting, sorted. Another program or a later version may use them.
+ * Returns the variables that belong to no setting, sorted. Another program or another version may use such variables.
  *
  * @throws ConfigError for a name close to that of a setting
  */
@@ -47,7 +48,10 @@ function refuseSlip(variable: string, settings: readonly string[], ours: readonl
     throw new ConfigError(`\`${variable}\` is not a setting; did you mean \`${meant}\`?`)
 }
 
-/** Returns true for the address of a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. It is not a setting. */
+/**
+ * Returns true for the address of a Service, such as `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`. Such a variable is not a
+ * setting.
+ */
 export function isServiceLink(variable: string, value: string | undefined): boolean {
   return variable.startsWith(PREFIX) && variable.endsWith('_PORT') && LINK.test(value ?? '')
 }

@@ -19,7 +19,7 @@ export interface OidcSettings {
   readonly claims: readonly string[]
   /** The outbound guard, which must know the issuer's origin as named by the operator. */
   readonly outbound: Pick<Outbound, 'fetch'>
-  /** The longest total time of one step, ms. */
+  /** Maximum total time of one step, ms. */
   readonly deadlineMs?: number
 }
 
@@ -28,13 +28,13 @@ type Configured = { readonly library: typeof OpenId; readonly config: OpenId.Con
 const DEADLINE_MS = 10_000
 /** A request ends before its step does, so that the next sign-in makes a new request. */
 const REQUEST_SHARE = 0.9
-/** The age at which the provider's metadata is read again, ms. */
+/** The age at which the provider's metadata is reloaded, ms. */
 const DISCOVERY_MS = 60 * 60_000
 
 /**
  * OpenID Connect: authorization code flow with PKCE. openid-client checks the issuer (also by RFC 9207), audience,
- * nonce, state and times. The adapter makes it check the signature of the ID token as well. The first sign-in reads the
- * provider's metadata; after a failure, the next sign-in reads it again.
+ * nonce, state and times. The adapter configures it to check the signature of the ID token as well. The first sign-in
+ * reads the provider's metadata; after a failure, the next sign-in reads it again.
  */
 export function openIdProvider(settings: OidcSettings): IdentityProvider {
   const deadlineMs = settings.deadlineMs ?? DEADLINE_MS
@@ -51,7 +51,7 @@ export function openIdProvider(settings: OidcSettings): IdentityProvider {
 
 interface Asked {
   get(): Promise<Configured>
-  /** Whether `get` answers without a request. */
+  /** True when `get` answers without a request. */
   isKnown(): boolean
 }
 
@@ -93,9 +93,9 @@ async function discover(settings: OidcSettings, deadlineMs: number): Promise<Con
 }
 
 /**
- * Sends every request through the outbound guard, which knows the issuer as named by the operator. It judges hosts that
- * the issuer names like any other address, so an issuer cannot open the internal network. An issuer without TLS runs
- * on this machine only, for development.
+ * Sends every request through the outbound guard, which knows the issuer as named by the operator. The guard treats
+ * hosts that the issuer names like any other address, so an issuer cannot open the internal network. An issuer without
+ * TLS runs on this machine only, for development.
  */
 function fetchFor({ issuer, outbound }: OidcSettings, deadlineMs: number): OpenId.CustomFetch {
   const { origin, protocol } = new URL(issuer)
@@ -157,7 +157,7 @@ async function redeem(
   if (party !== settings.clientId)
     throw new SignInError('invalid', 'the ID token was issued to another client')
   if (!subject.isWellFormed()) throw new SignInError('invalid', 'the subject of the ID token is not a text')
-  // of a path, the first claim
+  // for a path, this is the first claim
   const has = (name: string): boolean => name in claims || (name.split('.')[0] ?? '') in claims
   const complete = settings.claims.every(has)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
@@ -165,7 +165,10 @@ async function redeem(
   return { issuer, subject, claims: together(claims, more) }
 }
 
-/** Joins claims; the ID token wins. `email_verified` counts only for the address from the same source. */
+/**
+ * Joins claims. Claims of the ID token take precedence. `email_verified` counts only for the address from the same
+ * source.
+ */
 function together(first: Identity['claims'], more: Identity['claims']): Identity['claims'] {
   const { email_verified: atFirst, ...claims } = first
   const { email_verified: later, ...others } = more

@@ -3,18 +3,18 @@ import type { DumpEntry, EventEntry, Fault, LimitEntry, MemberEntry, RecordEntry
 import { STORE_LIMITS } from './store.ts'
 
 /*
- * Checks the laws of store.ts on stored data, over the stream of one partition and in constant memory. `check` reports
- * each fault. `export` and `restore` refuse it, because a store would not take such data back.
+ * Checks stored data against the laws of store.ts. It reads the stream of one partition in constant memory. `check`
+ * reports each fault. `export` and `restore` refuse such data, because a store would not accept it again.
  */
 export interface LawCheck {
   take(entry: DumpEntry): Fault[]
-  /** Reports the faults that are known only at the end of the stream. */
+  /** Reports faults that can be found only at the end of the stream. */
   end(): Fault[]
 }
 
 /**
- * The most buckets of a window: 24, the partial one, and a few spare ones. After a limit's window becomes shorter, a
- * bucket of the longer window may lie in the future (src/domain/limit-window.ts).
+ * Maximum number of buckets in a window: 24, a partial bucket, and a few spare buckets. After a limit's window becomes
+ * shorter, a bucket of the longer window may lie in the future (src/domain/limit-window.ts).
  */
 const MOST_BUCKETS = 24 + 1 + 7
 const WIDEST_BUCKET_MS = Math.ceil(STORE_LIMITS.windowMs / 24)
@@ -65,7 +65,7 @@ export function createLawCheck(): LawCheck {
   }
 }
 
-/** Names an entry in a sentence. */
+/** Describes an entry for use in a sentence. */
 export function nameOf(entry: DumpEntry): string {
   switch (entry.kind) {
     case 'event':

@@ -1,8 +1,9 @@
 import type { IndexEntry, StoredEvent, StoredRecord } from './store.ts'
 
 /*
- * The second, small port of a store: its whole content, as a stream. `countersign store export`, `restore` and `check`
- * use only this port. So each command works on every adapter, and a backup of one adapter restores into another.
+ * The second, small port of a store. It yields the whole content as a stream. `countersign store export`, `restore` and
+ * `check` use only this port. Each command therefore works with every adapter, and a backup from one adapter can be
+ * restored into another.
  *
  * A partition yields, on every adapter, in this order:
  * - its head
@@ -11,20 +12,23 @@ import type { IndexEntry, StoredEvent, StoredRecord } from './store.ts'
  * - limits by name
  * - records by (type, id)
  *
- * Text is ordered by code unit. So equal contents yield equal streams.
+ * Text is ordered by code unit. Equal contents therefore yield equal streams.
  */
 export interface StoreArchive {
   /** The store's clock, ms since 1970. */
   now(): number
-  /** The latest time that the store has seen, ms since 1970. A store that replaces it must not be earlier (S12). */
+  /**
+   * The latest time that the store has seen, ms since 1970. The clock of a store that replaces this store must not be
+   * earlier (S12).
+   */
   time(): Promise<number>
   /**
-   * Names of all partitions, in order. Read the names before the first dump, so that they include every partition that
-   * a dump mentions.
+   * Names of all partitions, in order. Read the names before the first dump, so that the names include every partition
+   * that a dump mentions.
    */
   partitions(): Promise<string[]>
   /**
-   * Everything in the partition at one moment, in constant memory.
+   * Yields the content of the partition at one point in time, in constant memory.
    *
    * @throws StoreMoved at the end, when the partition changed during the dump: discard all entries
    */
@@ -33,17 +37,17 @@ export interface StoreArchive {
 }
 
 /**
- * An empty store while a restore fills it. No gateway can open it before `publish`. The archive methods read back the
+ * An empty store that a restore fills. No gateway can open it before `publish`. The archive methods read back the
  * loaded entries.
  */
 export interface StoreRestore extends StoreArchive {
   /** Loads an entry of a dump. A partition's events must arrive in order. */
   load(partition: string, entry: StoredEntry): Promise<void>
-  /** Ends the loading: writes the heads, the time of the store, and a new epoch (S19). */
+  /** Completes the restore: writes the heads, the time of the store, and a new epoch (S19). */
   settle(time: number): Promise<void>
-  /** Makes the place an ordinary store, and closes it. */
+  /** Turns the place into an ordinary store, and closes the store. */
   publish(): Promise<void>
-  /** Empties the place again, and closes it. */
+  /** Empties the place again, and closes the store. */
   abandon(): Promise<void>
 }
 
@@ -52,7 +56,7 @@ export type StoredEntry = EventEntry | MemberEntry | LimitEntry | RecordEntry
 
 export interface HeadEntry {
   readonly kind: 'head'
-  /** Number of the last event; 0 without events. */
+  /** Number of the last event; 0 when there are no events. */
   readonly last: number
 }
 
@@ -80,19 +84,19 @@ export interface RecordEntry extends StoredRecord {
   readonly id: string
 }
 
-/** Stored data that is not a valid entry. Only the adapter can detect it. */
+/** Stored data that is not a valid entry. Only the adapter can detect such data. */
 export interface FaultEntry extends Fault {
   readonly kind: 'fault'
 }
 
 export interface Fault {
-  /** The law that is broken, as numbered in store.ts. */
+  /** The violated law, as numbered in store.ts. */
   readonly law: string
   /** One sentence that describes the fault. */
   readonly what: string
 }
 
-/** The partition changed during every attempt to read it. */
+/** The error for a partition that changed during every attempt to read it. */
 export class StoreMoved extends Error {
   override readonly name = 'StoreMoved'
 }
@@ -103,7 +107,7 @@ const TRIES = 5
 /**
  * Reads a partition, and repeats the read after each change.
  *
- * @throws StoreMoved when it changed during every attempt
+ * @throws StoreMoved when the partition changed during every attempt
  */
 export async function untilStill<T>(read: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -115,12 +119,12 @@ export async function untilStill<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The place of a restore already holds a store, or the place of an archive holds none. */
+/** The error when a restore finds a store at its place, or when an archive finds none. */
 export class WrongPlace extends Error {
   override readonly name = 'WrongPlace'
 }
 
-/** Compares two strings by code unit, which is the order of the operator <. */
+/** Compares two strings by code unit, in the order of the operator <. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1

@@ -2,8 +2,8 @@ import { STORE_LIMITS } from './store.ts'
 import type { Claim, Commit, Guard, RangeBounds, Write } from './store.ts'
 
 /*
- * Checks arguments before anything is queued, so that a bad call cannot affect another (S16). Every check throws a
- * TypeError (wrong kind) or a RangeError (too long, too large) that names the argument.
+ * Checks the arguments of a call before it is queued, so that a bad call cannot affect another call (S16). Every check
+ * throws a TypeError (wrong kind) or a RangeError (too long, too large) that names the argument.
  */
 
 export function checkPartition(partition: string): void {
@@ -34,7 +34,7 @@ export function checkClaim(index: string, claim: Claim): void {
   checkScore('now + lease', claim.now + claim.lease)
 }
 
-/** Returns the length of all bodies and events together. */
+/** Returns the total length of all bodies and events. */
 export function checkCommit(partition: string, commit: Commit): number {
   checkPartition(partition)
   checkLine('commitId', commit.commitId)

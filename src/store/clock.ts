@@ -1,4 +1,4 @@
-/** Sources of time; injectable for tests. Both in ms. `monotonic` starts at any value but never jumps. */
+/** Sources of time; injectable for tests. Both in ms. `monotonic` starts at an arbitrary value but never jumps. */
 export interface ClockSources {
   wall(): number
   monotonic(): number
@@ -15,10 +15,10 @@ export const systemClock: ClockSources = {
 }
 
 /**
- * Creates a clock that starts at the later of the wall clock and `floor`, the last time that a former process
- * persisted. Then it follows the monotonic clock. When the wall clock jumps forward, this clock follows, because
- * expiring early is the safe side. When the wall clock is set back, this clock continues unchanged, so nothing outlives
- * its term (S12).
+ * Creates a clock that starts at the later of the wall clock and `floor`, the last time that an earlier process stored.
+ * After the start, the clock follows the monotonic clock. When the wall clock jumps forward, this clock follows,
+ * because early expiry is the safe choice. When the wall clock is set back, this clock continues unchanged, so records
+ * still expire on time (S12).
  */
 export function createClock(floor: number, sources: ClockSources = systemClock): Clock {
   let base = Math.max(sources.wall(), floor)
@@ -36,13 +36,13 @@ export function createClock(floor: number, sources: ClockSources = systemClock):
   }
 }
 
-/** The pace of the clock while it is ahead. */
+/** The speed of the clock while it is ahead. */
 const PACE_AHEAD = 0.5
 
 /**
- * Creates a clock that follows a server's clock. While the server's clock is behind (set back, slewed, or of a new
- * primary), this clock runs at half pace. So this clock never runs backwards (S12), no wait hangs, and gateways that
- * share a server converge.
+ * Creates a clock that follows a server's clock. While the server's clock is behind (after a step back, a slew or a
+ * failover), this clock runs at half speed. The following clock therefore never runs backwards (S12), no wait hangs,
+ * and gateways that share a server converge.
  */
 export function createFollower(sources: ClockSources): Clock {
   let current = sources.wall()

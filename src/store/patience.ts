@@ -1,12 +1,15 @@
 /*
- * Distinguishes a silent server or disk from a pause of this process. After a pause (of the machine or the process),
- * answers are queued behind the timers that are already due.
+ * Distinguishes a silent server or disk from a pause of this process. After a pause of the machine or the process,
+ * answers are queued after the timers that are already due.
  */
 
-/** The number of parts of a wait. A pause of this process counts as one part at most. */
+/** The number of parts of a wait. Each pause of this process counts as one part at most. */
 const PARTS = 4
 
-/** Rejects when `work` is not done after `ms` in which this process listened. Its later outcome is ignored. */
+/**
+ * Rejects when `work` has not settled after `ms` in which this process could receive answers. A later outcome of the
+ * work is ignored.
+ */
 export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const silence = new Promise<never>((_, reject) => {
@@ -24,7 +27,7 @@ export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** Calls `act` after `ms`, once the answers that have arrived by then are read. */
+/** Calls `act` after `ms`, once the process has read the answers that arrived by then. */
 export function afterSilence(act: () => void, ms: number): NodeJS.Timeout {
   return setTimeout(() => setImmediate(act), ms)
 }

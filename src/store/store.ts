@@ -4,8 +4,8 @@
  * Start: store.ts, then embedded/store.ts or redis/store.ts.
  */
 /**
- * The store port: one mini-transaction, seven reads and one lease. Adapters hold no business rule; verbs in gateway/
- * hold no store detail.
+ * The store port: one mini-transaction, seven reads and one lease. Adapters contain no business rules, and verbs in
+ * gateway/ contain no store details.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
  *
@@ -13,38 +13,39 @@
  * S02 durable: when `commit` resolves with `ok: true`, its effects survive a crash at the stated `durability`.
  * S03 guards: the store checks all guards before any write. A commit with a failing guard changes nothing and names
  *   every guard that failed.
- * S04 isolation: a reader sees a whole commit or nothing of it. Partitions never see one another.
- * S05 order: `range` is ordered by score, then by member in code unit order. `reverse` is its exact mirror. `count`
- *   is its length.
+ * S04 isolation: a reader sees all of a commit or none of it. Partitions never see one another.
+ * S05 order: `range` is ordered by score, then by member in code unit order. With `reverse` the order is the exact
+ *   opposite. `count` is the number of entries.
  * S06 dense: events of a partition are numbered 1, 2, 3, ... without gaps, in commit order. The events of one commit
  *   are consecutive.
  * S07 lease: `claimDue` gives an item to one claimant at a time. The item is due again when its lease ends. Removing
  *   the entry ends the lease.
  * S08 fence: a commit that reaches the store after its deadline changes nothing (`late`).
- * S09 deadline: every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. A call
- *   without a deadline has `STORE_LIMITS.callMs`.
- * S10 revision: a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
- * S11 watch: `watch` resolves after a later commit in the partition, or when its signal aborts. With `record`, that
- *   commit wrote the record. It may miss a commit, so callers re-read.
- * S12 time: `now()` is the store's clock in ms since 1970. It never runs backwards, not even over a restart.
+ * S09 deadline: by its deadline, every call is done, refused, or failed with `StoreUnavailable` or
+ *   `StoreIndeterminate`. A call without a deadline has `STORE_LIMITS.callMs`.
+ * S10 revision: a record's revision starts at 1, increases by 1 with each put, and starts again after a delete.
+ * S11 watch: `watch` resolves after a later commit in the partition, or when its signal aborts. With `record`, only a
+ *   commit that wrote the record counts. A commit may be missed, so callers re-read.
+ * S12 time: `now()` is the store's clock in ms since 1970. The clock never runs backwards, even across a restart.
  * S13 closed: after `close` every call fails with `StoreUnavailable`, and watchers wake. Only `now` and a second
- *   `close` still answer; `health` says not ready.
- * S14 identity: a record and an event carry the id of the commit that wrote them. A guard that names the id holds for
- *   that commit's write only, because a store that forgot a revision may write the same number again.
- * S15 member: a member is in an index at most once. Adding moves it and removing ends it, whatever its score was.
- * S16 limits: an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError. It changes nothing and
- *   affects no other call.
+ *   `close` still work; `health` reports not ready.
+ * S14 identity: a record and an event carry the id of the commit that wrote them. A guard with a commit id is satisfied
+ *   only by that commit's write, because a store that lost a revision may reuse its number.
+ * S15 member: a member is in an index at most once. Adding a member again moves it, and removing deletes it, whatever
+ *   its score was.
+ * S16 limits: an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError. Such a call changes nothing
+ *   and affects no other call.
  * S17 mark: a mark indexes the commit's first event by its number, in the same commit. A commit without events has no
  *   mark.
- * S18 limit: a commit with a limit guard applies only when the window has room: its charges plus the guard's amount
- *   are at most `atMost`. The window ends with the commit. So commits that guard and charge a limit never exceed it
- *   together. A window counts at least its charges. It counts an older charge for at most a 24th of its length longer.
- *   A charge is unconditional, and shortens the limit's window only in a commit that guards it. `charged` is the sum
- *   that a guard would find.
+ * S18 limit: a commit with a limit guard applies only when the charges in the window plus the guard's amount are at
+ *   most `atMost`. The window ends with the commit. Commits that guard and charge a limit therefore never exceed it
+ *   together. A window counts at least its charges. An older charge counts for at most a 24th of the window's length
+ *   longer. A charge is unconditional, and shortens the limit's window only in a commit that guards it. `charged`
+ *   returns the sum that a guard would compare.
  * S20 room: `shortOfRoom` reports a reason before `commit` refuses writes because the store is full. Between the two
  *   points, commits still succeed.
- * S19 epoch: the epoch of a partition changes whenever the store may have forgotten an acknowledged commit. It changes
- *   when a replica takes over, when a server returns that others may have overtaken, and with every restore. A commit
+ * S19 epoch: the epoch of a partition changes whenever the store may have lost an acknowledged commit. This happens
+ *   when a replica takes over, when a server that others may have replaced returns, and with every restore. A commit
  *   with an epoch guard applies only in that epoch.
  */
 export interface Store {
@@ -59,7 +60,7 @@ export interface Store {
   charged(partition: string, limit: string, windowMs: number): Promise<number>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
-  /** Opaque text (S19). A promise from another epoch must not be kept. */
+  /** Opaque text (S19). Promises made in another epoch are void. */
   epoch(partition: string): Promise<string>
   /**
    * Resolves after the next commit to `partition`, or when `signal` aborts (S11). With `record`, only a commit that
@@ -68,8 +69,8 @@ export interface Store {
   watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
   commit(partition: string, commit: Commit): Promise<CommitResult>
   /**
-   * Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07). They are returned
-   * with the score they had (when they fell due); their lease ends at `now + lease`.
+   * Returns entries with score <= `now`, oldest first, and atomically moves each to score `now + lease` (S07). Each
+   * returned entry has its earlier score, which is its due time. Its lease ends at `now + lease`.
    *
    * @throws StoreUnavailable also when the store's clock is so far behind the partition that a claimant could not
    * commit its result
@@ -77,8 +78,8 @@ export interface Store {
   claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
   health(): Promise<StoreHealth>
   /**
-   * S20. The reason, in one sentence, while the remaining room is reserved for work that has begun. New work must then
-   * be refused. Undefined otherwise. Costs nothing.
+   * S20. The reason, in one sentence, while the remaining room is reserved for work that has begun. The caller must
+   * then refuse new work. Undefined otherwise. Costs nothing.
    */
   shortOfRoom(): string | undefined
   close(): Promise<void>
@@ -86,8 +87,8 @@ export interface Store {
 
 /**
  * Arguments that every adapter accepts (S16). Lengths are in UTF-16 code units, as `string.length` counts them. Names
- * and ids may hold any characters. Bodies, events and commit ids must be well-formed Unicode (no lone surrogates), else
- * their bytes would change.
+ * and ids may hold any characters. Bodies, events and commit ids must be well-formed Unicode (no lone surrogates);
+ * otherwise their bytes would change.
  */
 export const STORE_LIMITS = {
   partitionLength: 64,
@@ -157,12 +158,12 @@ export interface Commit {
 
 export type Guard = RecordGuard | LimitGuard | EpochGuard
 
-/** The partition's epoch must still be this one (S19). */
+/** Requires that the partition still has this epoch (S19). */
 export interface EpochGuard {
   readonly epoch: string
 }
 
-/** The record's revision must equal `revision`; 0 means that the record must be absent. */
+/** Requires that the record has this `revision`; 0 means that the record must be absent. */
 export interface RecordGuard {
   readonly type: string
   readonly id: string
@@ -171,7 +172,7 @@ export interface RecordGuard {
   readonly commitId?: string
 }
 
-/** There must be room for `amount` more (S18). Amounts are integers, 0 or more. */
+/** Requires room for a further `amount` (S18). Amounts are integers, 0 or more. */
 export interface LimitGuard {
   readonly limit: string
   readonly windowMs: number
@@ -182,11 +183,11 @@ export interface LimitGuard {
 export type Write =
   | { readonly op: 'put'; readonly type: string; readonly id: string; readonly body: string }
   | { readonly op: 'delete'; readonly type: string; readonly id: string }
-  /** Puts the member at score `to`, wherever it was (S15); without `to` it is removed. */
+  /** Moves the member to score `to` from any earlier score (S15); removes the member when `to` is absent. */
   | { readonly op: 'index'; readonly index: string; readonly member: string; readonly to?: number }
   /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
-  /** Adds `amount` to the limit at the moment `at`, unconditionally. A negative amount takes back that charge (S18). */
+  /** Adds `amount` to the limit at the time `at`, unconditionally. A negative amount reverses that charge (S18). */
   | {
       readonly op: 'charge'
       readonly limit: string
@@ -216,12 +217,12 @@ export interface StoreHealth {
   readonly roomBytes?: number
 }
 
-/** The call was definitely not executed. */
+/** The error when the call was definitely not executed. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-/** The commit may or may not have been executed: the caller must answer "unknown", never success. */
+/** The error when the commit may or may not have been executed. The caller must answer "unknown", never success. */
 export class StoreIndeterminate extends Error {
   override readonly name = 'StoreIndeterminate'
 }

@@ -3,7 +3,7 @@ import type { RecordName } from './store.ts'
 /** Waits for the next commit of a partition, or of one record in it (S11). */
 export interface Watchers {
   wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
-  /** Wakes the waiters of the partition; with `record`, the waiters of that record. */
+  /** Wakes the waiters of the partition and, with `record`, the waiters of that record. */
   wake(partition: string, record?: RecordName): void
   wakeAll(): void
 }
@@ -42,7 +42,7 @@ export function createWatchers(): Watchers {
   }
 }
 
-/** A topic that is unambiguous for any parts: their lengths come first. */
+/** An unambiguous topic for any parts, which starts with their lengths. */
 function topicOf(partition: string, record: RecordName | undefined): string {
   if (record === undefined) return `*${partition}`
   return `${partition.length},${record.type.length},${partition}${record.type}${record.id}`

@@ -11,7 +11,7 @@ export interface Line {
   readonly ended: boolean
 }
 
-/** A line exceeds the limit. Reading more of it would only fill memory. */
+/** The error for a line that exceeds the limit. Reading more of the line would only fill memory. */
 export class LongLine extends Error {
   override readonly name = 'LongLine'
 }

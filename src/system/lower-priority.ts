@@ -7,14 +7,14 @@ const CALLER = 0
 
 /**
  * Gives the event loop priority over the calling thread on a shared core, by this many steps of `nice`. With 5 steps,
- * the thread keeps a third of a contended core; with 12 steps, a fifteenth. Only Linux has priorities for threads;
- * elsewhere it does nothing.
+ * the thread keeps a third of a contended core; with 12 steps, a fifteenth. Only Linux has priorities for threads, so
+ * the function has no effect elsewhere.
  */
 export function giveWay(steps: number): void {
   if (process.platform === 'linux') lower(CALLER, steps)
 }
 
-/** Does the same for a whole process: its threads, and the threads that they start. */
+/** Lowers the priority of a whole process: its threads, and the threads that they start. */
 export function giveWayAsProcess(steps: number): void {
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [CALLER]
   for (const thread of threads) lower(thread, steps)

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a directory and its missing parents; an existing one is unchanged. `mkdirSync` with `recursive` always takes
- * ENOENT for a missing parent. Below a directory that refuses entries with ENOENT (an automounter's, /proc),
- * `mkdirSync` loops forever and blocks timers and signals.
+ * Creates a directory and its missing parents. An existing directory is unchanged. `mkdirSync` with `recursive` always
+ * treats ENOENT as a missing parent. Below a directory that refuses entries with ENOENT (that of an automounter, or
+ * /proc), `mkdirSync` loops forever and blocks timers and signals.
  *
  * @throws NodeJS.ErrnoException; EEXIST for an existing file, ENOENT for a dangling link
  */

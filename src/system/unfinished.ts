@@ -12,9 +12,9 @@ import { makeDirectory } from './make-directory.ts'
 
 /**
  * Undecided calls, which are kept from one process to the next, so that a model that repeats its call does not ask
- * reviewers twice. Each call is one file that holds the id of its thread. It is named `<key>.<id>` while no process has
- * it, and `<key>.<id>.<pid>` while that process waits. Each step renames the file atomically, so that only one process
- * has a call.
+ * reviewers twice. Each call is one file that contains the id of its thread. The file is named `<key>.<id>` while no
+ * process has the call, and `<key>.<id>.<pid>` while that process waits. Each step renames the file atomically, so that
+ * only one process has a call.
  */
 export interface Unfinished {
   /** Returns the oldest id that an unfinished call with this key left. No other process receives the same id. */
@@ -23,19 +23,19 @@ export interface Unfinished {
   threadOf(key: string, id: string): string | undefined
   /**
    * Records that the call waits for reviewers in `thread`. If this process dies, the next call with this key continues
-   * it.
+   * the review.
    */
   hold(key: string, id: string, thread?: string): void
-  /** Leaves the undecided call for the next call with this key. Returns whether the call is kept. */
+  /** Leaves the undecided call for the next call with this key. Returns true when the call is kept. */
   leave(key: string, id: string, thread?: string): boolean
   /** Removes a call that is decided or that its caller gave up. */
   end(key: string, id: string): void
 }
 
 export interface UnfinishedParts {
-  /** Creates the directory when it is missing. An error is reported like every other fault. */
+  /** Creates the directory when it is missing. Errors are reported like every other fault. */
   readonly directory: () => string
-  /** Retention of a call, ms: no longer than the gateway remembers its id. */
+  /** Retention of a call, ms, which is at most the time that the gateway remembers its id. */
   readonly keptMs: number
   /** ms since 1970. */
   readonly now: () => number
@@ -46,7 +46,7 @@ export interface UnfinishedParts {
 const NAME = /^([0-9a-f]{64})\.([0-9a-f-]{36})(?:\.([1-9][0-9]{0,9}))?$/
 const THREAD = /^thr_[\w-]{1,100}$/
 /**
- * Files that this process holds. A file with this process's number that is not in this set belongs to an earlier
+ * Files that this process has claimed. A file with this process's number that is not in this set belongs to an earlier
  * process with the same number.
  */
 const held = new Set<string>()
@@ -113,7 +113,10 @@ function ownDirectory(directory: string): string {
   return directory
 }
 
-/** Takes an id. A file from the future (after the clock was set back) counts as old, because its age is unknown. */
+/**
+ * Takes an id. A file with a time in the future (after the clock was set back) counts as old, because its age is
+ * unknown.
+ */
 function takeIn(directory: string, key: string, isOld: (since: number) => boolean): string | undefined {
   const free = readdirSync(directory)
     .flatMap((file) => unfinishedIn(directory, file))
@@ -132,7 +135,7 @@ interface Left {
   readonly since: number
 }
 
-/** The call of a file; empty for a foreign file, or one that has vanished. */
+/** The call in a file; empty for a foreign file, or for a file that has vanished. */
 function unfinishedIn(directory: string, file: string): Left[] {
   const [, key, id, pid] = NAME.exec(file) ?? []
   const path = join(directory, file)
@@ -159,7 +162,7 @@ function isRunning(pid: number): boolean {
 
 function taken(directory: string, { path, key, id }: Left): boolean {
   const own = heldPath(directory, key, id)
-  // before the rename, so that no other call of this process mistakes the file for that of a dead process
+  // added before the rename, so that no other call of this process mistakes the file for that of a dead process
   held.add(own)
   if (path === own || succeeds(() => renameSync(path, own))) return true
   held.delete(own)

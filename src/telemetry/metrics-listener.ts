@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { type Exposition, type Format, formatFor } from './count/exposition.ts'
 
 /**
- * Serves `/metrics` on a port of its own, away from agents, with `/livez` and `/readyz`. The event loop accepts one
- * connection of each listener a turn: on the agents' port, a probe would wait for a thousand connections before it.
+ * Serves `/metrics` with `/livez` and `/readyz` on a separate port, away from agents. In each turn, the event loop
+ * accepts one connection per listener. On the agents' port, a probe might wait for a thousand earlier connections.
  */
 export interface MetricsListener {
   readonly port: number
@@ -18,7 +18,7 @@ export type Scrape = (format: Format) => Promise<Exposition>
 
 export interface OperatorPages {
   readonly scrape: Scrape
-  /** Returns the readiness, as on the agents' port. */
+  /** Returns the same readiness as the agents' port. */
   readonly ready: () => Promise<{ readonly ready: boolean }>
 }
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** The headers that prove the origin of a delivery: the gateway's own, and those of Standard Webhooks. */
+/** The headers that prove the origin of a delivery: the gateway's own headers, and those of Standard Webhooks. */
 export interface Signed {
   readonly [header: string]: string
 }
@@ -39,7 +39,7 @@ function guardSignature(secret: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 
-/** Makes a new secret from 32 random bytes. */
+/** Creates a secret from 32 random bytes. */
 export function composeSecret(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString('base64')
 }

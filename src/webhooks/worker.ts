@@ -17,14 +17,14 @@ import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
 
 /**
- * Makes the deliveries of the outbox (docs/webhooks.md). Every instance runs one worker. A worker leases a delivery;
- * when the worker dies, another one takes over. Each destination has its own list and its own connections, so a slow
- * destination delays no other.
+ * Makes the deliveries of the outbox (docs/webhooks.md). Every instance runs one worker. A worker leases a delivery.
+ * When the worker dies, another worker takes over. Each destination has its own list and connections, so a slow
+ * destination does not delay others.
  */
 export interface Worker {
-  /** Soon looks for due deliveries of the tenant. */
+  /** Schedules a look for due deliveries of the tenant. */
   wake(tenant: string): void
-  /** Ends the attempts in progress without a record, so that they are made again. */
+  /** Ends the attempts in progress without a record, so that they are repeated. */
   close(): Promise<void>
 }
 
@@ -118,7 +118,7 @@ class OutboxWorker implements Worker {
     this.#options.outbound.close()
   }
 
-  /** Looks run one after another, because two looks at once would only take each other's items. */
+  /** Looks run one after another, because simultaneous looks would only take each other's items. */
   #look(act: () => Promise<void>): Promise<void> {
     const next = this.#looking.then(act)
     this.#looking = next.catch(() => undefined)
@@ -126,7 +126,7 @@ class OutboxWorker implements Worker {
   }
 
   async #lookAtAll(): Promise<void> {
-    // a fault of one tenant, or of its part of the store, delays no other tenant
+    // a fault in one tenant, or in its part of the store, must not delay other tenants
     for (const tenant of await webhookTenants(this.#deps))
       await this.#lookAt(tenant).catch(this.#options.onError)
   }
@@ -155,7 +155,10 @@ class OutboxWorker implements Worker {
     for (const { member } of claimed) this.#begin({ tenant, destination, id: member, before }, lasts)
   }
 
-  /** Returns false when a failover may take the leases back. The deliveries return when their leases end. */
+  /**
+   * Returns false when a failover may undo the leases. In that case, the deliveries become due again when their leases
+   * end.
+   */
   async #lasts(tenant: string, claimed: readonly unknown[]): Promise<boolean> {
     try {
       await readConfirmed(this.#deps, tenant, () => Promise.resolve(claimed))
@@ -212,7 +215,8 @@ interface Posted {
 }
 
 /**
- * Undefined when the delivery is settled, its lease has ended, or the gateway stops. The attempt is then not recorded.
+ * Undefined when the delivery is settled, its lease has ended, or the gateway stops. In these cases, the attempt is not
+ * recorded.
  */
 async function post(
   deps: Deps,
@@ -250,8 +254,8 @@ async function post(
 }
 
 /**
- * Reads the answer: 2xx is a success, 410 ends the destination, and every other answer (including redirects) is tried
- * again. `now` is the time by the receiver's clock.
+ * Interprets the answer. 2xx is a success, 410 ends the destination, and every other answer (including redirects) is
+ * retried. `now` is the time by the receiver's clock.
  */
 export function attemptResult(sent: Sent, now: number): AttemptResult {
   if (sent.kind === 'failed') return { outcome: 'failure', answer: sent.code }

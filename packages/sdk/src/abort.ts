@@ -9,7 +9,7 @@ const bySignal = new WeakMap<AbortSignal, Shared>()
 
 /**
  * Calls `listener` when the signal aborts, until the returned function is called. Calls that share a signal share one
- * event listener: an agent has one signal and many calls, and Node 20 warns at the eleventh listener.
+ * event listener. An agent may have one signal and many calls, and Node 20 warns at the eleventh listener.
  *
  * @param signal not aborted yet
  */
@@ -18,7 +18,7 @@ export function onAbort(signal: AbortSignal, listener: Listener): () => void {
   shared.listeners.add(listener)
   return () => {
     shared.listeners.delete(listener)
-    // a remaining listener would keep a signal of AbortSignal.timeout alive
+    // a remaining listener would keep an AbortSignal.timeout signal alive
     if (shared.listeners.size > 0 || bySignal.get(signal) !== shared) return
     signal.removeEventListener('abort', shared.onSignal)
     bySignal.delete(signal)
@@ -43,9 +43,9 @@ export interface Deadline {
 }
 
 /**
- * Aborts after `ms`, or with the caller's signal. AbortSignal.any with AbortSignal.timeout is not enough, and neither
- * is the signal of a fetch alone. Garbage collection in Node can lose such a timeout, and an abort while a body is
- * read: the call would never end.
+ * Aborts after `ms`, or with the caller's signal. Neither AbortSignal.any with AbortSignal.timeout nor the signal of a
+ * fetch alone is enough. Garbage collection in Node can lose such a timeout, or an abort during the read of a body, and
+ * the call would never end.
  */
 export function deadlineOf(ms: number, signal: AbortSignal | undefined): Deadline {
   const controller = new AbortController()

@@ -1,18 +1,19 @@
 import { messageOf, NotExecuted } from './errors.ts'
 import type { Json } from './types.ts'
 
-/** The depth from which a value counts as a cycle. The gateway accepts far less (docs/limits.md, JSON_DEPTH). */
+/** The depth at which a value is considered cyclic. The gateway's limit is far lower (docs/limits.md, JSON_DEPTH). */
 const DEEPEST = 512
 /**
- * Most values: an object in many places, as from YAML aliases, could unfold without end. The gateway accepts far less
- * (JSON_VALUES).
+ * Maximum number of values. An object in many places, for example through YAML aliases, could expand without end. The
+ * gateway's limit is far lower (JSON_VALUES).
  */
 const MOST_VALUES = 1_000_000
 
 /**
- * Returns the RFC 8785 text: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints them.
+ * Returns the RFC 8785 text. Members are sorted by UTF-16 code units, and numbers and strings are printed as in
+ * ECMAScript.
  *
- * @throws TypeError for a value that JSON cannot hold, with its place by RFC 6901
+ * @throws TypeError for a value that JSON cannot express, with its place (RFC 6901)
  */
 export function canonicalJson(value: Json): string {
   return write(value, { path: [], values: 0 })
@@ -24,7 +25,7 @@ interface Place {
   values: number
 }
 
-/** @param value anything: callers in JavaScript ignore the types */
+/** @param value any value, because callers in JavaScript are not bound by the types */
 function write(value: unknown, place: Place): string {
   if (++place.values > MOST_VALUES) throw problem(`more than ${MOST_VALUES} values`)
   if (value === null || typeof value === 'boolean') return String(value)
@@ -41,7 +42,7 @@ function write(value: unknown, place: Place): string {
   return `{${members.map(([key, member]) => `${text(key, place)}:${below(member, key, place)}`).join(',')}}`
 }
 
-/** Reads items by index: `map` skips holes, and `[ , 1]` would become `[1]` or worse. */
+/** Reads items by index, because `map` skips holes and `[ , 1]` would become `[1]` or worse. */
 function itemsOf(list: readonly unknown[], place: Place): string[] {
   const items: string[] = []
   for (let i = 0; i < list.length; i++) {
@@ -80,8 +81,8 @@ export async function sha256(input: string): Promise<string> {
 }
 
 /**
- * Returns the SDK's action hash: SHA-256 over the whole immutable envelope (docs/agent-api.md, ActionHash). `nonce`
- * makes two equal actions two different approvals.
+ * Returns the SDK's action hash, which is the SHA-256 of the whole immutable envelope (docs/agent-api.md, ActionHash).
+ * With `nonce`, two equal actions need two separate approvals.
  */
 export function actionHash(
   action: { task_id: string; tool_name: string; payload: Payload } & Which,
@@ -92,19 +93,21 @@ export function actionHash(
 /** Members that distinguish equal actions. */
 export interface Which {
   readonly nonce: string
-  /** The number of earlier allowed and used runs of this action; absent for the first. */
+  /** The number of earlier allowed and used runs of this action; absent for the first run. */
   readonly again?: number
 }
 
 type Payload = { readonly [key: string]: Json }
 
-/** Returns a deep-frozen copy: the hashed and approved payload runs, even when the caller changes its own object. */
+/**
+ * Returns a deep-frozen copy. The hashed and approved payload runs, even when the caller changes the original object.
+ */
 export function frozenCopy<T extends Json>(value: T): T {
   const copy = JSON.parse(canonicalJson(value)) as T
   return freeze(copy)
 }
 
-/** @throws NotExecuted for a value that JSON cannot hold */
+/** @throws NotExecuted for a value that JSON cannot express */
 export function checkedCopy<T extends Json>(value: T, what: string): T {
   try {
     return frozenCopy(value)

@@ -13,28 +13,28 @@ import type {
 } from './types.ts'
 
 export interface CallOptions {
-  /** Ends the call when it aborts. The gateway may still have acted on it. */
+  /** Ends the call when the signal aborts. The gateway may still have processed the call. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface SubmitOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
-  /** Called when the gateway repeats an answer to the same `idempotencyKey`: another process may have used it. */
+  /** Called when the gateway repeats an answer to the same `idempotencyKey`, which another process may have used. */
   readonly onReplayed?: (() => void) | undefined
 }
 
 export interface WithdrawOptions extends CallOptions {
-  /** Shown to reviewers, and behind `withdrawn: ` in the thread's message; at most 500 characters. */
+  /** The reason for reviewers, which follows `withdrawn: ` in the thread's message; at most 500 characters. */
   readonly reason?: string | undefined
 }
 
 /**
- * The endpoints of the agent API, one method each. Every answer that the contract does not promise becomes a
+ * The agent API, with a method for each endpoint. Every answer that the contract does not promise becomes a
  * `CountersignError`. A request that cannot be sent, for example a body that is not JSON, throws JavaScript's own
  * error.
  */
 export interface Client {
-  /** Proposes a call. A repetition with the same `idempotencyKey` gets the first answer. */
+  /** Proposes a call. A repetition with the same `idempotencyKey` receives the first answer. */
   submit(taskId: string, request: DecisionRequest, options?: SubmitOptions): Promise<Decision>
   /**
    * Reads the decision on a thread, or on a task's newest thread. `waitSeconds` (at most 55) holds the request while
@@ -44,18 +44,18 @@ export interface Client {
     target: { readonly thread_id?: string | undefined; readonly task_id?: string | undefined },
     options?: CallOptions & { readonly waitSeconds?: number | undefined },
   ): Promise<Decision>
-  /** Redeems a token, once. Only `valid: true` in the answer is a permission. */
+  /** Redeems a token, once. Only `valid: true` in the answer permits execution. */
   validate(request: ApprovalValidationRequest, options?: CallOptions): Promise<ApprovalValidationResult>
   /** Keeps an event as evidence, or revises the action under review. */
   record(taskId: string, event: AgentEvent, options?: CallOptions): Promise<EventReceipt>
-  /** Withdraws a call. Its approval and its proof are void; status 409 when the call may have run. */
+  /** Withdraws a call. The approval and the proof are void. Status 409 means that the call may have run. */
   withdraw(thread_id: string, options?: WithdrawOptions): Promise<Decision>
-  /** Reads the contracts of these tools; an empty list asks for all tools of this agent. */
+  /** Reads the contracts of these tools. An empty list requests all tools of this agent. */
   resolve(tools: readonly string[], options?: CallOptions): Promise<ResolveResult>
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** Most milliseconds: timers end at 2^31 ms, and more than a week is a mistake. */
+/** Maximum number of milliseconds. Timers end at 2^31 ms, and more than a week is a mistake. */
 const LONGEST_TIMEOUT_MS = 7 * 24 * 3_600_000
 const LONGEST_WAIT_SECONDS = 55
 
@@ -64,7 +64,7 @@ const RESULT: Expected = { status: 200, fits: ({ valid }) => typeof valid === 'b
 const RECEIPT: Expected = { status: 201, fits: () => true }
 const CONTRACTS: Expected = { status: 200, fits: ({ tools }) => Array.isArray(tools) }
 
-/** @throws TypeError for options that no call could work with */
+/** @throws TypeError for options with which no call could work */
 export function createClient(options: ClientOptions): Client {
   const call = caller(options)
   const task = (id: string): string => `/api/agent/tasks/${encodeURIComponent(id)}`
@@ -102,7 +102,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Most tool names in one request. */
+/** Maximum number of tool names in one request. */
 const NAMES_AT_ONCE = 256
 
 /** Requests the contracts that did not fit into one answer, until all have arrived. */
@@ -172,7 +172,10 @@ function caller(options: ClientOptions) {
   }
 }
 
-/** The checked base address. It refuses credentials, which would appear in error messages and which fetch rejects. */
+/**
+ * The checked base address. Credentials are refused, because they would appear in error messages and fetch rejects
+ * them.
+ */
 function baseOf({ url }: ClientOptions): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const { protocol = '', username = '', password = '', search = '', hash = '' } = parsed ?? {}
@@ -181,7 +184,7 @@ function baseOf({ url }: ClientOptions): string {
   return url.trim().replace(/\/+$/, '')
 }
 
-/** The checked key. It refuses text that fits in no header, because fetch's error would show it. */
+/** The checked key. Text that a header cannot contain is refused, because fetch's error would show the text. */
 function keyOf({ key }: ClientOptions): string {
   const trimmed = typeof key === 'string' ? key.trim() : ''
   if (!/^[!-~]+$/.test(trimmed))

@@ -1,11 +1,13 @@
-/** The gateway refused (`status` is set) or did not answer (`status` is undefined). It never permits execution. */
+/**
+ * The gateway refused (`status` is set) or did not answer (`status` is undefined). This error never permits execution.
+ */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
   /** HTTP status of the answer; undefined when there was no answer. */
   readonly status: number | undefined
   /**
    * Stable code of the problem (docs/errors.md). `unreachable`: no complete answer arrived in time. `unreadable`: the
-   * answer is not from the agent API, but for example from a proxy.
+   * answer came from another program, such as a proxy, instead of the agent API.
    */
   readonly code: string
   /** The members that the gateway refuses, by RFC 6901. */
@@ -22,7 +24,7 @@ export class CountersignError extends Error {
   }
 }
 
-/** One member of a request, and what is wrong with it. */
+/** A member of a request and its error. */
 export interface Complaint {
   readonly pointer: string
   readonly message: string
@@ -36,7 +38,7 @@ export interface ErrorFacts {
   readonly cause?: unknown
 }
 
-/** The reason that a call did not run. */
+/** The reason why a call did not run. */
 export type Outcome =
   | 'rejected'
   | 'changes_requested'
@@ -49,7 +51,7 @@ export type Outcome =
   | 'gateway_error'
   | 'unknown_status'
 
-/** The call did not run. `outcome` is the reason, and `message` is fit for the model. */
+/** The error for a call that did not run. `outcome` is the reason, and `message` is suitable for the model. */
 export class NotExecuted extends Error {
   override readonly name = 'NotExecuted'
   readonly outcome: Outcome
@@ -79,7 +81,7 @@ export function refusalText({ outcome, message, thread_id }: NotExecuted): strin
   return `Not executed: ${message}`
 }
 
-/** The same facts for programs. */
+/** The same information for programs. */
 export function refusalFacts({ outcome, thread_id }: NotExecuted): { readonly [name: string]: string } {
   return {
     'countersign/outcome': outcome,
@@ -90,8 +92,8 @@ export function refusalFacts({ outcome, thread_id }: NotExecuted): { readonly [n
 const UNDECIDED: readonly Outcome[] = ['timeout', 'gateway_error']
 
 /**
- * Whether the call has no known decision: the same call may come again and resume. An `aborted` call is withdrawn
- * instead.
+ * True when the decision on the call is unknown. The same call may be repeated and then resumes. An `aborted` call is
+ * withdrawn and does not resume.
  */
 export function isUndecided({ outcome }: NotExecuted): boolean {
   return UNDECIDED.includes(outcome)

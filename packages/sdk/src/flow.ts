@@ -8,7 +8,7 @@ import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './
 import { type SchemaError, schemaErrors } from './schema-check.ts'
 import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
 
-/** One call of `guard` or `permit`, with its dependencies. */
+/** A call of `guard` or `permit`, with its dependencies. */
 export interface Call {
   readonly client: Client
   readonly contracts: Map<string, ResolvedTool>
@@ -17,7 +17,7 @@ export interface Call {
   readonly callId: string
   /** The gateway's answers to this call, including those that arrive after the caller gave up. */
   readonly answers: Promise<Decision>[]
-  /** Another process, or this one before a restart, may know the id. */
+  /** True when another process, or this process before a restart, may have used the id. */
   readonly comesAgain: boolean
   readonly usedAllows: UsedAllows
   readonly maxWaitMs: number
@@ -28,7 +28,7 @@ export interface Call {
   readonly unsignedApprovals: boolean
 }
 
-/** One immutable action and the hash that was submitted for it. */
+/** An immutable action and the hash that was submitted for it. */
 interface Action {
   readonly payload: Payload
   readonly hash: string
@@ -41,17 +41,19 @@ interface Step {
 
 export type Permitted = Action & { thread_id?: string }
 
-/** Most repeated allows of one id. A gateway that repeats more cannot distinguish old answers from new. */
+/**
+ * Maximum number of repeated allows for one id. A gateway that repeats more cannot distinguish old answers from new.
+ */
 const MOST_REPLAYED = 1_000
 const POLL_SECONDS = 50
-/** Shortest time between two polls that the gateway does not hold. */
+/** Minimum time between two polls that the gateway does not hold. */
 const LEAST_POLL_MS = 1_000
 
 /**
  * Takes a call to the decision that lets it run: checks it against its contract, submits it, waits for reviewers,
  * redeems the proof.
  *
- * @throws NotExecuted for every other decision; other errors for answers of an unexpected shape
+ * @throws NotExecuted for all other decisions; other errors for answers of an unexpected shape
  */
 export async function decide(call: Call, payload: Payload): Promise<Permitted> {
   await checkLocally(call, payload)
@@ -73,7 +75,7 @@ async function checkLocally(call: Call, payload: Payload): Promise<void> {
   )
 }
 
-/** The errors of the payload. A cached contract may be outdated, so the SDK reads the current one before it refuses. */
+/** The errors in the payload. A cached contract may be outdated, so the SDK reads the current one before it refuses. */
 async function errorsByContract(call: Call, payload: Payload): Promise<SchemaError[]> {
   const known = call.contracts.get(call.tool)
   if (known && errorsBy(known, payload)?.length === 0) return []
@@ -85,7 +87,7 @@ async function errorsByContract(call: Call, payload: Payload): Promise<SchemaErr
   return found
 }
 
-/** The errors by this contract; undefined when its schema is not a JSON Schema. */
+/** The errors according to this contract; undefined when its schema is not a JSON Schema. */
 function errorsBy({ input_schema }: ResolvedTool, payload: Payload): SchemaError[] | undefined {
   try {
     return schemaErrors(payload as Json, input_schema)
@@ -108,9 +110,10 @@ async function actionOf(call: Call, payload: Payload, which: Which): Promise<Act
 }
 
 /**
- * Submits the call until it gets an answer of its own. An allow is for one run: policy judges a repeated call again, by
- * the limits and history of that moment. This process knows which allows it used, and the gateway marks repeated
- * answers. An earlier answer may be lost or used: in doubt, the SDK counts a call twice rather than run it twice.
+ * Submits the call until the gateway gives it an answer of its own. An allow covers one run. Policy judges a repeated
+ * call again, by the limits and history at that time. This process records the allows that it has used, and the gateway
+ * marks repeated answers. An earlier answer may be lost or used. In doubt, the SDK lets a call count twice, because it
+ * must not run twice.
  */
 async function submit(call: Call, payload: Payload): Promise<Step> {
   const first = await actionOf(call, payload, { nonce: call.callId })
@@ -128,7 +131,9 @@ async function submit(call: Call, payload: Payload): Promise<Step> {
 
 interface Submitted {
   readonly decision: Decision
-  /** The gateway repeated this answer: it gave it before to a lost request, or to another process with the same id. */
+  /**
+   * True when the gateway repeated this answer, after a lost request or a request by another process with the same id.
+   */
   readonly replayed: boolean
 }
 
@@ -142,7 +147,7 @@ async function submitOnce(call: Call, { payload, hash }: Action): Promise<Submit
   const request = { ...claims, tool_name: tool, payload, action_hash: hash }
   let replayed = false
   const onReplayed = (): void => void (replayed = true)
-  // without the signal: a late answer still names the thread to withdraw
+  // sends the request without the signal, because a late answer still names the thread to withdraw
   const once = async (): Promise<Decision> => {
     const answer = call.client.submit(taskId, request, { idempotencyKey: hash, onReplayed })
     call.answers.push(answer)
@@ -189,7 +194,7 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
   const thread_id = decision.thread_id
   const left = deadline - performance.now()
   if (thread_id === undefined) throw new NotExecuted('unknown_status', 'a pending decision without a thread')
-  // in this direction, because NaN must end the wait
+  // compares in this direction, because NaN must end the wait
   if (!(left > 0))
     throw new NotExecuted('timeout', 'no reviewer decided while the agent waited', { thread_id })
   const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
@@ -216,7 +221,7 @@ async function poll(call: Call, decision: Decision, deadline: number): Promise<D
  * The time from one poll to the next, ms: the gateway's recommendation (docs/agent-api.md, Decision), but at most the
  * time it may hold a poll. After a poll that was held that long, no pause is needed.
  *
- * @param waitSeconds how long the gateway may hold the poll
+ * @param waitSeconds the time that the gateway may hold the poll
  */
 export function pollAfterMs({ recommended_poll_after_seconds: wish }: Decision, waitSeconds: number): number {
   // the JSON may break its type
@@ -233,7 +238,7 @@ async function revise(call: Call, action: Action, decision: Decision): Promise<A
   const copy = checkedCopy(payload, 'the revised payload')
   const next = await actionOf(call, copy, { nonce: crypto.randomUUID() })
   await checkLocally(call, next.payload)
-  // policy reads these again; preview, summary and images described the old payload
+  // keeps only claims that policy reads again; preview, summary and images described the old payload
   const { subject = call.tool, workflow_name, task_label, risk_level } = call.claims
   const revision = {
     revision_id: crypto.randomUUID(),
@@ -283,8 +288,8 @@ const NO_PROOF =
   'approved, but without a proof: an earlier run, another reader or a lost answer took it, or this agent gets none (signed_approvals: false)'
 
 /**
- * Redeems the proof immediately before the call runs. Only `valid: true` for this task, thread and hash counts, and
- * only without a reason.
+ * Redeems the proof immediately before the call runs. The call may run only after `valid: true` for this task, thread
+ * and hash, without a reason.
  */
 async function redeem(call: Call, action: Action, decision: Decision): Promise<void> {
   const { approval_token, thread_id } = decision

@@ -8,26 +8,27 @@ import { checkAborted } from './retry.ts'
 import type { Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 import { withdrawIfAborted } from './withdraw.ts'
 
-/** The gate that an agent runtime puts before every governed tool (docs/agent-api.md). */
+/** The gate that an agent runtime places before every governed tool (docs/agent-api.md). */
 export interface Gate {
-  /** The client of the same gateway, for everything else. */
+  /** The client of the same gateway, for all other requests. */
   readonly client: Client
   /**
    * Runs `execute` only when the gateway allowed the call, or reviewers approved it and its proof was redeemed.
    * Resolves the contract, checks the payload, hashes the immutable action, submits, waits, redeems, executes, reports.
    *
-   * @param payload a plain JSON object, declared by a `type` or an `interface`. It is copied before the first request.
-   * @param execute gets the approved copy, deep-frozen. It runs at most once.
-   * @throws NotExecuted in every other case: rejected, changes requested, timed out, unknown, or the gateway
-   *   unreachable. Errors of `execute` pass through. A nested NotExecuted becomes the cause of an Error, because the
-   *   outer call ran.
+   * @param payload a plain JSON object, declared by a `type` or an `interface`. The payload is copied before the first
+   * request.
+   * @param execute receives the deep-frozen approved copy. The function runs at most once.
+   * @throws NotExecuted in all other cases: rejected, changes requested, timed out, unknown, or the gateway
+   * unreachable. Errors of `execute` pass through. A nested NotExecuted becomes the cause of an Error, because the
+   * outer call ran.
    */
   guard: Guard
   /**
-   * The same for runtimes that execute elsewhere, such as the hook of a coding agent. Resolves with the approved
-   * payload when the call may run, once; the proof is redeemed by then. Reports nothing.
+   * Gets permission for runtimes that execute elsewhere, such as the hook of a coding agent. Resolves with the approved
+   * payload when the call may run once. At that time, the proof has been redeemed. Reports nothing.
    *
-   * @throws NotExecuted as guard does
+   * @throws NotExecuted under the same conditions as guard
    */
   permit(tool: string, payload: Payload, options?: GuardOptions<Payload>): Promise<Payload>
 }
@@ -53,14 +54,14 @@ export interface Guard {
 
 const DEFAULT_WAIT_MS = 15 * 60_000
 
-/** @throws TypeError for options that no call could work with */
+/** @throws TypeError for options with which no call could work */
 export function createGate(options: GateOptions): Gate {
   const client = createClient(options)
   const gate = { ...options }
   const contracts = new Map<string, ResolvedTool>()
   const clock = (): number => performance.now()
   const usedAllows = createUsedAllows(clock)
-  // with the first call: Workers have no randomness while a module loads
+  // created with the first call, because Workers have no randomness while a module loads
   let ownTask = gate.taskId
   const callOf = (tool: string, options: GuardOptions<Payload>): Call => ({
     client,
@@ -88,7 +89,7 @@ export function createGate(options: GateOptions): Gate {
   ): Promise<T> => {
     const call = callOf(tool, options)
     const permitted = await permit(call, checkedCopy(payload, 'the payload'))
-    // again, as the last step: no wait may lie between this check and the call
+    // checks again as the last step, because no wait may happen between this check and the call
     checkAborted({ signal: call.signal, thread_id: permitted.thread_id })
     return executeAndReport(call, permitted, () => execute(permitted.payload))
   }
@@ -127,8 +128,8 @@ async function permit(call: Call, payload: Payload): Promise<Permitted> {
 }
 
 /**
- * Executes the tool and reports the result. The report is evidence, not permission: when it fails, the result still
- * counts.
+ * Executes the tool and reports the result. The report is evidence, not permission, so a failed report does not affect
+ * the result.
  */
 async function executeAndReport<T>(
   { client, tool, taskId }: Call,
@@ -145,7 +146,7 @@ async function executeAndReport<T>(
     return value
   } catch (error) {
     await report('tool.execution.failed', `${tool} failed`)
-    // the refusal of a nested guarded call: the outer call ran
+    // a nested guarded call was refused, but the outer call ran
     if (error instanceof NotExecuted)
       throw new Error(`${tool} ran, and failed: ${error.message}`, { cause: error })
     throw error

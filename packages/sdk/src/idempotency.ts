@@ -1,18 +1,20 @@
 /**
  * The allows that this process has used. An allow has no proof, and the gateway repeats it for some minutes under the
- * same id. Without this record, a model that reuses one id could run many calls and have one counted.
+ * same id. Without this record, a model that reuses one id could run many calls while only one is counted.
  */
 export interface UsedAllows {
   /** The number of used allows of this action, within the time that the gateway could repeat them. */
   used(hash: string): number
-  /** Takes the allow after `before`; false when another call took it first. */
+  /** Claims the allow after `before`. Returns false when another call claimed it first. */
   use(hash: string, before: number): boolean
 }
 
-/** Time to keep an entry, ms: longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS). */
+/**
+ * Retention of an entry, ms, which is longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS).
+ */
 const KEPT_MS = 15 * 60_000
 
-/** @param now ms of a monotonic clock */
+/** @param now ms by a monotonic clock */
 export function createUsedAllows(now: () => number): UsedAllows {
   const known = new Map<string, { readonly uses: number; readonly at: number }>()
   const forgetOldest = (): void => {
@@ -22,7 +24,7 @@ export function createUsedAllows(now: () => number): UsedAllows {
     }
   }
   const keep = (hash: string, uses: number): void => {
-    // moved to the end, so that the oldest come first
+    // moves the entry to the end, so that the oldest entries come first
     known.delete(hash)
     known.set(hash, { uses, at: now() })
   }

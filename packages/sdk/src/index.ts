@@ -1,5 +1,5 @@
 /**
- * Holds: `@countersign/sdk`, the agent's side, for Node, Bun, Deno and Workers. It needs fetch and Web Crypto.
+ * Holds: `@countersign/sdk`, the agent's side, for Node, Bun, Deno and Workers. The SDK needs fetch and Web Crypto.
  * Imports: nothing.
  * Start: gate.ts, then flow.ts.
  */

@@ -5,20 +5,20 @@ export interface ClientOptions {
   readonly url: string
   /** Agent key `csk_...`: a server-side secret. */
   readonly key: string
-  /** Longest time for one request, beyond its own requested wait, ms. Default 10,000. */
+  /** Maximum time for one request, in addition to its requested wait, ms. Default 10,000. */
   readonly timeoutMs?: number | undefined
-  /** Replaces the global `fetch`: for tests, or a proxy. It gets the whole address as text. */
+  /** Replaces the global `fetch`, for tests or a proxy. The function receives the whole address as a string. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
 export interface GateOptions extends ClientOptions {
   /** Groups calls into a task. Default: a new random task for each gate. */
   readonly taskId?: string | undefined
-  /** Longest time to wait for reviewers, ms. Default 15 minutes. */
+  /** Maximum time to wait for reviewers, ms. Default 15 minutes. */
   readonly maxWaitMs?: number | undefined
   /**
-   * Set only for an agent whose directory entry says `signed_approvals: false`: its approvals carry no proof. With
-   * signed approvals, the SDK would run a call whose proof another reader of the thread holds.
+   * Set only for an agent whose directory entry has `signed_approvals: false`, because its approvals carry no proof.
+   * With signed approvals, the SDK would run a call whose proof another reader of the thread has.
    */
   readonly unsignedApprovals?: boolean | undefined
 }
@@ -37,21 +37,24 @@ export interface GuardOptions<P extends object> extends Claims {
   /** Replaces the gate's own. */
   readonly maxWaitMs?: number | undefined
   /**
-   * The runtime's own id of this call. Default: a new random id. For 24 hours, the same id, task, tool, payload and
-   * claims are the same call: after a timeout or a restart it resumes its thread. A call that ran has no proof for a
-   * second run. Policy judges a call that it allows again each time. With `unsignedApprovals`, an approved call runs
-   * again. A call that `revise` changed does not resume.
+   * The runtime's own id for this call. Default: a new random id. For 24 hours, the same id, task, tool, payload and
+   * claims identify the same call. After a timeout or a restart, the call resumes its thread. A call that has run has
+   * no proof for a second run. Each time, policy judges an allowed call again. With `unsignedApprovals`, an
+   * approved call runs again. A call that `revise` changed does not resume.
    */
   readonly callId?: string | undefined
   /**
-   * Gives the call up, at any moment before it runs: the gate withdraws it, and a repeated call is reviewed anew. The
-   * reason of `AbortSignal.timeout` only ends the wait, as `maxWaitMs` does.
+   * Gives up the call at any time before it runs. The gate withdraws the call, and reviewers decide a repeated call
+   * again. An abort by `AbortSignal.timeout` only ends the wait, like `maxWaitMs`.
    */
   readonly signal?: AbortSignal | undefined
   /**
-   * Called once, when the call is held. The gate does not wait for it. When it fails, at once or later, the call ends.
+   * Called once, when the call is held. The gate does not wait for this function. When the function fails, immediately
+   * or later, the call ends.
    */
   readonly onPending?: (decision: Decision) => unknown
-  /** Answers a request for changes with a new payload for the same thread. Undefined or an error gives up. */
+  /**
+   * Answers a request for changes with a new payload for the same thread. With undefined or an error, the call ends.
+   */
   readonly revise?: (feedback: string, payload: P) => Promise<P | undefined> | P | undefined
 }

@@ -2,20 +2,20 @@ import { onAbort } from './abort.ts'
 import { messageOf, NotExecuted } from './errors.ts'
 import type { Decision } from './types.ts'
 
-/** A running call of the caller's `onPending`. */
+/** A running execution of the caller's `onPending`. */
 export interface PendingNotice {
   /** Aborts with the caller's signal, and when `onPending` fails. */
   readonly signal: AbortSignal
-  /** @throws NotExecuted when `onPending` has failed: its audience does not know that the call waits */
+  /** @throws NotExecuted when `onPending` has failed, because its audience does not know that the call waits */
   readonly check: () => void
-  /** Ends the wait; later failures are ignored. */
+  /** Ends the wait. Later failures are ignored. */
   readonly end: () => void
 }
 
 /**
  * Calls `onPending` with a copy, and does not wait for it.
  *
- * @throws NotExecuted when it fails at once
+ * @throws NotExecuted when the function fails immediately
  */
 export function notifyPending(
   onPending: ((decision: Decision) => unknown) | undefined,

@@ -1,14 +1,17 @@
 import { type Complaint, CountersignError, type ErrorFacts } from './errors.ts'
 
-/** The expected answer of a call. */
+/** The expected answer to a call. */
 export interface Expected {
   readonly status: number
   readonly fits: (answer: Readonly<Record<string, unknown>>) => boolean
 }
 
-/** Most bytes after decompression, far more than the contracts of all tools: a short body can unpack to a huge one. */
+/**
+ * Maximum number of bytes after decompression, far above the contracts of all tools. A short body can decompress to a
+ * huge one.
+ */
 const LARGEST_BYTES = 32 * 1024 * 1024
-/** Keys and proofs: a proxy's refusal may repeat them, and messages reach logs and models. */
+/** Matches keys and proofs. A proxy's refusal may repeat them, and messages reach logs and models. */
 const SECRET = /\bcs[krt]_[\w-]{40,}/g
 
 /**
@@ -43,7 +46,7 @@ async function textOf(response: Response): Promise<string> {
   }
 }
 
-/** Undefined for anything but a JSON object. */
+/** Undefined unless the text is a JSON object. */
 function membersOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value = JSON.parse(text) as unknown
@@ -78,7 +81,7 @@ function isComplaint(one: unknown): one is Complaint {
   return typeof pointer === 'string' && typeof message === 'string'
 }
 
-/** The seconds in `Retry-After`; a date, or anything else, is ignored. */
+/** The seconds in `Retry-After`. A date or any other value is ignored. */
 function retryAfterOf({ headers }: Response): { readonly retryAfter?: number } {
   const asked = headers.get('retry-after') ?? ''
   return /^\d{1,9}$/.test(asked) ? { retryAfter: Number(asked) } : {}

@@ -5,25 +5,25 @@ const TRIES = 4
 /** Retried statuses. Proxies answer 502 and 504 while an instance starts or ends. */
 const RETRIED = [429, 502, 503, 504]
 const FIRST_PAUSE_MS = 100
-/** The longest pause without `Retry-After`. */
+/** Maximum pause without `Retry-After`. */
 const LONGEST_OWN_PAUSE_MS = 5_000
-/** The longest pause that a gateway can request. */
+/** Maximum pause that a gateway can request. */
 const LONGEST_PAUSE_MS = 30_000
-/** The shortest pause after a few failures, whatever the gateway requests: no tight loop. */
+/** Minimum pause after a few failures, regardless of the gateway's request, which prevents a tight loop. */
 const LEAST_PAUSE_MS = 1_000
 
-/** The call that is retried, and how long. */
+/** The call to retry, and the time limit. */
 export interface RetryContext {
   readonly signal?: AbortSignal | undefined
   readonly thread_id?: string | undefined
   readonly tries?: number
-  /** Retries until this time of `performance.now()`, instead of a number of tries. */
+  /** Retries until this time of `performance.now()`, instead of a number of attempts. */
   readonly until?: number
 }
 
 /**
- * Retries when an answer is missing, or promises a better one. Every call is safe to repeat: a second redemption only
- * reads `used`.
+ * Retries when an answer is missing, or when an answer indicates that a retry may succeed. Every call is safe to
+ * repeat, because a second redemption only returns `used`.
  *
  * @throws NotExecuted
  */
@@ -49,7 +49,7 @@ function leftOf({ until = Infinity }: RetryContext): number {
   return until - performance.now()
 }
 
-/** Codes of errors in the call itself: the payload breaks the contract, is not acceptable JSON, or is too large. */
+/** Codes of errors in the call itself: the payload violates the contract, is not acceptable JSON, or is too large. */
 const OF_THE_CALL = ['invalid_policy_input', 'invalid_json', 'body_too_large']
 
 function outcomeOf(error: unknown): Outcome {
@@ -90,7 +90,7 @@ export async function pause(ms: number, context: RetryContext): Promise<void> {
 }
 
 /**
- * Waits for `work` without a limit, unless the caller gives up.
+ * Waits for `work` without a time limit, unless the caller gives up.
  *
  * @throws NotExecuted then
  */
@@ -115,8 +115,8 @@ export function checkAborted({ signal, thread_id }: RetryContext): void {
 }
 
 /**
- * The error for a caller that gave up. After a timeout the same call may come again and resume; any other reason ends
- * it.
+ * The error for a caller that gave up. After a timeout, the same call may be repeated and resume. Any other reason ends
+ * the call.
  */
 function gaveUp(cause: unknown, thread_id: string | undefined): NotExecuted {
   if (isTimeout(cause))
@@ -124,7 +124,7 @@ function gaveUp(cause: unknown, thread_id: string | undefined): NotExecuted {
   return new NotExecuted('aborted', 'the caller gave up', { thread_id, cause })
 }
 
-/** Whether the reason is a timeout, by the name that `AbortSignal.timeout` and frameworks with time limits use. */
+/** True when the reason is a timeout, by the name that `AbortSignal.timeout` and frameworks with time limits use. */
 function isTimeout(cause: unknown): boolean {
   const name = typeof cause === 'object' && cause !== null ? (cause as { name?: unknown }).name : undefined
   return typeof name === 'string' && name.endsWith('TimeoutError')

@@ -1,4 +1,4 @@
-/** `@countersign/sdk/runtime`: parts for hooks, proxies and adapters of further frameworks. */
+/** `@countersign/sdk/runtime`: parts for hooks, proxies and adapters for other frameworks. */
 import { canonicalJson, sha256 } from './canonical-json.ts'
 import type { Json } from './types.ts'
 
@@ -14,10 +14,11 @@ export { withdrawLeft } from './withdraw.ts'
  */
 export interface CallIds {
   /**
-   * Returns the id of an equal, unfinished call, or a new one.
+   * Returns the id of an equal, unfinished call, or a new id.
    *
-   * @param call everything that makes calls equal: the gateway accepts an id again only with the same claims
-   * @param own the runtime's id of this call: preferred among unfinished ids, and used when there is no such id
+   * @param call all members that make calls equal. The gateway accepts an id again only with the same claims.
+   * @param own the runtime's id for this call, which is preferred among unfinished ids and used when there is no such
+   * id
    */
   take(call: Json, own?: string): Promise<CallId>
 }
@@ -26,11 +27,11 @@ export interface CallId {
   readonly id: string
   /** The thread that an earlier call of this id left open, or that this call waits in. */
   readonly thread: string | undefined
-  /** The call waits for reviewers in `thread`. */
+  /** Records that the call waits for reviewers in `thread`. */
   hold(thread: string | undefined): void
-  /** The call is not decided: the next equal call resumes it. */
+  /** Records that the call is undecided. The next equal call resumes it. */
   leave(): void
-  /** The call is decided, or the caller no longer wants it. */
+  /** Records that the call is decided, or that the caller no longer wants it. */
   end(): void
 }
 
@@ -39,12 +40,15 @@ export interface KeptCalls {
   take(key: string): string | undefined
   threadOf(key: string, id: string): string | undefined
   hold(key: string, id: string, thread?: string): void
-  /** Returns whether the call is kept. */
+  /** Returns true when the call is kept. */
   leave(key: string, id: string, thread?: string): boolean
   end(key: string, id: string): void
 }
 
-/** Most unfinished calls; beyond it the oldest are forgotten, and reviewers see them again. */
+/**
+ * Maximum number of unfinished calls. Beyond this number, the oldest are dropped, and reviewers see them again when
+ * repeated.
+ */
 const MOST_UNFINISHED = 1_000
 
 interface Left {

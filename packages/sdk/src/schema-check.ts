@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts'
 import type { Json } from './types.ts'
 
-/** One value that breaks the schema. */
+/** A value that violates the schema. */
 export interface SchemaError {
   /** The place of the value, by RFC 6901. */
   readonly pointer: string
@@ -12,8 +12,8 @@ type Schema = Record<string, unknown>
 type Check = (value: Json, schema: Schema, pointer: string) => SchemaError[]
 
 /**
- * Checks arguments against a tool's input_schema before a round trip (docs/agent-api.md, step 3). It knows the most
- * common keywords; the gateway checks all of them.
+ * Checks arguments against a tool's input_schema before a round trip (docs/agent-api.md, step 3). The check knows the
+ * most common keywords, and the gateway checks all keywords.
  */
 export function schemaErrors(value: Json, schema: Schema | boolean, pointer = ''): SchemaError[] {
   if (typeof schema === 'boolean') return []
@@ -53,7 +53,7 @@ function checkNumber(value: Json, schema: Schema, pointer: string): SchemaError[
   return value > maximum ? [{ pointer, message: `must be at most ${maximum}` }] : []
 }
 
-/** Leaves `pattern` to the gateway, where it runs in linear time. */
+/** Leaves `pattern` to the gateway, which matches it in linear time. */
 function checkString(value: Json, schema: Schema, pointer: string): SchemaError[] {
   if (typeof value !== 'string') return []
   const { minLength = 0, maxLength = Infinity } = schema as { minLength?: number; maxLength?: number }

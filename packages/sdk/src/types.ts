@@ -1,4 +1,4 @@
-/** The agent API as the SDK sees it. test/sdk/types.test.ts holds these equal to the contract. */
+/** The agent API as the SDK sees it. test/sdk/types.test.ts checks that the types equal the contract. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 /** The arguments of a tool. */
@@ -14,7 +14,7 @@ export type JsonOf<T> = T extends Json
     : T extends object
       ? { readonly [Member in keyof T]: JsonOf<T[Member]> }
       : never
-/** The same for the arguments of a tool, which are never a list. */
+/** The same type for the arguments of a tool, which are never a list. */
 export type JsonObjectOf<T> = T extends readonly unknown[] ? never : JsonOf<T>
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 

@@ -2,10 +2,10 @@
  * The message of a webhook. The body was verified; the names follow `WebhookBody` in the gateway's OpenAPI document.
  */
 export interface WebhookMessage {
-  /** The same on every try of one delivery. Use it to ignore repeated deliveries. */
+  /** An id that is the same for every attempt of a delivery. Use the id to ignore repeated deliveries. */
   readonly id: string
   readonly type: string
-  /** When it happened, RFC 3339. */
+  /** The time of the event, RFC 3339. */
   readonly timestamp: string
   readonly tenant_id: string
   readonly agent_id?: string
@@ -18,22 +18,22 @@ export interface WebhookMessage {
   readonly task_label?: string
   readonly revision?: number
   readonly risk?: string
-  /** The number within the thread, from 1: deliveries may arrive in another order. */
+  /** The number within the thread, from 1, because deliveries may arrive in another order. */
   readonly sequence?: number
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
 export interface VerifyOptions {
-  /** Greatest age of a delivery, and greatest lead over our clock, in seconds. Default 300. */
+  /** Maximum age of a delivery, and maximum lead over the local clock, in seconds. Default 300. */
   readonly toleranceSeconds?: number
   /** Seconds since 1970. */
   readonly now?: number
 }
 
-/** Headers of a request: those of fetch, or Node's `request.headers` or `request.headersDistinct`. */
+/** Headers of a request, from fetch or from Node's `request.headers` or `request.headersDistinct`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The delivery is not from the holder of the secret, or not current: ignore it, and answer 400. */
+/** The error for a delivery that is outdated or not signed with the secret. Ignore the delivery, and answer 400. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused'
 }
@@ -45,7 +45,7 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
 
 /**
  * Verifies a delivery: `X-Guard-Signature` over the raw body, and `webhook-signature` over id, time and body, against
- * replays. During a rotation pass both secrets.
+ * replays. During a rotation, pass both secrets.
  *
  * @param secrets `whsec_...`, as the gateway printed it
  * @param body the raw body, unchanged
@@ -60,7 +60,7 @@ export async function verifyWebhook(
   const bytes = bytesOfBody(body)
   const read = (name: string): string => headerOf(headers, name)
   const [id, seconds] = [read('webhook-id'), read('webhook-timestamp')]
-  // in this direction: a tolerance of NaN must allow nothing
+  // compares in this direction, because a tolerance of NaN must not accept any delivery
   if (!/^\d{1,12}$/.test(seconds) || !(Math.abs(now - Number(seconds)) <= toleranceSeconds))
     throw new WebhookRefused('the delivery is too old, or from the future')
   const given = [read('x-guard-signature'), optional(headers, 'x-guard-signature-previous')]
@@ -96,7 +96,7 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * The bytes of the body. A parsed body has lost the signed bytes: that is an error of the receiver, not a forgery to
+ * The bytes of the body. A parsed body has lost the signed bytes. This is an error in the receiver, not a forgery to
  * answer with 400.
  */
 function bytesOfBody(body: string | Uint8Array): Uint8Array {
@@ -118,7 +118,7 @@ function optional(headers: WebhookHeaders, name: string): string {
   return more.length === 0 ? value : ''
 }
 
-/** Whether these are Headers, of this realm's fetch or another's: frameworks bring their own. */
+/** True for Headers of any fetch implementation, because frameworks may have their own. */
 const isHeaders = (headers: WebhookHeaders): headers is Headers => typeof headers['get'] === 'function'
 
 async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
@@ -129,7 +129,7 @@ async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, message as Uint8Array<ArrayBuffer>))
 }
 
-/** Compares in the same time for wrong and right signatures. */
+/** Compares signatures in constant time. */
 function isEqual(given: string, expected: string): boolean {
   let difference = given.length ^ expected.length
   for (let i = 0; i < expected.length; i++) difference |= given.charCodeAt(i) ^ expected.charCodeAt(i)
@@ -137,7 +137,7 @@ function isEqual(given: string, expected: string): boolean {
 }
 
 function bytesOf(secret: string): Uint8Array {
-  // an empty secret, as from an unset variable, would be known to everyone
+  // refuses an empty secret, for example from an unset variable, because everyone would know it
   if (!SECRET.test(secret)) throw new TypeError('a secret is `whsec_` and base64')
   try {
     return Uint8Array.from(atob(secret.slice(PREFIX.length)), (char) => char.charCodeAt(0))

@@ -3,13 +3,13 @@ import { NotExecuted } from './errors.ts'
 import { withRetry } from './retry.ts'
 import type { Decision } from './types.ts'
 
-/** Longest wait of a caller that gave up for the gateway, ms. */
+/** Maximum time that a caller that gave up waits for the gateway, ms. */
 const WITHDRAWAL_MS = 1_500
 const REASON = 'the agent gave up the call'
 
 /**
- * Withdraws a call that its caller gave up: votes no longer count, and its approval is void. Never fails; does nothing
- * when the thread has ended or the gateway does not answer.
+ * Withdraws a call that its caller gave up. Votes no longer count, and the approval is void. Never fails, and has no
+ * effect when the thread has ended or the gateway does not answer.
  *
  * @param answers the gateway's answers to the call, some of which may still arrive
  */
@@ -23,13 +23,13 @@ export async function withdrawIfAborted(
   await withdrawAll(client, known)
 }
 
-/** Withdraws the thread that an earlier call of this id left open: no later call continues an ended id. */
+/** Withdraws the thread that an earlier call with this id left open, because no later call continues an ended id. */
 export async function withdrawLeft(
   client: Client,
   { thread }: { readonly thread: string | undefined },
   error: unknown,
 ): Promise<void> {
-  // when the error names a thread, the gate has handled it
+  // if the error names a thread, the gate has already handled it
   const isOver = !(error instanceof NotExecuted) || error.thread_id !== undefined
   if (thread !== undefined && !isOver) await withdrawAll(client, [Promise.resolve(thread)])
 }

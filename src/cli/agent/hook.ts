@@ -26,23 +26,23 @@ countersign hook claude-code|codex|gemini [the same options] --settings
   --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/hooks)
   --settings        prints the part to add to the settings of the agent`
 
-/** Time for the whole input, ms. A harness sends it at once. */
+/** Time limit for reading the whole input, ms. A harness sends its input immediately. */
 const INPUT_MS = 10_000
 const LONGEST_INPUT_BYTES = 1024 * 1024
-/** Time for all requests to the gateway, beyond the wait for reviewers, ms. */
+/** Time for all requests to the gateway, in addition to the wait for reviewers, ms. */
 const ANSWER_MS = 10_000
 /** Time for code that ignores the abort signal to end, ms. */
 const LAST_MS = 2_000
 /** Time between the hook's last answer and the harness's own time limit, ms. */
 const MARGIN_MS = 8_000
 const PARENT_CHECK_MS = 1_000
-/** The longest wait, ms. A call that waits longer than a day is outdated. */
+/** Maximum wait, ms. A call that waits longer than a day is outdated. */
 const LONGEST_WAIT_MS = 24 * 3_600_000
 const REASON_CHARS = 4_000
 
 /**
- * `countersign hook`: decides whether a coding agent may use a tool (docs/hooks.md). It ends the process: with 0 to
- * permit the call, and with 2 in every other case.
+ * `countersign hook`: decides whether a coding agent may use a tool (docs/hooks.md). Ends the process with code 0 to
+ * permit the call, and with code 2 in all other cases.
  */
 export async function hook(args: readonly string[]): Promise<void> {
   if (args.includes('--settings')) return printSettings(args)
@@ -135,7 +135,7 @@ function watched(): AbortController {
   return stop
 }
 
-/** Refuses the call and ends the process. */
+/** Refuses the call, and ends the process. */
 async function deny(error: unknown): Promise<void> {
   setTimeout(() => process.exit(EXIT.usage), LAST_MS)
   await written(process.stderr, `${reasonOf(error).slice(0, REASON_CHARS)}\n`).catch(() => undefined)
@@ -161,8 +161,8 @@ function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
 }
 
 /**
- * Prints settings. The shell refuses where this program cannot: when the command is missing, or was killed. Everything
- * else is quoted.
+ * Prints settings. The shell refuses the call when this program cannot, because the command is missing or was killed.
+ * All other text is quoted.
  */
 function printSettings(args: readonly string[]): void {
   const { harness, maxWaitMs } = optionsOf(args)

@@ -6,12 +6,12 @@ import { usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'
 
 /**
- * Opens the calls that wait between processes: in `state`, or in the user's directory for program state.
+ * Opens the calls that wait between processes, in `state` or in the user's directory for program state.
  *
  * @throws CliFailure
  */
 export function keptCallsIn(state: string | undefined, name: 'hooks' | 'mcp'): Unfinished {
-  // the agent could write below the working directory, and could decide there which calls are equal
+  // does not use the working directory, where the agent could write and so influence which calls are equal
   if (state !== undefined && !isAbsolute(state))
     throw usage(`--state must be an absolute path, not \`${state}\``)
   return openUnfinished({

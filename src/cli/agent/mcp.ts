@@ -27,7 +27,7 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)`
 
 const PROGRESS_MS = 10_000
-/** Time to list all tools, ms: clients wait at least a minute. */
+/** Time limit for listing all tools, ms. Clients wait at least a minute. */
 const LIST_MS = 10_000
 
 /**
@@ -114,11 +114,11 @@ function gateOf(url: string | undefined, taskId: string): Gate {
 interface Sides {
   readonly proxy: Proxy
   readonly server: ServerProcess
-  /** Aborts when the client has ended. */
+  /** Aborts when the client has exited. */
   readonly left: AbortController
 }
 
-/** Runs until one side ends, and then ends the other. */
+/** Runs until one side ends, and then ends the other side. */
 function stand({ proxy, server, left }: Sides, command: readonly string[]): Promise<number> {
   const underWay = new Set<Promise<void>>()
   const listen = async (): Promise<void> => {
@@ -134,9 +134,9 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
     proxy.clientEnded()
     server.stop()
   }
-  // other processes may hold the server's input open after it has ended
+  // other processes may keep the server's input open after the server has exited
   process.stdout.once('error', leave)
-  // an invalid line ends the client's side, as the end of its input does
+  // an invalid line ends the client's side, like the end of its input
   void listen().then(leave, (cause: unknown) => {
     if (cause instanceof LongLine) note(`reading from the client stopped: ${cause.message}`)
     leave()

@@ -3,7 +3,7 @@ import type { BundleText } from '../../policy/check/check.ts'
 import { type Permission, withPermission } from '../../policy/import/agent-entry.ts'
 import { usage } from '../terminal/failure.ts'
 
-/** The agent that gets the tool. */
+/** The agent that may use the new tool. */
 export interface Who {
   readonly tenant: string
   readonly agent: string
@@ -25,14 +25,14 @@ interface DirectoryText {
 }
 
 /**
- * The directories that would let the agent use the tool, in order of preference. The caller takes the first directory
+ * The directories that would let the agent use the tool, in order of preference. The caller uses the first directory
  * without errors.
  *
  * The directories differ in the owners of a new agent: the owners of the tenant's first agent, then each reviewer. The
- * last one is a reviewer who may also vote on the calls.
+ * last of these reviewers may also vote on the calls.
  *
  * @param agent NAME, for the first tenant, or TENANT/NAME
- * @throws CliFailure when there is no such tenant, or no place to add an agent
+ * @throws CliFailure when the tenant does not exist, or when the directory has no place for an agent
  */
 export function permissionTexts(
   texts: readonly BundleText[],

@@ -6,7 +6,7 @@ import { sdkPlaces } from '../dev/sdk-places.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { visible } from '../terminal/visible-text.ts'
 
-/** Time for a gateway to load the new files and issue a key, ms. */
+/** Time in which a gateway must load the new files and issue a key, ms. */
 const PATIENCE_MS = 60_000
 const PAUSE_MS = 50
 
@@ -17,7 +17,7 @@ interface FirstCall {
   readonly payload: JsonObject
 }
 
-/** Prints a working call when `countersign dev` runs in this folder; otherwise the command to run first. */
+/** Prints a working call when `countersign dev` runs in this folder; otherwise prints the command to run first. */
 export async function printFirstCall({ tenant, agent, tool, payload }: FirstCall): Promise<void> {
   const known = readDemoCredentials()
   const ready =
@@ -40,7 +40,7 @@ const isRunning = ({ url }: DemoCredentials): Promise<boolean> =>
     () => false,
   )
 
-/** Address and key, once the gateway knows agent and tool; undefined when the gateway takes too long. */
+/** Address and key, once the gateway knows the agent and the tool; undefined when the gateway takes too long. */
 async function readyFor(agent: string, tool: string): Promise<{ url: string; key: string } | undefined> {
   for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
     const { url = '', agent_keys = {} } = readDemoCredentials() ?? {}

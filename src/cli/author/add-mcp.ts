@@ -4,9 +4,9 @@ import { environmentForChildren } from '../../settings/config.ts'
 import { packageVersion } from '../../system/package.ts'
 import { CliFailure } from '../terminal/failure.ts'
 
-/** Longest wait for one answer of the server, ms: npx may have to install it first. */
+/** Maximum wait for one answer of the server, ms. npx may have to install the server first. */
 const PATIENCE_MS = 120_000
-/** The most pages of a list, because a server may never end it. */
+/** Maximum number of pages in a list, because a server may return pages forever. */
 const MOST_PAGES = 100
 const PROTOCOL = '2025-06-18'
 
@@ -17,10 +17,10 @@ interface Answer {
 }
 
 /**
- * Returns all tools that an MCP server lists. It starts the server, asks it for the list, and ends it. The server
+ * Returns all tools that an MCP server lists. Starts the server, requests the list, and ends the server. The server
  * receives none of the user's credentials.
  *
- * @throws CliFailure when it does not start, refuses, or does not answer in time
+ * @throws CliFailure when the server does not start, refuses, or does not answer in time
  */
 export async function listMcpTools(command: readonly string[]): Promise<readonly JsonValue[]> {
   const waiting = new Map<number, (answer: Answer) => void>()

@@ -34,7 +34,7 @@ export interface SourceOptions {
 /**
  * The contract of `name` from the given source.
  *
- * @throws CliFailure unless exactly one source was given and it holds the tool
+ * @throws CliFailure unless exactly one source is given and contains the tool
  */
 export async function describedTool(name: string, options: SourceOptions): Promise<ToolDescription> {
   const { example, openapi, mcp, operation = name, command, help } = options

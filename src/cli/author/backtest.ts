@@ -59,14 +59,14 @@ const PRINT: Readonly<Record<(typeof FORMATS)[number], (report: Backtest) => str
   json: (report) => `${jsonOf(report)}\n`,
 }
 
-/** Refuses an unreadable file before the slow loading of bundles. */
+/** Refuses an unreadable file before loading bundles, which is slow. */
 async function refuseUnreadable(file: string): Promise<void> {
   await access(file, constants.R_OK).catch((error: unknown) => {
     throw usage(`cannot read \`${file}\`: ${(error as Error).message}`)
   })
 }
 
-/** Replays line by line: an export may be larger than memory. */
+/** Replays line by line, because an export may be larger than memory. */
 async function replayed(file: string, before: CompiledSnapshot, after: CompiledSnapshot): Promise<Backtest> {
   try {
     const records = readExport(linesOf(exported(file), LONGEST_LINE_BYTES))

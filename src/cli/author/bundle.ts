@@ -7,8 +7,8 @@ import { EXIT } from '../terminal/failure.ts'
 export type SoundBundle = Extract<PreparedBundle, { ok: true }>
 
 /**
- * Returns the bundle of a directory. When it would not load, prints its findings on standard error, sets exit code 3,
- * and returns undefined.
+ * Returns the bundle of a directory. If the bundle cannot be loaded, prints the findings on standard error, sets exit
+ * code 3, and returns undefined.
  */
 export async function openBundle(dir: string = DEFAULT_POLICIES): Promise<SoundBundle | undefined> {
   const bundle = await prepareDirectory(dir)

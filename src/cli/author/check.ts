@@ -18,7 +18,7 @@ export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|s
              directory. text is in colour on a terminal, unless NO_COLOR is set
   --watch    checks again when a file of the bundle changes, until you interrupt it`
 
-/** The output for findings: a terminal with colours, or anything else. */
+/** The output for findings: a terminal with colours, or any other output. */
 interface Output {
   readonly isTTY?: boolean
   hasColors?(): boolean
@@ -36,7 +36,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   sarif: (_, found, root) => printDiagnosticsSarif(found, { root, version: packageVersion() }),
 }
 
-/** `countersign check [DIR]`: prints every finding, sorted by place. Exit 3 when the bundle would not load. */
+/** `countersign check [DIR]`: prints every finding, sorted by place. Exits with 3 when the bundle cannot be loaded. */
 export async function check(args: readonly string[]): Promise<void> {
   const options = {
     format: { type: 'string', default: 'text' },
@@ -65,12 +65,15 @@ function say(text: string, { ok }: PreparedBundle): void {
   process.exitCode = ok ? EXIT.ok : EXIT.doesNotCheck
 }
 
-/** Whether to use colours: on a terminal that has them, unless NO_COLOR is set. */
+/** True when the output has colours: on a terminal that supports them, unless NO_COLOR is set. */
 export function wantsColor(output: Output): boolean {
   return output.isTTY === true && output.hasColors?.() === true
 }
 
-/** The directory relative to the working directory, with forward slashes. Empty for the working directory itself. */
+/**
+ * The directory relative to the working directory, with forward slashes. The result is empty for the working directory
+ * itself.
+ */
 function fromHere(directory: string): string {
   return relative('', resolve(directory)).replaceAll('\\', '/')
 }

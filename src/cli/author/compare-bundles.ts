@@ -9,8 +9,8 @@ import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
 type Sound = Extract<PreparedBundle, { ok: true }>
 
 /**
- * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. When a bundle would not load,
- * reports it by `say`, sets the exit code, and returns undefined.
+ * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. If a bundle cannot be loaded,
+ * reports it with `say`, sets the exit code, and returns undefined.
  */
 export async function loadTwo(
   before: string,
@@ -26,7 +26,9 @@ export async function loadTwo(
   return old && current && [old, current]
 }
 
-/** The output for findings that are not part of the answer. Findings are printed for people, but not among JSON. */
+/**
+ * The output for findings that are not part of the answer. Findings are printed for people, but never mixed with JSON.
+ */
 export const sayBeside = (format: string): ((text: string) => void) =>
   format === 'json' ? (text) => console.error(text) : (text) => console.log(text)
 

@@ -1,2 +1,2 @@
-/** The folder of the bundle when the command names none. */
+/** The folder of the bundle when the command does not name a folder. */
 export const DEFAULT_POLICIES = './policies'

@@ -26,7 +26,7 @@ const PRINTERS: Readonly<Record<string, (diff: BundleDiff) => string>> = {
 }
 const GATES: Readonly<Record<string, (diff: BundleDiff) => boolean>> = { loosens, changes }
 
-/** `countersign diff OLD NEW`: the semantic difference of two bundles. Exit 5 when `--fail-on` says so. */
+/** `countersign diff OLD NEW`: the semantic difference of two bundles. Exits with 5 when `--fail-on` requires it. */
 export async function diff(args: readonly string[]): Promise<void> {
   const options = { format: { type: 'string', default: 'text' }, 'fail-on': { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })

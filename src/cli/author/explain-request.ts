@@ -34,7 +34,8 @@ async function contentOf(file: string): Promise<Uint8Array> {
 }
 
 /**
- * Parses as the gateway does, because a body that the gateway would refuse must not be explained as if it were decided.
+ * Parses the body like the gateway, because a body that the gateway would refuse must not be explained like a decided
+ * call.
  */
 function parse(file: string, content: Uint8Array): unknown {
   try {
@@ -49,7 +50,7 @@ function problemsOf(request: unknown): readonly string[] {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
-    // callOfRequest reads the time, the only member with a format
+    // callOfRequest parses the time, which is the only member with a format
     validateFormats: false,
     meta: false,
     validateSchema: false,
@@ -60,7 +61,7 @@ function problemsOf(request: unknown): readonly string[] {
   return fits(request) ? [] : (fits.errors ?? []).map(describe)
 }
 
-/** Describes an error. A missing or additional member is reported by its own name. */
+/** Describes an error. The path of a member; a missing or additional member has its own name in the path. */
 function describe({ keyword, instancePath, params, message }: ErrorObject): string {
   const { additionalProperty, missingProperty, allowedValues } = params as {
     additionalProperty?: string

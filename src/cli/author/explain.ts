@@ -30,8 +30,8 @@ export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format t
   "time"             RFC 3339`
 
 /**
- * `countersign explain [DIR] REQUEST.json`: prints the decision, and for each rule the values it read and the reason
- * that it fired or not.
+ * `countersign explain [DIR] REQUEST.json`: prints the decision and, for each rule, the values that it read and the
+ * reason why it fired or not.
  */
 export async function explain(args: readonly string[]): Promise<void> {
   const options = {
@@ -54,7 +54,10 @@ export async function explain(args: readonly string[]): Promise<void> {
   console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
 }
 
-/** Explains a call. As in the gateway, the directory must allow a named agent before any rule reads the payload. */
+/**
+ * Explains a call. As in the gateway, the directory must allow the named agent to use the tool before any rule reads
+ * the payload.
+ */
 async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): Promise<Explanation> {
   const call = callOfRequest(request, Date.now())
   if (call === undefined) throw usage('`time` must be a date and time in RFC 3339 format')

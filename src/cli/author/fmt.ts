@@ -53,8 +53,8 @@ function refuse(findings: string): void {
 }
 
 /**
- * Replaces a file in one step: readers of the directory see the old file or the new one. Names that begin with a dot do
- * not belong to a bundle. The new file has the same readers as the old file.
+ * Replaces a file in one step, so that readers of the directory see either the old or the new file. Files whose names
+ * begin with a dot do not belong to a bundle. The new file has the same readers as the old file.
  */
 export async function replaceFile(dir: string, { path, text }: BundleText): Promise<void> {
   try {

@@ -19,7 +19,7 @@ async function read(file: string): Promise<string> {
   })
 }
 
-/** Reads files in or below the directory of the document. Links cannot lead out of it. */
+/** Reads files in or below the directory of the document. Links cannot lead out of this directory. */
 export function filesBeside(file: string): LoadFile {
   const directory = realpathSync(dirname(file))
   return (path) => {
@@ -46,7 +46,7 @@ function parsedJson(content: string): JsonValue | undefined {
   }
 }
 
-/** The deepest nesting: far deeper than real documents, and within the stack. */
+/** Maximum depth of nesting, which is far deeper than real documents and safe for the stack. */
 const DEEPEST = 1_000
 
 function depthOf(value: JsonValue): number {
@@ -57,7 +57,7 @@ function depthOf(value: JsonValue): number {
   }
 }
 
-/** Tries JSON first, because the JSON parser is much faster than the YAML parser, which reads JSON as well. */
+/** Tries JSON first, because the JSON parser is much faster than the YAML parser, which can also parse JSON. */
 function parse(file: string, content: string): JsonValue {
   const json = parsedJson(content)
   if (json !== undefined && depthOf(json) <= DEEPEST) return json

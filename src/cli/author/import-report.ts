@@ -20,7 +20,7 @@ interface Kind {
   readonly first: ImportNote
 }
 
-/** Two notes are of one kind when they differ only in their quotations. */
+/** Notes that differ only in their quotations are of the same kind. */
 function kindsOf(notes: readonly ImportNote[]): Kind[] {
   const kinds = new Map<string, Kind>()
   for (const note of notes) {

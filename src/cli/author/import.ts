@@ -28,7 +28,7 @@ export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--
   --force         overwrites existing files
   --update        shows how the server's tools differ from their contracts, and accepts the differences`
 
-/** `countersign import mcp|openapi FILE`: makes contracts from descriptions of tools. */
+/** `countersign import mcp|openapi FILE`: creates contracts from descriptions of tools. */
 export async function importContracts(args: readonly string[]): Promise<void> {
   const options = {
     dir: { type: 'string', default: DEFAULT_POLICIES },

@@ -1,8 +1,8 @@
 /**
  * The checks of a pull request on policies. Names of branches reach the shell only as variables, because the author of
- * the pull request chooses them. The base is checked out beside the change: diff and backtest compare two directories.
- * The repository's administrator names the package's source. With its bare name alone, the first person to register
- * that name could run code here.
+ * the pull request chooses them. The base is checked out next to the change, because diff and backtest compare two
+ * directories. The repository's administrator names the package's source. With only a bare package name, the first
+ * person who registers that name could run code here.
  */
 export function workflow(): string {
   return `# Checks, tests, diffs and backtests the policies on every pull request. Nothing here can reach a gateway.

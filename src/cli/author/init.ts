@@ -17,7 +17,9 @@ export const INIT_USAGE = `countersign init [DIR] [--empty]
 /** Entries that may already exist. */
 const NO_MATTER = ['.git']
 
-/** `countersign init [DIR]`: makes a starting repository for policies. Exit 2 when the directory is not empty. */
+/**
+ * `countersign init [DIR]`: creates a starter repository for policies. Exits with 2 when the directory is not empty.
+ */
 export async function init(args: readonly string[]): Promise<void> {
   const options = { empty: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
@@ -48,7 +50,7 @@ function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly stri
 async function filesOf(isEmpty: boolean): Promise<readonly BundleText[]> {
   const bundle = isEmpty ? EMPTY_BUNDLE : await starterBundle()
   const policies = bundle.map(({ path, text }) => ({ path: `policies/${path}`, text }))
-  // line ends that git converts would not match countersign.lock
+  // keeps line ends, because files with converted line ends would not match countersign.lock
   const attributes = { path: '.gitattributes', text: 'policies/** text eol=lf\n' }
   return [...policies, attributes, { path: '.github/workflows/policies.yml', text: workflow() }]
 }

@@ -13,7 +13,7 @@ export const LOCK_USAGE = `countersign lock [DIR]
   Writes DIR/${LOCK_FILE}: the SHA-256 of every policy file. From then on, every load (and check, test, ...) refuses
   the bundle if a file is missing, added or changed. Run it again after each change that you mean.`
 
-/** `countersign lock [DIR]`: writes the manifest of the current bundle. Exit 3 when the files cannot be read. */
+/** `countersign lock [DIR]`: writes the manifest of the current bundle. Exits with 3 when the files cannot be read. */
 export async function lock(args: readonly string[]): Promise<void> {
   const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
   refuseMore(positionals, 1, LOCK_USAGE)

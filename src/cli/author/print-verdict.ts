@@ -13,7 +13,7 @@ export interface Brought {
 
 const WIDTH = Math.max(...PROPERTIES.map((one) => one.length))
 
-/** The text for a property that does not fail: it holds, or no input was given to check it. */
+/** The text for a property that does not fail, because it holds or because no input was given to check it. */
 interface Said {
   readonly holds: boolean
   readonly lines: readonly string[]
@@ -40,7 +40,7 @@ export function verdictText(verdict: Verdict, brought: Brought): string {
 
 const LONGEST_FAULT = 400
 
-/** A fault on one line: it may quote text of the file. */
+/** A fault on one line, because it may quote text from the file. */
 function shown(fault: string): string {
   return onOneLine(fault.length > LONGEST_FAULT ? `${fault.slice(0, LONGEST_FAULT)}...` : fault)
 }

@@ -16,7 +16,7 @@ export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
   incomplete.`
 
 /**
- * `countersign schema [DIR] --out FOLDER`: JSON Schemas for the YAML language server. Exit 3 when a contract has
+ * `countersign schema [DIR] --out FOLDER`: JSON Schemas for the YAML language server. Exits with 3 when a contract has
  * errors.
  */
 export async function schema(args: readonly string[]): Promise<void> {

@@ -30,8 +30,8 @@ const OPTIONS = {
 } as const
 
 /**
- * `countersign test [DIR]`: runs the tests in the rule files, and counts how many fire each rule. Exit 4 when one
- * fails.
+ * `countersign test [DIR]`: runs the tests in the rule files, and counts the tests that fire each rule. Exits with 4
+ * when a test fails.
  */
 export async function test(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
@@ -47,7 +47,7 @@ export async function test(args: readonly string[]): Promise<void> {
   await show(reportSuite(await prepareDirectory(dir)))
 }
 
-/** Runs the tests of a bundle at once, and again after each change. */
+/** Runs the tests of a bundle immediately, and again after each change. */
 export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): Watching {
   return watchPrepared(dir, (bundle) => {
     const report = reportSuite(bundle)

@@ -12,11 +12,11 @@ export interface View {
 }
 
 export interface Watching extends BundleWatch {
-  /** Rejects with the error that kept a view from being shown. No other promise reports this error. */
+  /** Rejects with the error that kept a view from being shown. This error is reported only here. */
   readonly fault: Promise<never>
 }
 
-/** Reads a bundle at once, and again after each change of its files. */
+/** Reads a bundle immediately, and again after each change of its files. */
 export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => View): Watching {
   const { promise: fault, reject } = rejectable()
   let shown: string | undefined

@@ -33,14 +33,14 @@ interface Call extends Options {
 
 const NO_CONTENT = 204
 const TIMEOUT_MS = 15_000
-/** Time for an export, ms: as long as a page may take. */
+/** Time limit for an export, ms, which is the maximum time of a page. */
 const STREAM_TIMEOUT_MS = 600_000
 
 /**
  * Creates the API.
  *
- * @throws CliFailure for an invalid address. Its functions throw it for a refusal, a missing answer, and an unexpected
- *   one.
+ * @throws CliFailure for an invalid address. The functions throw CliFailure for a refusal, a missing answer, and an
+ * unexpected answer.
  */
 export function createApi(url: string, key: string): Api {
   const base = baseOf(url)
@@ -72,7 +72,7 @@ export function createApi(url: string, key: string): Api {
   ) as unknown as Api
 }
 
-/** The checked body. Other programs answer 200 in JSON to every request without acting on it. */
+/** The checked body. Other programs may answer every request with 200 and JSON, without any effect. */
 async function bodyOf(response: Response, component: string | null, url: string): Promise<unknown> {
   if (component === null) {
     // a bare 200 does not prove that a key was revoked
@@ -97,7 +97,7 @@ interface Document {
   }
 }
 
-/** The required members of such an answer. */
+/** The required members of the gateway's answer. */
 function requiredOf(component: string): readonly string[] {
   const text = readFileSync(new URL('schemas/openapi.json', PACKAGE_ROOT), 'utf8')
   const { components } = JSON.parse(text) as Document
@@ -106,7 +106,7 @@ function requiredOf(component: string): readonly string[] {
 
 /**
  * The base address with its path, which a proxy may need, as in the SDK and the Python client. Refuses credentials in
- * the address: they would appear in every message, and fetch accepts none.
+ * the address, because they would appear in every message and fetch does not accept them.
  */
 function baseOf(url: string): string {
   const {
@@ -124,7 +124,7 @@ function baseOf(url: string): string {
   return url.trim().replace(/\/+$/, '')
 }
 
-/** The checked key. Refuses text that no header can hold, because fetch's error would show it. */
+/** The checked key. Refuses text that a header cannot contain, because fetch's error would show the text. */
 function checkedKey(key: string): string {
   if (!/^[\t -~]+$/.test(key.trim()))
     throw usage('the key contains invalid characters', 'check the variable that holds it')
@@ -142,8 +142,8 @@ const UNREACHED =
 const DISTRUSTED = /CERT|SIGNATURE/
 
 /**
- * The failure for a missing answer. The hint for an unreachable gateway names a repair there, and the hint for an
- * untrusted one a repair here. In other cases the outcome is unknown.
+ * The failure for a missing answer. For an unreachable gateway, the hint names a remedy on its side; for an untrusted
+ * gateway, a remedy on this side. In other cases the outcome is unknown.
  */
 function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown): CliFailure {
   const { code = '', message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
@@ -171,7 +171,7 @@ function textOf(response: Response, url: string): Promise<string> {
 const brokenOff = (url: string, cause: unknown, hint?: string): CliFailure =>
   new CliFailure(`the answer of the gateway at ${url} ended early`, { cause, hint })
 
-/** Undefined for anything but a JSON object. */
+/** Undefined unless the text is a JSON object. */
 function objectIn(text: string): object | undefined {
   try {
     const value = JSON.parse(text) as unknown
@@ -192,7 +192,7 @@ const foreign = ({ status, headers }: Response, url: string): CliFailure => {
   )
 }
 
-/** The failure from a problem (RFC 9457). Members of a wrong type are ignored. */
+/** The failure for a problem document (RFC 9457). Members of a wrong type are ignored. */
 async function refusal(response: Response, url: string): Promise<CliFailure> {
   const problem = objectIn(await textOf(response, url)) as Partial<Record<keyof Problem, unknown>> | undefined
   const { code, title = code, detail = title, errors = [] } = problem ?? {}
@@ -226,7 +226,7 @@ async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8A
   try {
     if (body !== null) for await (const chunk of body) yield chunk
   } catch (cause) {
-    // an interrupted output must not look complete
+    // fails, because an interrupted output must not look complete
     throw brokenOff(url, cause, 'the printed output is incomplete: discard it, and try again')
   }
 }

@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import { adminKeyOf, clientEnvironment, ConfigError } from '../../settings/config.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 
-/** The file that `countersign dev` writes (mode 0600), so that people need not copy keys. `serve` never writes it. */
+/**
+ * The file that `countersign dev` writes (mode 0600), so that people need not copy keys. `serve` never writes this
+ * file.
+ */
 export interface DemoCredentials {
   readonly url: string
   readonly tenant: string
-  /** Absent while the directory lists no agent. The key is then absent too. */
+  /** Absent, like the key, while the directory lists no agent. */
   readonly agent?: string
   readonly agent_key?: string
-  /** Absent while the directory lists no reviewer. The key is then absent too. */
+  /** Absent, like the key, while the directory lists no reviewer. */
   readonly reviewer?: string
   readonly reviewer_key?: string
   /** Keys of all agents of the tenant, by name. */
@@ -20,14 +23,14 @@ export interface DemoCredentials {
 export const DEMO_FILE = 'demo-credentials.json'
 const DEFAULT_DIRECTORY = './data'
 
-/** Replaces the file as a whole: another command may read it at the same moment. */
+/** Replaces the whole file in one step, because another command may read it at the same time. */
 export function writeDemoCredentials(directory: string, credentials: DemoCredentials): void {
   const path = join(directory, DEMO_FILE)
   writeFileSync(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
 
-/** An earlier version wrote only one agent's key. */
+/** Earlier versions wrote only the key of a single agent. */
 type Written = Omit<DemoCredentials, 'agent_keys'> & Partial<Pick<DemoCredentials, 'agent_keys'>>
 
 /** @throws CliFailure for a file that `countersign dev` did not write */
@@ -88,8 +91,8 @@ function adminKey(): string | undefined {
 }
 
 /**
- * The gateway and key of an agent, for the programs that wrap its tools. It does not read the demo's file: these
- * commands run where agents write, and a file there could name a gateway that allows everything.
+ * The gateway and key of an agent, for the programs that wrap its tools. Does not read the demo's file. These commands
+ * run where agents can write, and a forged file could name a gateway that allows every call.
  */
 export function reachAsAgent(url: string | undefined): Reach {
   const env = clientEnvironment()

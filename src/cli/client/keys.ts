@@ -65,7 +65,7 @@ function overlapOf(
 }
 
 function namedIn(positionals: readonly string[]) {
-  // with two keys to revoke, one would stay valid
+  // refuses further arguments, because a second key would stay valid
   refuseMore(positionals, 3, KEYS_USAGE)
   const [command, kind, holder = ''] = positionals
   const [tenant, id, rest] = holder.split('/')

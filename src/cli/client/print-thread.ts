@@ -35,7 +35,7 @@ function headline(thread: ThreadSummary): string {
   return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
 }
 
-/** The status, where a call that its agent withdrew does not count as rejected. */
+/** The status of the thread; a withdrawn call is not shown as rejected. */
 const statusOf = ({ status, withdrawn_at }: { status: string; withdrawn_at?: string }): string =>
   withdrawn_at === undefined ? status : 'withdrawn'
 
@@ -80,7 +80,7 @@ export function printThread(view: ThreadView): string {
   return visible(lines.join('\n'))
 }
 
-/** The exact values behind the formatted ones of the heading. */
+/** The exact values for the formatted values in the heading. */
 function exactOf({ heading: { segments } }: ThreadView): string {
   const exact = segments.flatMap(({ field, exact: sent }) =>
     sent === undefined ? [] : [`${field} ${setIn(sent)}`],

@@ -49,7 +49,7 @@ export async function review(args: readonly string[]): Promise<void> {
     tokens: true,
   })
   const [command = '', thread] = positionals
-  // with two threads, one would stay undecided
+  // refuses further arguments, because a second thread would stay undecided
   refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
   if (command === '') throw usage('name a command', REVIEW_USAGE)
   refuseOptions(tokens, takenBy(command), REVIEW_USAGE)
@@ -86,7 +86,7 @@ async function list(api: Api, values: Record<string, string | boolean | undefine
 }
 
 const PAGE = 100
-/** The most pages to print: people read no more in a terminal, and programs use `next_cursor`. */
+/** Maximum number of pages to print. People do not read more in a terminal, and programs use `next_cursor`. */
 const MOST_PAGES = 10
 
 async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
@@ -122,8 +122,8 @@ interface Vote {
 }
 
 /**
- * Votes. Without --revision, the vote is bound to the current revision. The gateway refuses it if the revision changes
- * first. An approval must name the revision, because the call may have changed since the reviewer read it.
+ * Votes. Without --revision, the vote is bound to the current revision. The gateway refuses the vote if the revision
+ * changes first. An approval must name the revision, because the call may have changed since the reviewer read it.
  */
 async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('describe the change: -m COMMENT')

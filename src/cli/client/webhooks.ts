@@ -56,7 +56,7 @@ interface Asked {
   readonly named: readonly string[]
 }
 
-/** One answer for each command: JSON for programs, text for people. */
+/** The answer of a command, as JSON for programs and as text for people. */
 interface Answer {
   readonly json: unknown
   readonly text: string
@@ -67,7 +67,7 @@ const COMMANDS: Readonly<
     string,
     {
       readonly names: number
-      /** The greatest number of arguments. */
+      /** Maximum number of arguments. */
       readonly more?: number
       readonly takes?: readonly string[]
       readonly run: (asked: Asked) => Promise<Answer>
@@ -92,7 +92,7 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
     throw usage('name a command and a webhook', WEBHOOKS_USAGE)
-  // with two webhooks to delete, one would stay
+  // refuses further arguments, because a second webhook would not be deleted
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)
@@ -161,8 +161,8 @@ async function deliveries(asked: Asked): Promise<Answer> {
 
 const PAGE = 100
 /**
- * The most pages to print: people read no more in a terminal, and programs use `next_cursor`. With a filter by state, a
- * page may be empty.
+ * Maximum number of pages to print. People do not read more in a terminal, and programs use `next_cursor`. With a
+ * filter by state, a page may be empty.
  */
 const MOST_PAGES = 10
 
@@ -183,7 +183,10 @@ async function pagesOf(asked: Asked): Promise<DeliveryList> {
   return { ...answer(), ...(next_cursor === undefined ? {} : { next_cursor }) }
 }
 
-/** Time for hundreds of thousands of deliveries, ms; the gateway closes a connection that is silent for longer. */
+/**
+ * Time limit, in ms, which is enough for hundreds of thousands of deliveries. The gateway closes connections that are
+ * silent for longer.
+ */
 const REDELIVERY_MS = 60_000
 
 async function redeliver(asked: Asked): Promise<Answer> {

@@ -29,7 +29,7 @@ const STARTER_POLICIES = fileURLToPath(new URL('policies', PACKAGE_ROOT))
  * The gateway that `countersign dev` runs in this folder. With `--auto` only, a private gateway on free ports with its
  * state in a temporary directory.
  *
- * @throws CliFailure when neither is available
+ * @throws CliFailure when neither gateway is available
  */
 export async function demoGateway(auto: boolean, url: string | undefined): Promise<DemoGateway> {
   const known = readDemoCredentials()
@@ -93,7 +93,7 @@ async function privateGateway(): Promise<DemoGateway> {
   }
 }
 
-/** A directory that is removed whichever way the demo ends. */
+/** A directory that is removed regardless of how the demo ends. */
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-demo-'))
   const remove = (): void => rmSync(directory, { recursive: true, force: true })

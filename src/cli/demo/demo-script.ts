@@ -4,7 +4,7 @@ import { type Api, createApi } from '../client/api-client.ts'
 import type { DemoCast } from './demo-gateway.ts'
 import { createWorld, type DemoWorld } from './demo-world.ts'
 
-/** The steps of the demo: each prints its attempt, runs it through the SDK, and checks the result. */
+/** The steps of the demo. Each step prints its attempt, runs it through the SDK, and checks the result. */
 interface Story {
   readonly gate: Gate
   readonly world: DemoWorld
@@ -94,8 +94,8 @@ async function approvedByPeople(story: Story): Promise<void> {
 }
 
 /**
- * Runs a transfer and checks the ledger: an approved call moved exactly its amount, and every other call moved nothing.
- * A refusal counts as expected unless the demo itself acted as the reviewer.
+ * Runs a transfer and checks the ledger. An approved call must have moved exactly its amount, and any other call must
+ * have moved nothing. A refusal counts as expected unless the demo itself acted as the reviewer.
  */
 async function moved(story: Story, guarded: () => Promise<string>, cents: () => number): Promise<void> {
   const before = await travelCents(story)
@@ -127,7 +127,7 @@ async function secondRedemption(story: Story): Promise<void> {
   })
   pending(story, submitted, () => decide(story, submitted, 'approve', 'Fine.'))
   const decision = await settled(story, submitted)
-  // without a proof there is nothing to redeem, and the contract was kept
+  // a call without a proof cannot be redeemed, which agrees with the contract
   if (decision.status !== 'approved' && !story.auto)
     return result(story, `${decision.status}, so there is no proof: ${decision.message ?? ''}`, true)
   const proof = { task_id: taskId, signature: decision.approval_token ?? '', request_payload: payload }
@@ -186,7 +186,7 @@ async function decide(
   await story.reviewer.vote({ params, body: { decision, revision, comment } })
 }
 
-/** Waits until the thread shows the revision, then approves exactly that one. */
+/** Waits until the thread shows the revision, then approves exactly that revision. */
 async function approveRevision(story: Story): Promise<void> {
   const { threads } = await story.reviewer.listThreads({
     query: { agent: 'demo-agent', task_id: story.taskId, limit: '1' },

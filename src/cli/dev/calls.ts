@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { escaped } from '../terminal/visible-text.ts'
 
-/** One call of one agent, to print as a program that makes it. */
+/** A call of an agent, which is printed as a program that makes the call. */
 export interface ExampleCall {
   readonly url: string
   /** The agent's key. */
@@ -18,7 +18,7 @@ export interface SdkPlaces {
   readonly python: string
 }
 
-/** The same call in three languages. Each text can be pasted into a shell. */
+/** The same call in three languages. Users can paste each text into a shell. */
 export function exampleCalls(call: ExampleCall, places: SdkPlaces): string {
   return [
     '# curl',

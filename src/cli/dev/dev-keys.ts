@@ -12,13 +12,13 @@ import {
 import { usage } from '../terminal/failure.ts'
 import { type People, peopleOf } from './people.ts'
 
-/** The keys of a development gateway, stored beside its data. */
+/** The keys of a development gateway, stored next to its data. */
 export interface DevKeys {
   readonly people: () => People
   readonly keyOf: (agent: string) => string | undefined
-  /** Issues a key to each agent without one, in the background; `say` gets a line for each. */
+  /** Issues, in the background, a key to each agent without a key. `say` gets a line for each key. */
   readonly issueMissing: (say: (line: string) => void) => void
-  /** Resolves when no key is being issued. */
+  /** Resolves when all pending keys have been issued. */
   readonly settled: () => Promise<void>
 }
 
@@ -59,7 +59,7 @@ function peopleNow(app: App, known: DemoCredentials | undefined): People | undef
   return directory && peopleOf(directory, known)
 }
 
-/** Returns the known keys, and issues the missing ones. Keys of another tenant are ignored. */
+/** Returns the known keys, and issues the missing keys. Keys of another tenant are ignored. */
 async function issue(
   app: App,
   { tenant, agent, agents, reviewer }: People,

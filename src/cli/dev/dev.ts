@@ -71,7 +71,7 @@ interface Begun {
 }
 
 /**
- * Starts the gateway and makes the screen. After a failure it still shows the admin key, because no later start can
+ * Starts the gateway and composes the screen. The admin key is shown even after a failure, because no later start can
  * show it.
  */
 async function begin(loaded: LoadedConfig): Promise<Begun> {
@@ -135,8 +135,8 @@ async function shownOf(
 }
 
 /**
- * Prints another link at each Enter: a link works once, and a developer has several browsers. The returned function
- * ends the listener.
+ * Prints another link each time the user presses Enter, because a link works once and a developer may have several
+ * browsers. The returned function removes the listener.
  */
 function linksOnEnter(app: App, { people }: DevKeys): () => void {
   if (!process.stdin.isTTY) return () => undefined

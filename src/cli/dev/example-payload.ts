@@ -13,8 +13,8 @@ export interface TestedCall {
 const PREFERRED = 'ledger.transfer'
 
 /**
- * Returns a call for a first try, from the tests in the rule files of `dir`. It prefers a held call, because the
- * console shows held calls.
+ * Returns a call for a first try, from the tests in the rule files of `dir`. Held calls are preferred, because the
+ * console shows them.
  *
  * @param mayUse whether the agent may use a tool
  */
@@ -32,7 +32,7 @@ interface Tested extends TestedCall {
   readonly verdict: 'review' | 'allow'
 }
 
-/** The tested calls of a rule file. It ignores faulty parts, which `countersign check` reports. */
+/** The tested calls of a rule file. Faulty parts are ignored, because `countersign check` reports them. */
 function testedCalls({ path, text }: BundleText): readonly Tested[] {
   if (!path.startsWith('rules/') || !/\.ya?ml$/.test(path)) return []
   const document = parse(text, { logLevel: 'silent' }) as { tool?: unknown; tests?: unknown } | null

@@ -11,7 +11,10 @@ export interface People {
   readonly reviewer: string | undefined
 }
 
-/** Names of the starter policies. Their reviewer owns no agent of the demo: an owner cannot vote on its calls. */
+/**
+ * Names of the starter policies. The reviewer in these policies does not own the demo's agent, because an owner cannot
+ * vote on its calls.
+ */
 const STARTER = { tenant: 'acme', agent: 'demo-agent', reviewer: 'alice' } as const
 /** The default name of an agent in `countersign add tool`. */
 const OWN_AGENT = 'my-agent'
@@ -43,7 +46,7 @@ export function peopleOf({ tenants }: Directory, earlier: Earlier = {}): People 
   }
 }
 
-/** A reviewer who may vote on the agent's calls, if there is one. */
+/** A reviewer who may vote on the agent's calls, if any. */
 function reviewerFor(
   { reviewers }: Tenant,
   agent: AgentEntry | undefined,

@@ -2,12 +2,12 @@ import type { LoadReport } from '../../policy/bundle/feed.ts'
 import type { BundleFile, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-/** Most files that one line names. */
+/** Maximum number of files listed in a line. */
 const NAMED = 4
 
 /**
- * Describes each load of policies in one line: the changes, or the reason that the old policy stays in force.
- * Prints no line without a change.
+ * Describes each load of policies in one line: the changes, or the reason why the old policy stays in force.
+ * A load without changes prints no line.
  */
 export function createReloadLines(): (
   report: LoadReport,

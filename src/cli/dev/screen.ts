@@ -13,9 +13,9 @@ export interface Shown {
   readonly agent: string | undefined
   /** Absent when an earlier start showed the key. */
   readonly newAdminKey: string | undefined
-  /** The call in three languages, and its tool. Absent when no test of the bundle describes one. */
+  /** The call in three languages, and its tool. Absent when no test of the bundle describes a call. */
   readonly call: { readonly tool: string; readonly text: string } | undefined
-  /** Whether Enter prints another link. */
+  /** True when Enter prints another link. */
   readonly takesEnter: boolean
 }
 

@@ -18,7 +18,7 @@ export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersi
   permissions, certificates, ports, the identity provider. The gateway may run or not. Each finding is one line and
   says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`
 
-/** `countersign doctor`: finds problems before they have effects. */
+/** `countersign doctor`: finds problems before they cause damage. */
 export async function doctor(args: readonly string[]): Promise<void> {
   const findings = await examine(args.filter((arg) => arg !== '--json'))
   const wrong = findings.filter(({ level }) => level === 'error').length
@@ -48,7 +48,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     return [lookAtNode(process.versions), error('config', cause.message, 'a gateway would not start')]
   }
   const { config, files } = loaded
-  // read before the store opens, because opening updates the time of its file
+  // reads this time before opening the store, because opening updates the time of its file
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
   return [
@@ -72,7 +72,7 @@ function filesOf(config: Config): string[] {
   return [fileURLToPath(import.meta.url), config.policies, ...data]
 }
 
-/** Compares the bundle on disk with the one in force. */
+/** Compares the bundle on disk with the bundle in force. */
 async function lookAtPolicies(directory: string, inForce: string | undefined): Promise<Finding> {
   const bundle = await prepareDirectory(directory)
   const check = `\`countersign check ${directory}\` names the places`

@@ -16,7 +16,10 @@ export async function proveOne(
   process.stdout.write(await proveRecord(exported(file), wanted).catch(refused))
 }
 
-/** `countersign evidence verify-proof`: prints the record when the proof holds. Exit 3 when it does not. */
+/**
+ * `countersign evidence verify-proof`: prints the record when the proof holds. Exits with 3 when the proof does not
+ * hold.
+ */
 export async function verifyProof(
   file: string,
   options: { readonly key: readonly string[]; readonly json: boolean },

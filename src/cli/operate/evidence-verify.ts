@@ -16,8 +16,8 @@ export interface VerifyOptions {
 }
 
 /**
- * `countersign evidence verify`: reports for each property whether it holds, and the limits of the proof. Exit 3 when
- * one fails.
+ * `countersign evidence verify`: reports for each property whether it holds, and the limits of the proof. Exits with 3
+ * when a property fails.
  */
 export async function verifyExport(file: string, options: VerifyOptions): Promise<void> {
   const now = Date.now()
@@ -35,8 +35,8 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
 }
 
 /**
- * The accepted times: as far ahead of this clock as behind it, because clocks differ and a wrong clock is trusted only
- * that far.
+ * The accepted range of times, which extends equally before and after this clock's time. Clocks differ, and a wrong
+ * clock is trusted only within this range.
  */
 function freshWithin(ms: number, now: number): Required<Pick<Proofs, 'freshSince' | 'freshUntil'>> {
   return { freshSince: Math.max(0, now - ms), freshUntil: now + ms }

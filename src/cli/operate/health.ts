@@ -10,7 +10,7 @@ export const HEALTH_USAGE = `countersign health [--of PID] [the flags of counter
 
   --of PID   use the flags of this process, which runs countersign serve (Linux)`
 
-/** Time for the answer, ms: a container's probe has 3 s. */
+/** Time limit for the answer, ms. A container's probe has 3 s. */
 const ANSWER_MS = 2_000
 
 /** `countersign health`: checks whether the gateway with these settings answers. */

@@ -3,7 +3,7 @@ interface Advice {
   readonly hint: string
 }
 
-/** The order matters: a message about a failed connection may hold a more specific reason. */
+/** The order matters, because a message about a failed connection may contain a more specific reason. */
 const ADVICE: readonly Advice[] = [
   {
     fits: /NOAUTH|WRONGPASS|AUTH.* called without any password/,

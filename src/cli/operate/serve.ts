@@ -20,7 +20,7 @@ export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--
 
   Runs the gateway until SIGTERM, SIGINT or SIGHUP. \`countersign config\` lists every setting with its value and origin.`
 
-/** Longest time from the signal to the end of the process, ms. */
+/** Maximum time from the signal to the end of the process, ms. */
 const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
@@ -79,7 +79,7 @@ export interface Started {
 }
 
 /**
- * Warns about settings and variables without effect. The start continues, because a later version may know the
+ * Warns about settings and variables without effect. The start continues, because another version may know the
  * settings.
  */
 export function warnOfSettings(
@@ -99,10 +99,10 @@ export function warnOfSettings(
     log.warn({ setting: name }, `the setting has no effect: it applies only ${counts}`)
 }
 
-/** The difference from which the alert fires (deploy/prometheus/alerts.yaml), ms. */
+/** The difference at which the alert fires (deploy/prometheus/alerts.yaml), ms. */
 const CLOCKS_APART_MS = 5_000
 
-/** Warns when the clocks differ: deadlines follow the store's clock, and signatures of webhooks this machine's. */
+/** Warns when the clocks differ. Deadlines use the store's clock, and webhook signatures use this machine's clock. */
 export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
   if (Math.abs(aheadMs) <= CLOCKS_APART_MS) return
   const difference = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
@@ -112,7 +112,7 @@ export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
   )
 }
 
-/** Shows the admin key: the store keeps only its hash, so no later start can show it. */
+/** Shows the admin key. The store keeps only its hash, so no later start can show the key. */
 export function showAdminKey(key: string): void {
   console.error(`admin key (shown once, keep it): ${key}`)
 }
@@ -121,7 +121,7 @@ function sayUnwritten({ message }: Error): void {
   console.error(`countersign: the log cannot be written now; its lines are kept until it can: ${message}`)
 }
 
-/** Starts the gateway. Another core reads and checks the policies while this one loads the gateway's modules. */
+/** Starts the gateway. Another core loads and checks the policies while this core loads the gateway's modules. */
 export async function startOrExplain(
   config: Config,
   logLevel: string,
@@ -152,13 +152,13 @@ export async function startOrExplain(
 }
 
 /**
- * Resolves when a signal asks to stop. It listens at once, because the system sends the first process of a container
- * only the signals that it handles. A hanging start or request does not keep the process alive.
+ * Resolves when a signal asks the process to stop. Listens immediately, because the system sends the first process of a
+ * container only the signals that it handles. A hanging start or request does not keep the process alive.
  */
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {
-      // a second signal ends it at once
+      // a second signal ends the process immediately
       for (const signal of STOP_SIGNALS) process.off(signal, stop)
       // `process.exit` is not used, because it waits for pending system calls
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()

@@ -49,7 +49,7 @@ const ADVICE: readonly Advice[] = [
   },
 ]
 
-/** The reason that a gateway did not start, with advice if available. */
+/** The reason why a gateway did not start, with advice if available. */
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
   const redis = config.store.kind === 'embedded' ? undefined : redisAdvice(cause.message)

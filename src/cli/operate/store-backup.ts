@@ -15,7 +15,7 @@ import { orExplain } from './store-failure.ts'
 
 const STANDARD = '-'
 
-/** `countersign store export FILE`. Standard output receives the backup only when it is complete. */
+/** `countersign store export FILE`. The backup is written to standard output only when it is complete. */
 export async function exportStore(config: Config, file: string): Promise<void> {
   if (file === STANDARD) return exportToStandardOutput(config)
   if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
@@ -54,8 +54,8 @@ async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Pr
 }
 
 /**
- * `countersign store restore FILE`. It reads a file to its end before it changes the store. It cannot do so with
- * standard input.
+ * `countersign store restore FILE`. Reads a file to its end before changing the store. Standard input cannot be
+ * read twice.
  */
 export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
   if (file !== STANDARD) requireFile(file)
@@ -74,7 +74,7 @@ export async function restoreStore(config: Config, file: string, options: Restor
 }
 
 /**
- * Requires a file: it is read twice, and a pipe would block forever the second time.
+ * Requires a file, because it is read twice and a pipe would block forever the second time.
  *
  * @throws CliFailure
  */

@@ -6,7 +6,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { orExplain } from './store-failure.ts'
 import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
 
-/** `countersign store check`. Exit 3 when it finds a problem. */
+/** `countersign store check`. Exits with 3 when it finds a problem. */
 export async function checkStoreOf(config: Config, format: 'text' | 'json'): Promise<void> {
   const report = await orExplain('check the store', async () => {
     const archive = await openArchive(config)

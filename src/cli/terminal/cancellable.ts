@@ -3,12 +3,12 @@ import { STOP_SIGNALS } from './signals.ts'
 
 /**
  * Lets a signal end a slow command like a failure, so that the command undoes its unfinished work. A second signal ends
- * it at once.
+ * the command immediately.
  *
  * @param what name of the work, such as `the export`
  * @param signals the source of signals; tests pass their own, because other listeners of the process would receive a
  * simulated signal
- * @throws CliFailure when a signal ended it, and the errors of `run`
+ * @throws CliFailure when a signal ended the work, and the errors of `run`
  */
 export async function breakable<T>(
   what: string,

@@ -17,12 +17,12 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** A failure for a person: one sentence, and the next step. */
+/** A failure that a person can act on: one sentence, and the next step. */
 export class CliFailure extends Error {
   override readonly name = 'CliFailure'
   readonly exit: ExitCode
   readonly hint: string | undefined
-  /** The code of the gateway's problem. */
+  /** The code in the gateway's problem document. */
   readonly code: string | undefined
 
   constructor(
@@ -40,7 +40,7 @@ export function usage(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
 }
 
-/** A failure to write, with the system's reason, which decides the remedy. */
+/** A failure to write, with the system's reason, which determines the remedy. */
 export function cannotWrite(path: string, cause: unknown): CliFailure {
   return new CliFailure(`cannot write \`${path}\`: ${(cause as Error).message}`, { cause })
 }
@@ -51,7 +51,7 @@ export function plainly(message: string): string {
 }
 
 /**
- * Refuses more arguments than the command takes, so that no argument is silently ignored.
+ * Refuses more arguments than the command accepts, so that no argument is silently ignored.
  *
  * @throws CliFailure
  */
@@ -66,7 +66,7 @@ type Token =
   | { readonly kind: 'option'; readonly name: string; readonly rawName: string }
 
 /**
- * Refuses options of other commands, so that no option is silently ignored. Each command takes `--url` and `--json`.
+ * Refuses options of other commands, so that no option is silently ignored. Each command accepts `--url` and `--json`.
  *
  * @throws CliFailure
  */
@@ -79,7 +79,7 @@ export function refuseOptions(tokens: readonly Token[], taken: readonly string[]
 /**
  * Returns the whole number in a flag.
  *
- * @throws CliFailure for anything else, including an empty text
+ * @throws CliFailure for any other text, including empty text
  */
 export function wholeNumber(value: string, flag: string): number {
   if (!/^\d{1,15}$/.test(value)) throw usage(`${flag} must be a whole number, not \`${value}\``)

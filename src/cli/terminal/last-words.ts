@@ -1,4 +1,4 @@
-/** Longest time for the last output, ms. */
+/** Maximum time for the last output, ms. */
 const LAST_WORDS_MS = 1_000
 
 /**

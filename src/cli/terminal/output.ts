@@ -2,10 +2,10 @@ import { pipeline } from 'node:stream/promises'
 import { CliFailure } from './failure.ts'
 
 /**
- * Writes bytes to standard output as fast as the reader takes them.
+ * Writes bytes to standard output as fast as the reader accepts them.
  *
- * @throws CliFailure when output fails: the disk is full, or the reader closed it, as `head` does. The errors of
- * `source` are thrown as well
+ * @throws CliFailure when output fails, because the disk is full or the reader has closed the stream, like `head`. The
+ * errors of `source` are thrown as well
  */
 export async function writeOut(source: AsyncIterable<Uint8Array>): Promise<void> {
   let fault: unknown

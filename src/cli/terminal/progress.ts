@@ -5,7 +5,10 @@ export interface ProgressOutput {
   write(text: string): unknown
 }
 
-/** Replaces the detail on the line, such as `1,200 of 5,000 records`. Cheap enough for every step of a loop. */
+/**
+ * Replaces the detail on the line, such as `1,200 of 5,000 records`. The function is cheap enough for every step of a
+ * loop.
+ */
 export type Tell = (detail: string) => void
 
 /** Shortest time between two drawings of the line, ms. */
@@ -16,7 +19,7 @@ const CLEAR = '\r\x1b[2K'
 
 /**
  * Runs `run` and shows the task, its progress and its time in a line on standard error. The line disappears when `run`
- * ends. Without a terminal nothing is written.
+ * ends. Without a terminal, the function writes no line.
  *
  * @param what name of the task, such as `Verifying the export`
  */

@@ -1,5 +1,5 @@
 /**
- * Signals that ask a process to end: from its parent, its terminal (Ctrl-C), or the end of the terminal. Without a
- * listener, each signal ends the process at once.
+ * Signals that ask a process to end. They come from its parent, from Ctrl-C, or from the end of the terminal. Without a
+ * listener, each signal ends the process immediately.
  */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

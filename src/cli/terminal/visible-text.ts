@@ -1,11 +1,11 @@
 import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /*
- * Makes foreign text safe for a terminal: text of agents, reviewers, administrators and files. Its characters cannot
- * move the cursor, and its lines cannot imitate the program's own lines.
+ * Makes foreign text safe for a terminal: text from agents, reviewers, administrators and files. The characters of the
+ * result cannot move the cursor, and its lines cannot imitate the program's own lines.
  */
 
-/** Replaces hidden characters with their code points, as the console does. Line ends and tabs stay. */
+/** Replaces hidden characters with their code points, as the console does. Line ends and tabs remain. */
 export function visible(text: string): string {
   return segmentsOf(text)
     .map(({ text: run, hidden }) => {
@@ -33,7 +33,7 @@ export function jsonOf(value: unknown): string {
   return escaped(JSON.stringify(value, null, 2))
 }
 
-/** JSON text with hidden characters escaped. Line ends between its tokens stay. */
+/** JSON text with hidden characters escaped. Line ends between JSON tokens remain. */
 export function escaped(json: string): string {
   return json.replaceAll(HIDDEN_IN_JSON, (run) =>
     Array.from({ length: run.length }, (_, i) => unitOf(run.charCodeAt(i))).join(''),

@@ -16,7 +16,7 @@ export interface Asked {
 
 interface FreezeDialogProps extends Asked {
   /**
-   * @param done called when something changed, or may have changed
+   * @param done called when the freezes have changed or may have changed
    * @param unknown a name that the policy does not have
    */
   readonly close: (done: boolean, unknown?: string) => void
@@ -30,7 +30,7 @@ const MEANS = {
 
 export const nameOf = ({ agent, tool }: Scope): string => agent ?? tool ?? 'everything'
 
-/** Asks for the reason before it freezes or unfreezes. An empty tool means that the person still has to name one. */
+/** Asks for the reason before it freezes or unfreezes. An empty tool means that the person still has to name a tool. */
 export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const reason = useSignal('')
   const tool = useSignal(scope.tool ?? '')

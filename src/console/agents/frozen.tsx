@@ -9,7 +9,7 @@ interface FrozenProps {
   readonly ask: (act: Asked['act'], scope: Scope) => void
 }
 
-/** One freeze with its time, author and reason. Administrators may end it. */
+/** One freeze with its time, author and reason. Administrators may end the freeze. */
 export function Frozen({ freeze, ask }: FrozenProps) {
   const { agent, tool, reason, frozen_at, by } = freeze
   const name = nameOf(freeze)

@@ -11,7 +11,7 @@ const list = createThreads()
 /** All threads, newest first, searched by words and by fields. */
 export function HistoryPage({ filters }: { readonly filters: Filters }) {
   const load = (): void => void list.load(addressOf(filters))
-  // loads before the first paint, as the queue does
+  // loads before the first paint, like the queue
   useLayoutEffect(load, [queryOf(filters)])
   return (
     <>

@@ -12,7 +12,7 @@ const STATUSES: readonly (readonly [string, string])[] = [
 ]
 const FIELDS = ['tool', 'agent', 'task_id', 'group'] as const
 
-/** Search by words, by outcome, and by further fields, which stay folded until one is needed. */
+/** A search by words, by outcome, and by further fields, which stay folded until a reader needs them. */
 export function SearchForm({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName) => (value: string) =>
     refine({ page: 'history', filters: withFilter(filters, name, value) })

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { above, type Route } from '../route.ts'
 import { type Action, strike } from './keymap.ts'
 
-/** The page's response to each key; an absent action does nothing. */
+/** The page's action for each key. A key without an action has no effect. */
 export type Handlers = Partial<Record<Action, () => void>>
 
 export const helpShown = signal(false)
@@ -11,7 +11,10 @@ export const helpShown = signal(false)
 let ofPage: Handlers = {}
 let pending = false
 
-/** Registers the keys of the page. Call it before the first paint, because a key may be pressed at once. */
+/**
+ * Registers the keys of the page. Call this function before the first paint, because the user may press a key
+ * immediately.
+ */
 export function handleKeys(handlers: Handlers): () => void {
   ofPage = handlers
   return () => {

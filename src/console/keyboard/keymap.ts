@@ -1,6 +1,6 @@
 import type { Page } from '../route.ts'
 
-/** The effect of a key. Keys with held modifiers, and keys typed into a field, have no effect. */
+/** The actions that keys can have. Keys with held modifiers, and keys typed into a field, have no effect. */
 export type Action =
   | 'next'
   | 'previous'

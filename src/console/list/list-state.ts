@@ -25,7 +25,7 @@ export interface Listed<T, Page> {
 
 const NOTHING = { items: [], unreadable: [], cursor: undefined, address: undefined, loading: true }
 
-/** Creates a list that loads page by page. It drops the answer to an outdated request. */
+/** Creates a list that loads page by page. Answers to outdated requests are dropped. */
 export function createList<
   T,
   Page extends { readonly next_cursor?: string; readonly unreadable?: readonly string[] },
@@ -33,7 +33,7 @@ export function createList<
   const state = signal<ListState<T>>(NOTHING)
   let asked = 0
 
-  /** Continues from `loaded` until there are `enough` items, or no more. */
+  /** Continues from `loaded` until the list has `enough` items, or until its end. */
   async function read(address: Address, loaded: Loaded<T>, enough: number): Promise<void> {
     const mine = ++asked
     let { items: all, cursor, unreadable } = loaded
@@ -51,7 +51,7 @@ export function createList<
     state.value = { address, items: all, cursor, unreadable, loading: false }
   }
 
-  /** The next items, without the items that arrived in another way. */
+  /** The next items, without items that the list already has. */
   function withoutTwins(before: readonly T[], next: readonly T[]): T[] {
     const known = new Set(before.map(id))
     return [...before, ...next.filter((one) => !known.has(id(one)))]
@@ -60,8 +60,8 @@ export function createList<
   return {
     state,
     /**
-     * Loads from the start. The old items stay until the answer arrives. For the same address, it loads as many items
-     * as before.
+     * Loads from the start. The old items remain until the answer arrives. For the same address, the list loads as many
+     * items as before.
      */
     load: (address: Address): Promise<void> => {
       const same = address === state.value.address

@@ -10,12 +10,12 @@ interface ListProps<T> {
   readonly label: string
   readonly row: (item: T) => ComponentChildren
   readonly retry: () => void
-  /** Absent for a list that loads in one piece. */
+  /** Absent for a list that is loaded as a whole. */
   readonly more?: () => Promise<void>
   readonly empty: ComponentChildren
 }
 
-/** Rows, one of them in focus: j and k move the focus, Enter opens the row. */
+/** Rows, one of which has the focus. The keys j and k move the focus, and Enter opens the row. */
 export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>) {
   const { items, loading, problem, cursor, unreadable } = state
   useLayoutEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
@@ -66,7 +66,7 @@ function move(by: number): void {
 
 /**
  * The index of the reading position. When the focused row disappears, the focus does not move to its successor, because
- * Enter would open the successor. The next j or k continues from there.
+ * Enter would open the successor. The next j or k continues from this position.
  */
 let place = 0
 
@@ -81,7 +81,10 @@ export async function keepingPlace(act: () => Promise<void>): Promise<void> {
   if (at !== -1 && document.activeElement === document.body) (rows()[at] ?? rows().at(-1))?.focus()
 }
 
-/** The last opened thread. On return to a list, the focus moves to that thread, or to the old reading position. */
+/**
+ * The last opened thread. When the reader returns to a list, the focus moves to that thread, or to the old reading
+ * position.
+ */
 let left: string | undefined
 
 export function leaveFrom(thread: string): void {

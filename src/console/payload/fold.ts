@@ -1,7 +1,7 @@
-/** A long text as its beginning and a count of the rest: folded, never cut. */
+/** The beginning of a long text, with a count of the rest. The text is folded, never cut. */
 export interface Folded {
   readonly shown: string
-  /** Such as `412 more lines`; absent when the whole text is shown. */
+  /** The count of the rest, such as `412 more lines`; absent when the whole text is shown. */
   readonly rest?: string
 }
 

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { AgentText } from '../text/agent-text.tsx'
 import { fold } from './fold.ts'
 
-/** A text of any length: folded with a count of the rest, and unfolded by one press. */
+/** A text of any length. Long text is folded, with a count of the rest, and one press unfolds it. */
 export function LongText({ text }: { readonly text: string }) {
   const open = useSignal(false)
   const { shown, rest } = fold(text)

@@ -13,7 +13,7 @@ interface PayloadProps {
   readonly revision: ThreadRevision
 }
 
-/** The whole payload: as a tree, or as the exact text that is approved. */
+/** The whole payload, as a tree or as the exact text that reviewers approve. */
 export function PayloadPanel({ thread, revision }: PayloadProps) {
   const exact = useSignal(false)
   const payload = thread.payloadOf(revision)

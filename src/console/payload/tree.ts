@@ -6,10 +6,10 @@ export interface TreeNode {
   readonly name?: string | number
   readonly pointer: string
   readonly kind: 'object' | 'list' | 'text' | 'number' | 'word'
-  /** A text unchanged; numbers and words as in JSON. */
+  /** The unchanged text of a string; for other values, the JSON text. */
   readonly text?: string
   readonly items?: readonly TreeNode[]
-  /** True when the value is a tag in place of a sensitive value. */
+  /** True when the value is a tag that replaces a sensitive value. */
   readonly masked?: true
 }
 

@@ -6,7 +6,7 @@ interface EditorProps {
   readonly playground: Playground
 }
 
-/** The element that holds the text of the shown file. */
+/** The element that contains the text of the shown file. */
 export const BUNDLE_EDITOR = 'playground-file'
 
 export function BundleEditor({ state, playground }: EditorProps) {

@@ -24,7 +24,7 @@ export function Decision({ reply }: { readonly reply: Reply | undefined }) {
   )
 }
 
-/** How many tests passed, and how many findings there are. */
+/** The numbers of passed tests and of findings. */
 function summaryOf({ diagnostics, tests }: Reply): string {
   const passed = tests?.filter(({ problems }) => problems.length === 0).length
   const ran = tests === undefined ? 'No test ran' : `Tests passed: ${passed} of ${tests.length}`

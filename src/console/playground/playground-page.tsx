@@ -10,10 +10,10 @@ import { BundleEditor, CallEditor } from './editors.tsx'
 import { startEvaluator } from './evaluator.ts'
 import { announced, Decision, Findings } from './evaluated.tsx'
 
-/** Outlives the page, so that a visit to the queue loses no work. */
+/** State that outlives the page, so that a visit to the queue does not lose work. */
 const state = signal(EMPTY)
 
-/** A bundle and a call side by side. A worker evaluates them while a person types, and nothing leaves the browser. */
+/** A bundle and a call side by side. A worker evaluates both while a person types, and no data leaves the browser. */
 export function PlaygroundPage({ link }: { readonly link: string | undefined }) {
   const playground = usePlayground()
   useEffect(() => void playground.open(link), [playground, link])

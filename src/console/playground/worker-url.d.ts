@@ -1,4 +1,4 @@
-/** The address of a worker that Vite has built into a file of its own. */
+/** The address of a worker that Vite has built into a separate file. */
 declare module '*?worker&url' {
   const address: string
   export default address

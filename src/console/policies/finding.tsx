@@ -5,7 +5,7 @@ type Diagnostic = PoliciesView['last_load']['diagnostics'][number]
 
 interface FindingProps {
   readonly finding: Diagnostic
-  /** The content to show in place of the location, when the file can be opened here. */
+  /** The content that replaces the location when the file can be opened here. */
   readonly place?: ComponentChildren
 }
 

@@ -4,7 +4,7 @@ import { get } from '../wire/call.ts'
 
 export const counts = signal<ThreadCounts | undefined>(undefined)
 
-/** The number of waiting threads, for the title and the navigation; undefined until it is known. */
+/** The number of waiting threads, for the title and the navigation; undefined while unknown. */
 export const waiting = computed(
   () => counts.value && Object.values(counts.value.pending).reduce((sum, one) => sum + one),
 )
@@ -24,7 +24,7 @@ export async function loadCounts(): Promise<void> {
   counts.value = answer.body
 }
 
-/** Changes arrive in bursts, so this loads the counts once for each burst. */
+/** Loads the counts once for each burst of changes. */
 export function countSoon(): void {
   due ??= setTimeout(() => {
     due = undefined

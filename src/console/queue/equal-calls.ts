@@ -6,7 +6,7 @@ export interface Row {
   readonly others: readonly ThreadSummary[]
 }
 
-/** Folds equal calls into one row, in the place of the first. */
+/** Folds equal calls into one row, at the position of the first call. */
 export function foldEqual(threads: readonly ThreadSummary[]): Row[] {
   const rows = new Map<string, { readonly first: ThreadSummary; readonly others: ThreadSummary[] }>()
   for (const thread of threads) {

@@ -18,7 +18,7 @@ const NAMES: readonly FilterName[] = [
   'q',
 ]
 
-/** The filters in the part of an address after `?`. Unknown, empty and repeated names are left out. */
+/** Parses the filters in the part of an address after `?`. Unknown, empty and repeated names are omitted. */
 export function filtersOf(search: string): Filters {
   const given = new URLSearchParams(search)
   const pairs = NAMES.map((name) => [name, given.getAll(name)] as const)
@@ -30,7 +30,7 @@ export function filtersOf(search: string): Filters {
 /** Empty without filters. */
 type Search = '' | `?${string}`
 
-/** The part of an address for the filters, always in the same order. */
+/** The filters as a part of an address, always in the same order. */
 export function searchOf(filters: Filters): Search {
   const search = new URLSearchParams()
   for (const name of NAMES) {
@@ -41,13 +41,13 @@ export function searchOf(filters: Filters): Search {
   return text === '' ? '' : `?${text}`
 }
 
-/** The filters with one changed; an empty value removes it. */
+/** The filters with a changed value; an empty value removes the filter. */
 export function withFilter(filters: Filters, name: FilterName, value: string | undefined): Filters {
   const { [name]: _, ...others } = filters
   return value ? { ...others, [name]: value } : others
 }
 
-/** The query of the API: days become moments in the local time zone. */
+/** The filters as a query of the API. Days become times in the local time zone. */
 export function queryOf(filters: Filters): Search {
   const { since, until } = filters
   return searchOf({

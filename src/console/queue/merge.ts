@@ -8,8 +8,8 @@ export interface Merged extends Loaded<ThreadSummary> {
 }
 
 /**
- * Puts a changed thread in its place in a queue of waiting threads, oldest first. It adds no thread beyond the loaded
- * part, because such threads arrive with their page.
+ * Inserts a changed thread at its position in a queue of waiting threads, oldest first. A thread beyond the loaded part
+ * is not added, because it arrives with its page.
  */
 export function merge(
   loaded: Loaded<ThreadSummary>,
@@ -30,10 +30,10 @@ export function merge(
   return { ...loaded, items: items.toSpliced(at === -1 ? items.length : at, 0, thread), arrived: true }
 }
 
-/** The sort key of the API: all moments have the same length. */
+/** The sort key of the API. All times have the same length. */
 const ageOf = ({ created_at, thread_id }: ThreadSummary): string => created_at + thread_id
 
-/** Whether the API would list the thread. It ignores words of a search, which only the API can match. */
+/** True when the API would list the thread. Search words are ignored, because only the API can match them. */
 export function matches(thread: ThreadSummary, filters: Filters, me: string): boolean {
   const same: readonly (readonly [string | undefined, string])[] = [
     [filters.status ?? 'pending_review', thread.status],

@@ -20,10 +20,10 @@ const latest = signal<ThreadSummary | undefined>(undefined)
 const fresh = signal<ReadonlySet<string>>(new Set())
 /** The groups of equal calls that are unfolded. */
 const unfolded = signal<ReadonlySet<string>>(new Set())
-/** Changes that arrived during a load, whose answer may be older. */
+/** Changes that arrived during a load. The answer to the load may be older. */
 const meanwhile: ThreadChange[] = []
 
-/** The waiting threads, oldest first, live. No change moves the focus, or the rows above it. */
+/** The live list of waiting threads, oldest first. Changes never move the focus or the rows above it. */
 export function QueuePage({ filters }: { readonly filters: Filters }) {
   const asked = { ...filters, status: 'pending_review' }
   const catchUp = (): void => {
@@ -106,7 +106,7 @@ function apply({ type, thread }: ThreadChange, filters: Filters): void {
   announce(`New: ${thread.risk} ${thread.tool_name} by ${thread.agent}`)
 }
 
-/** The newest arrival, shown separately because its row may be pages below. */
+/** The newest arrival, which is shown separately because its row may be pages below. */
 function Arrived() {
   const thread = latest.value
   return (

@@ -77,7 +77,7 @@ const WORDS: Readonly<Record<string, string>> = {
   changes_requested: 'changes requested',
 }
 
-/** The status, where a call that its agent withdrew does not count as rejected. */
+/** The status of the thread; a withdrawn call is not shown as rejected. */
 export const statusOf = ({ status, withdrawn_at }: Pick<ThreadSummary, 'status' | 'withdrawn_at'>): string =>
   withdrawn_at === undefined ? status : 'withdrawn'
 

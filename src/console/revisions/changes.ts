@@ -1,4 +1,4 @@
-/** One difference between two JSON values, complete. */
+/** One complete difference between two JSON values. */
 export type Change = {
   readonly path: Path
   readonly before?: unknown
@@ -7,8 +7,9 @@ export type Change = {
 export type Path = readonly (string | number)[]
 
 /**
- * Returns every difference: applied to `before`, they give `after`. Only own members count, so an added `toString` or
- * `__proto__` is found; libraries that use `in` miss it. Below the depth of any payload, it compares values as a whole.
+ * Returns all differences between `before` and `after`. Compares only own members, so that an added `toString` or
+ * `__proto__` is found. Libraries that use `in` miss such members. At depths that no payload reaches, values are
+ * compared as a whole.
  */
 export function changesBetween(before: unknown, after: unknown): Change[] {
   return withMoves([...differences(before, after, [])])
@@ -48,7 +49,7 @@ const kindOf = (value: object): unknown => {
   return kind === '[object Object]' || kind === '[object Array]' ? kind : value
 }
 
-/** Shortest length at which equal values count as moved. Shorter values may be equal by chance. */
+/** Minimum length at which equal values count as moved. Shorter values may be equal by chance. */
 const MOVED_CHARS = 12
 
 /** Joins a removed member and an equal member that was added under another name into one move. */

@@ -1,6 +1,6 @@
 import type { RiskLevel } from '../../contract/agent.ts'
 
-/** A risk, shown by a word and a shape. Its colour is only a third sign. */
+/** A risk, shown by a word and a shape. The colour is only a third signal. */
 export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
   return (
     <span class={`risk ${risk}`}>
@@ -12,5 +12,5 @@ export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
 
 export const RISKS = ['critical', 'high', 'medium', 'low'] as const satisfies readonly RiskLevel[]
 
-/** Whether an approval needs a second, deliberate act. */
+/** True when an approval needs a second, deliberate act. */
 export const isGrave = (risk: RiskLevel): boolean => risk === 'high' || risk === 'critical'

@@ -5,10 +5,10 @@ import { keepSecret, pageSecret } from '../wire/secret.ts'
 import { startStream, stopStream } from '../wire/stream.ts'
 import { askTabs, openTabs, tellTabs } from './tabs.ts'
 
-/** The reviewer who is signed in; `undefined` until that is known. */
+/** The reviewer who is signed in; `undefined` while unknown. */
 export const me = signal<Me | null | undefined>(undefined)
 export const isAdmin = (): boolean => me.value?.roles.includes('admin') ?? false
-/** The session ended without a sign-out on this page: by time, by an administrator, or by another sign-in. */
+/** True when the session ended without a sign-out on this page: by time, by an administrator, or by another sign-in. */
 export const ended = signal(false)
 export const loadProblem = signal<Refusal | undefined>(undefined)
 
@@ -56,7 +56,7 @@ export async function signOut(everywhere: boolean): Promise<Refusal | undefined>
   return undefined
 }
 
-/** The reviewer whose lists and texts this page holds in memory. */
+/** The reviewer whose lists and texts this page keeps in memory. */
 let holder: string | undefined
 
 /** Follows a sign-in on another tab: all tabs share one cookie, so all must show the same reviewer. */

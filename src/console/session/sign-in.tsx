@@ -42,7 +42,7 @@ export function SignInPage() {
     busy.value = false
     if (!problem.value || !me.value) leave()
   }
-  // this tab has returned from the provider, and signs in without a press
+  // this tab has returned from the provider, and signs in without a click
   useEffect(() => {
     if (token && verifier) void use(token)
   }, [])

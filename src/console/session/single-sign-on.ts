@@ -5,7 +5,9 @@
 const KEY = 'verifier'
 const BYTES = 32
 
-/** Goes to the provider. False where the browser offers no cryptography, as on remote pages over plain HTTP. */
+/**
+ * Opens the provider's page. Returns false when the browser has no cryptography, as on remote pages over plain HTTP.
+ */
 export async function beginSingleSignOn(url: string): Promise<boolean> {
   if (!globalThis.isSecureContext) return false
   const verifier = base64url(crypto.getRandomValues(new Uint8Array(BYTES)))

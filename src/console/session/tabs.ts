@@ -13,13 +13,13 @@ interface Told {
 }
 type Message = 'who' | Told
 
-/** Time to wait for other tabs, ms. An active tab answers at once, but a sleeping tab does not. */
+/** Time to wait for other tabs, ms. An active tab answers immediately, but a sleeping tab does not. */
 const PATIENCE_MS = 300
 
 interface TabEvents {
   /** The reviewer of this page; undefined while signed out. */
   readonly holder: () => string | undefined
-  /** A reviewer signed in on another tab; the secret is stored already. */
+  /** Called when a reviewer signed in on another tab. The secret is already stored. */
   readonly signedIn: (person: string) => void
 }
 
@@ -45,7 +45,7 @@ export function tellTabs(person: string): void {
   if (secret !== undefined) channel?.postMessage({ person, secret } satisfies Told)
 }
 
-/** Asks the other tabs for the secret. True when this tab now has the secret. */
+/** Asks the other tabs for the secret. Returns true when this tab now has the secret. */
 export async function askTabs(): Promise<boolean> {
   await new Promise<void>((resolve) => {
     answered = resolve

@@ -8,8 +8,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog of the browser. It keeps the focus, Escape closes it, and the focus then returns to its old place.
- * `cancel` fires with the key, and `close` a moment later, perhaps after the next key.
+ * A modal dialog of the browser. The dialog keeps the focus and closes on Escape. The focus then returns to the earlier
+ * element. `cancel` fires with the key, and `close` a moment later, perhaps after the next key.
  */
 export function Dialog({ title, close, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { isTyping } from '../keyboard/keyboard.ts'
 
-/** False for the first page after loading, where the browser places the focus. */
+/** False for the first page after loading, on which the browser sets the focus. */
 let visited = false
 
 /** Focuses an element, unless the person is typing, because the next keys would then act as shortcuts. */
@@ -18,7 +18,7 @@ export function startReading(): void {
   document.querySelector('h1')?.focus()
 }
 
-/** The heading of a page. The heading takes the focus when the page opens, so that reading starts there. */
+/** The heading of a page. The heading receives the focus when the page opens, so that reading starts there. */
 export function Heading({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => {

@@ -22,7 +22,7 @@ export function Missed() {
   return missed.value.map((one) => <ProblemNote key={one} problem={one} seen={() => forget(one)} />)
 }
 
-/** Whether the component was removed. */
+/** True when the component was removed. */
 export function useLeft(): { readonly current: boolean } {
   const left = useRef(false)
   useEffect(

@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 
 interface MoreProps {
-  /** Whether one of the fields has a value. */
+  /** True when one of the fields has a value. */
   readonly open: boolean
   readonly children: ComponentChildren
 }
 
 /**
- * Fields that stay folded until one of them is needed. The fold opens by itself but never closes by itself, because
- * closing would lose the focus.
+ * Fields that stay folded until a reader needs them. The fold may open automatically but never closes automatically,
+ * because closing would lose the focus.
  */
 export function More({ open, children }: MoreProps) {
   const needed = useRef(open)

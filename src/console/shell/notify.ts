@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 
-/** Whether new threads may show desktop notifications. Only a press of a button asks for the permission. */
+/** True when new threads may show desktop notifications. Only a press of a button asks for the permission. */
 export const notifying = signal('Notification' in globalThis && Notification.permission === 'granted')
 
 export const canNotify = (): boolean => 'Notification' in globalThis && Notification.permission !== 'denied'
@@ -11,7 +11,8 @@ export async function askToNotify(): Promise<void> {
 }
 
 /**
- * Shows a notification with the tool and the risk only: passers-by may read it, so it contains no text of the agent.
+ * Shows a notification with only the tool and the risk. It contains no text from the agent, because passers-by may read
+ * it.
  */
 export function notify({ risk, tool_name, thread_id, equal }: ThreadSummary): void {
   if (!notifying.value || !document.hidden) return

@@ -8,7 +8,8 @@ import { askToNotify, canNotify, notifying } from './notify.ts'
 import { setTheme, theme, THEMES } from './theme.ts'
 
 /**
- * The menu with the reviewer, the theme and the sign-out. It is a popover, which Escape or a press elsewhere closes.
+ * The menu with the reviewer, the theme and the sign-out. The menu is a popover, which closes on Escape or on a press
+ * elsewhere.
  */
 export function ProfileMenu({ me }: { readonly me: Me }) {
   const problem = useSignal<Refusal | undefined>(undefined)

@@ -1,8 +1,8 @@
 import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /**
- * Text of an agent: text nodes only, with isolated direction. Hidden characters are boxes with their code point. The
- * text cannot move, hide or imitate the page around it.
+ * Text from an agent, in text nodes only and with isolated direction. Hidden characters appear as boxes with their code
+ * point. The text cannot move, hide or imitate the page around it.
  */
 export function AgentText({ text }: { readonly text: string }) {
   return (

@@ -6,8 +6,8 @@ interface HeadingLineProps {
 }
 
 /**
- * The heading of a call. Words of the policy appear unchanged. Values are text of the agent, with the exact value
- * beside each formatted value.
+ * The heading of a call. Words of the policy appear unchanged. Values are text from the agent, with the exact value
+ * next to each formatted value.
  */
 export function HeadingLine({ of: { segments } }: HeadingLineProps) {
   return (

@@ -14,7 +14,7 @@ interface BarProps {
 const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
 
 /**
- * The actions of the reviewer, always reachable, or the reason that they are missing. No update removes a field in
+ * The reviewer's actions, which are always reachable, or the reason why they are missing. No update removes a field in
  * which the reviewer types.
  */
 export function ActionBar({ thread, deciding, view }: BarProps) {

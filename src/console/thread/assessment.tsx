@@ -9,7 +9,7 @@ interface AssessmentProps {
   readonly revision: ThreadRevision
 }
 
-/** The gateway's own assessment. The agent's claims can raise the risk, never lower it. */
+/** The gateway's own assessment of the call. The agent's claims can raise the risk, never lower it. */
 export function Assessment({ view, revision }: AssessmentProps) {
   const enforced = revision.rules.filter((rule) => rule.mode === 'enforced')
   const shadow = revision.rules.filter((rule) => rule.mode === 'shadow')

@@ -11,8 +11,8 @@ interface ConfirmProps {
 }
 
 /**
- * The second act that confirms a decision that cannot be undone. Only its heading has the focus, so Enter, Space and
- * the key that opened it do nothing.
+ * A dialog in which the reviewer confirms an irreversible decision with a second act. The focus is on the heading, so
+ * that Enter, Space and the key that opened the dialog have no effect.
  */
 export function Confirm({ deciding, view }: ConfirmProps) {
   const decision = deciding.asking.value

@@ -9,12 +9,18 @@ import type { ThreadState } from './thread-state.ts'
 export const COMMENT = 'comment'
 export type Deciding = ReturnType<typeof createDeciding>
 
-/** Leads from a key or button to a vote. It first asks for missing parts. A grave act needs a second act. */
+/**
+ * The steps from a key or button to a vote. The reviewer is first asked for missing parts. A grave act needs a second
+ * act.
+ */
 export function createDeciding(thread: ThreadState) {
   const asking = signal<VoteDecision | undefined>(undefined)
   const wanted = signal('')
 
-  /** Announces the part that the reviewer must look at first, and returns true. Returns false without such a part. */
+  /**
+   * Announces the part that the reviewer must look at first, and returns true. Returns false when there is no such
+   * part.
+   */
   function mustLook(decision: VoteDecision): boolean {
     if (thread.next.value) announce('Look at the new revision first')
     else if (decision === 'approve' && thread.mustAcknowledge.value)
@@ -38,7 +44,7 @@ export function createDeciding(thread: ThreadState) {
   return {
     /** The vote that waits for the second act. */
     asking,
-    /** The required content of the comment, after the reviewer tried to vote without one. */
+    /** The required content of the comment, after the reviewer tried to vote without a comment. */
     wanted,
     start,
     cancel: (): void => {

@@ -7,7 +7,7 @@ const SAID = { approve: 'approved', reject: 'rejected', request_changes: 'asked 
 
 type Entry = (VoteView | CommentView) & { readonly decision?: VoteView['decision']; readonly void?: boolean }
 
-/** Votes and comments in order of time. A vote on an earlier revision is void, and looks so. */
+/** Votes and comments in order of time. A vote on an earlier revision is void, and is marked as void. */
 export function Discussion({ view }: { readonly view: ThreadView }) {
   const entries: Entry[] = [...view.votes, ...view.comments].sort((a, b) => (a.at < b.at ? -1 : 1))
   if (entries.length === 0) return null

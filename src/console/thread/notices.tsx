@@ -13,11 +13,11 @@ import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
 import type { Notice, ThreadState } from './thread-state.ts'
 
-/** The note that a newer revision exists. It appears in the bar, beside the buttons that it blocks. */
+/** The note that a newer revision exists. The note appears in the bar, next to the buttons that it blocks. */
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   const next = thread.next.value
   if (next === undefined) return null
-  // this note disappears, so the focus moves to the changes at the top
+  // moves the focus to the changes at the top, because this note disappears
   const look = (): void => {
     thread.lookAtNext()
     startReading()
@@ -40,7 +40,7 @@ const TOKENS = {
 
 const KINDS = { revised: 'note warn', unknown: 'note warn', refused: '', done: 'note good' } as const
 
-/** The result of the last act and the end of the thread; one notice when the reviewer's own vote ended the thread. */
+/** The result of the last act and the end of the thread, combined when the reviewer's own vote ended the thread. */
 export function Outcome({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
   const notice = thread.notice.value
   const ended = view.status !== 'pending_review'
@@ -68,8 +68,8 @@ interface ToldProps {
 }
 
 /**
- * A notice that takes the focus, unless the reviewer types a comment: the pressed button may have disappeared, and the
- * notice may be out of sight.
+ * A notice that receives the focus, unless the reviewer is typing a comment. The pressed button may have disappeared,
+ * and the notice may be out of sight.
  */
 function Told({ notice, id, children }: ToldProps) {
   const element = useRef<HTMLDivElement>(null)
@@ -151,5 +151,5 @@ function Next({ after }: { readonly after: string }) {
   )
 }
 
-/** Asks for two threads, because the current thread may still be one of them. */
+/** Requests two threads, because one may still be the current thread. */
 const WAITING = 'status=pending_review&mine=true&limit=2'

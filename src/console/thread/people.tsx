@@ -12,7 +12,7 @@ interface PeopleProps {
   readonly thread: ThreadState
 }
 
-/** The reviewers: the approvals needed and given, who may still vote, and who holds a claim. */
+/** The reviewers: required and received approvals, the reviewers who may still vote, and the claim. */
 export function People({ view, thread }: PeopleProps) {
   const waits = view.status === 'pending_review'
   const names = new Map(view.votes.map(({ reviewer, name }) => [reviewer, name ?? reviewer]))
@@ -78,7 +78,7 @@ function comes({ kind, at, group }: Upcoming): string {
   return kind === 'reminder' ? `Reminder ${when}` : `Escalation to ${group} ${when}`
 }
 
-/** The claim, which shows that a reviewer is looking at the thread. Others may still vote. */
+/** The claim, which shows that a reviewer is working on the thread. Others may still vote. */
 function ClaimLine({ view, thread }: PeopleProps) {
   const { claim } = view
   const own = claim?.reviewer === me.value?.reviewer

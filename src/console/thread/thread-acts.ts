@@ -60,7 +60,7 @@ async function act(
   if (answer.ok) {
     thread.take(answer.body)
     if (done !== undefined) {
-      // text typed during the request was not sent, so it stays
+      // keeps text that was typed during the request, because it was not sent
       if (thread.comment.value === sent) thread.comment.value = ''
       thread.notice.value = { kind: 'done', text: done }
     }

@@ -14,8 +14,8 @@ export type Notice =
 export type ThreadState = ReturnType<typeof createThread>
 
 /**
- * The state of one open thread. The shown revision stays until the reviewer asks for the newer one; until then approval
- * is blocked.
+ * The state of one open thread. The shown revision remains until the reviewer asks for the newer revision, and approval
+ * is blocked in the meantime.
  */
 export function createThread(id: string) {
   const view = signal<ThreadView | undefined>(undefined)
@@ -41,7 +41,7 @@ export function createThread(id: string) {
     diffFrom,
     notice: signal<Notice | undefined>(undefined),
     sending: signal(false),
-    /** The page was left. */
+    /** True when the reviewer has left the page. */
     left: false,
     comment: draftOf(id),
     ...readingOf(view),
@@ -105,7 +105,7 @@ function readingOf(view: { readonly value: ThreadView | undefined }) {
     warnings,
     mustAcknowledge: computed(() => warnings.value.length > 0 && acknowledged.value !== mark.value),
     /**
-     * Acknowledges these warnings of this revision. Other warnings, or another revision, need a new acknowledgement.
+     * Acknowledges these warnings of this revision. Other warnings, or another revision, require a new acknowledgement.
      */
     acknowledge: (yes: boolean): void => {
       acknowledged.value = yes ? mark.value : ''
@@ -113,7 +113,10 @@ function readingOf(view: { readonly value: ThreadView | undefined }) {
   }
 }
 
-/** The number of the last evidence record. Every change is evidence, so this number shows which view is newer. */
+/**
+ * The number of the last evidence record. Every change is recorded as evidence, so this number shows which view is
+ * newer.
+ */
 const lastRecord = (view: ThreadView | undefined): number => view?.evidence.at(-1)?.number ?? 0
 
 export function revisionIn(view: ThreadView, number: number): ThreadRevision | undefined {

@@ -1,7 +1,7 @@
 import { ago, countdown } from './elapsed.ts'
 import { now } from './clock.ts'
 
-/** The time left, ticking; its title is the exact moment. */
+/** A live display of the time left. Its title is the exact time. */
 export function Countdown({ deadline }: { readonly deadline: string }) {
   const { text, urgency } = countdown(Date.parse(deadline), now.value)
   return (

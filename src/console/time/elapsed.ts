@@ -24,7 +24,7 @@ function urgencyOf(left: number): Urgency {
   return left < 20 * MINUTE ? 'soon' : 'calm'
 }
 
-/** Two units at most: `4 s`, `3 min 05 s`, `2 h 10 min`, `5 d 3 h`. */
+/** The duration in two units at most: `4 s`, `3 min 05 s`, `2 h 10 min`, `5 d 3 h`. */
 export function span(ms: number): string {
   if (ms < MINUTE) return `${Math.max(0, Math.floor(ms / SECOND))} s`
   if (ms < 10 * MINUTE) return `${Math.floor(ms / MINUTE)} min ${two(Math.floor((ms % MINUTE) / SECOND))} s`
@@ -36,7 +36,7 @@ export function span(ms: number): string {
 const two = (value: number): string => String(value).padStart(2, '0')
 const rest = (value: number, unit: string): string => (value === 0 ? '' : ` ${value} ${unit}`)
 
-/** A moment of the past. Clocks differ, so the near future counts as now. */
+/** The text for a time in the past. Clocks differ, so the near future counts as now. */
 export function ago(then: number, now: number): string {
   const ms = now - then
   if (ms < 5 * SECOND) return 'just now'
@@ -45,7 +45,7 @@ export function ago(then: number, now: number): string {
   return ms < DAY ? `${Math.floor(ms / HOUR)} h ago` : `${Math.floor(ms / DAY)} d ago`
 }
 
-/** Formats a duration as policy files write it: `90s`, `15m`, `4h`, `2d`. */
+/** Formats a duration in the notation of policy files: `90s`, `15m`, `4h`, `2d`. */
 export function duration(ms: number): string {
   const units: readonly (readonly [number, string])[] = [
     [DAY, 'd'],

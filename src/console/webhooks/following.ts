@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { listen } from '../wire/stream.ts'
 
 /**
- * Times after an act to look for the delivery, ms. The list is short, because endless requests would keep a session
- * alive.
+ * Times after an act at which the page looks for the delivery, ms. The list is short, because endless requests would
+ * keep a session alive.
  */
 const LOOKS_MS = [700, 2_500, 8_000]
 

@@ -15,7 +15,6 @@ export function startAttention(page: EventTarget): void {
 }
 
 /**
- * Whether a person may have caused the current request. Requests that the page makes by itself must not keep a session
- * alive.
+ * True when a person may have caused the current request. Automatic requests of the page must not keep a session alive.
  */
 export const isAttended = (): boolean => Date.now() - last < FOLLOWS_MS

@@ -16,7 +16,7 @@ export type Outcome<T> =
   | { readonly ok: false; readonly problem: Refusal; readonly body?: never }
 
 export interface Request {
-  /** A text is JSON already, and is sent unchanged. */
+  /** A string is JSON already, and is sent unchanged. */
   readonly body?: object | string
   /** Sent as `If-Match`: the digest of the shown revision. */
   readonly digest?: string
@@ -37,10 +37,10 @@ export function beginSession(): void {
   sessions += 1
 }
 
-/** Longest wait for an answer, ms. Without this limit, a lost answer would block further acts forever. */
+/** Maximum wait for an answer, ms. Without this limit, a lost answer would block further acts forever. */
 const PATIENCE_MS = 60_000
 
-/** Calls the gateway. Never throws: errors are part of the outcome. */
+/** Calls the gateway. Never throws, because errors are part of the outcome. */
 export async function call<T>(method: 'GET', path: Address, request?: Request): Promise<Outcome<T>>
 export async function call<T>(method: 'POST', path: Address<'POST'>, request?: Request): Promise<Outcome<T>>
 export async function call<T>(
@@ -75,8 +75,8 @@ export async function call<T>(method: string, path: string, request: Request = {
 export const get = <T>(path: Address): Promise<Outcome<T>> => call<T>('GET', path)
 
 /**
- * Reads a picture from the gateway. A `src` attribute cannot do so, because it sends no header. Undefined when the
- * picture did not arrive.
+ * Reads a picture from the gateway. A `src` attribute cannot load the picture, because it sends no header. Returns
+ * undefined when the picture did not arrive.
  */
 export async function getBlob(path: Address): Promise<Blob | undefined> {
   try {
@@ -124,5 +124,5 @@ const unreadable = (status: number): Refusal => ({
   detail: `It has the status ${status}; a proxy between this page and the gateway may have answered instead.`,
 })
 
-/** Whether the act's outcome is unknown: read the state again before acting. */
+/** True when the act's outcome is unknown. Read the state again before acting. */
 export const isUnknown = (problem?: Refusal): boolean => problem?.code === 'outcome_unknown'

@@ -6,7 +6,7 @@ export interface ServerEvent {
 }
 
 /**
- * Reads the events of an answer. The page reads them itself, because the browser's own reader sends no header
+ * Reads the events of an answer. The page parses events itself, because the browser's EventSource sends no header
  * (docs/signing-in.md). Comments, which keep the connection open, are skipped.
  */
 export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {

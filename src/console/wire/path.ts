@@ -13,8 +13,8 @@ type Filled<Path extends string> = Path extends `${infer Before}{${string}}${inf
 type Below<Path extends string> = Path extends `/api/${infer Rest}` ? Rest : never
 
 /**
- * The paths that the gateway serves for a method. They exist only as types, because the table would double the size of
- * the script.
+ * The paths that the gateway serves for a method. The paths exist only as types, because the table would double the
+ * size of the script.
  */
 export type PathFor<Method extends 'GET' | 'POST' | 'DELETE'> = Below<Filled<PathsOf<Method>>>
 

@@ -10,7 +10,9 @@ interface ProblemNoteProps {
   readonly seen?: () => void
 }
 
-/** A refusal in its own words. It retries when the connection returns, because the note would then be outdated. */
+/**
+ * A refusal in the gateway's words. It retries when the connection returns, because the note would then be outdated.
+ */
 export function ProblemNote({ problem, retry, seen }: ProblemNoteProps) {
   useEffect(() => retry && listen({ stale: retry }), [retry])
   return (

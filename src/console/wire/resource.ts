@@ -9,8 +9,8 @@ interface Read<T> {
 }
 
 /**
- * The answer of an address, which is read when a page opens. The old answer stays until the next one arrives. Only the
- * answer to the latest request counts.
+ * The answer from an address, which is read when a page opens. The old answer remains until the next answer arrives.
+ * Only the answer to the latest request counts.
  */
 export function useResource<T>(path: Address) {
   const read = useSignal<Read<T>>({})

@@ -1,12 +1,12 @@
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
 /**
- * The half of the session's secrets that only pages of this origin know (docs/signing-in.md). The other half is the
+ * The part of the session's secrets that only pages of this origin know (docs/signing-in.md). The other part is the
  * cookie, which browsers also send to servers on other ports of this host.
  */
 const KEY = 'secret'
 
-/** A copy in memory, because some browsers store nothing. */
+/** A copy in memory, because some browsers do not store data. */
 let secret: string | undefined
 
 export const pageSecret = (): string | undefined => (secret ??= stored())

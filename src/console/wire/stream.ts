@@ -4,13 +4,13 @@ import { UNATTENDED } from '../../contract/unattended.ts'
 import { eventsIn, type ServerEvent } from './event-stream.ts'
 import { secretHeader } from './secret.ts'
 
-/** How the page stays current: `live` by the stream, otherwise by reads at intervals. */
+/** The way in which the page stays current: `live` by the stream, otherwise by reads at intervals. */
 export type Link = 'live' | 'connecting' | 'lost'
 export const link = signal<Link>('connecting')
 
 export interface Listener {
   changed?(change: ThreadChange): void
-  /** The page may have missed a change and must read again. */
+  /** Called when the page may have missed a change and must read again. */
   stale(): void
 }
 
@@ -19,7 +19,7 @@ const UNAUTHENTICATED = 401
 const listeners = new Set<Listener>()
 /** Ends the stream that is open or opening. */
 let source: AbortController | undefined
-/** The number of the last event; the stream resumes after it. */
+/** The number of the last event. The stream resumes after this event. */
 let seen = ''
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -28,13 +28,13 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Whether this tab listens even while hidden. One tab does so, to count and to notify. */
+/** True when this tab listens even while hidden. One tab listens while hidden, to count and to notify. */
 let keeps = false
 let lock: unknown
 
 /**
- * Whether this tab listens. A browser shares six connections among all tabs of an origin, and acts need a free one. So
- * tabs listen only while visible, except the tab with the lock.
+ * True when this tab listens. A browser shares six connections among all tabs of an origin, and acts need a free
+ * connection. Tabs therefore listen only while visible, except the tab with the lock.
  */
 const listens = (): boolean => keeps || !document.hidden
 
@@ -70,9 +70,9 @@ function open(signedOut: () => void): void {
     clearTimeout(timer)
     timer = setTimeout(() => retry(signedOut), RETRY_MS)
   }
-  // a proxy on the way may keep the stream from ever opening
+  // an intermediate proxy may keep the stream from ever opening
   timer = setTimeout(lost, RETRY_MS)
-  // the browser reports a lost network at once, but a connection may take minutes to notice
+  // the browser reports a lost network immediately, but a connection may take minutes to notice
   window.onoffline = lost
   const over = (): void => {
     mine.abort()

@@ -1,4 +1,4 @@
-/** Signing in to the console and out of it (docs/signing-in.md). */
+/** Signing in to and out of the console (docs/signing-in.md). */
 import { LIMITS } from '../limits.ts'
 import type { Operations } from '../operation.ts'
 

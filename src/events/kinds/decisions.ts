@@ -92,7 +92,7 @@ function countRules(meter: Meter, details: Decision['details']): void {
   for (const rule of unknown) meter.count('ruleUnknown', { rule })
 }
 
-/** The code of a rejection without rules, or one common code for all rules. */
+/** The code of a rejection without rules, or a common code for all rules. */
 function reasonOf(by: readonly string[]): (typeof REJECTION_REASONS)[number] {
   return REJECTION_REASONS.find((reason) => reason !== 'rule' && by.includes(reason)) ?? 'rule'
 }

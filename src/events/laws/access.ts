@@ -35,7 +35,7 @@ export function keyRevoked(ledger: Ledger, { details }: ReadEvent): void {
   ledger.keys.delete(holder)
 }
 
-/** The older of two keys ends only by its time. */
+/** The older of two keys ends only at its time. */
 export function keyExpired(ledger: Ledger, { at, details }: ReadEvent): void {
   const { holder, key_hash } = keyIn(details)
   const { hash, old } = ledger.keys.get(holder) ?? {}
@@ -138,7 +138,7 @@ function count(
   }
 }
 
-/** Far more groups than one person can be in. Each vote is checked against all of them. */
+/** A number far above the groups of one person. Each vote is checked against all of these groups. */
 const MOST_VOUCHED = 1_000
 
 function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
@@ -147,12 +147,14 @@ function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
   return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
 }
 
-/** Far more time than between the check of a session and the act. The body of a request may arrive late. */
+/**
+ * A time far longer than the time between the check of a session and the act. The body of a request may arrive late.
+ */
 const SESSION_SKEW_MS = 60 * 60_000
 
 /**
- * Far more names than a tenant can freeze (LIMITS.FREEZES), even if that limit grows. The cost of a check is quadratic
- * in their number.
+ * A number far above the names that a tenant can freeze (LIMITS.FREEZES), even if that limit is raised. The cost of a
+ * check is quadratic in their number.
  */
 const MOST_FROZEN = 10_000
 
@@ -185,7 +187,7 @@ function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent): v
   requireThat(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, but ${freezes.epoch} is due`)
 }
 
-/** Requires the actor to hold a credential, because every commit guards the credential. @throws LawBroken */
+/** Requires the actor to have a credential, because every commit guards the credential. @throws LawBroken */
 export function requireCredential(ledger: Ledger, record: ReadEvent): void {
   const { actor, tenant, type, at, details } = record
   if (tenant === SYSTEM || type === 'session.opened') return

@@ -53,7 +53,7 @@ function approvalOf({ status, approval }: LedgerThread): LedgerApproval {
   return approval
 }
 
-/** Requires a redemption exactly once, in time, by the agent and under the key of the minting. */
+/** Requires that a proof is redeemed once, in time, by its agent, with the key that was in force at minting. */
 export function tokenRedeemed(ledger: Ledger, record: ReadEvent): void {
   const thread = openThread(ledger, record)
   const approval = approvalOf(thread)
@@ -76,7 +76,7 @@ function tokenOf({ approval }: LedgerThread): LedgerToken {
   return token
 }
 
-/** Requires a refusal to name the thread only when the proof was the agent's own. */
+/** Requires that a refusal names the thread only when the proof belongs to the agent. */
 export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
   const { reason } = record.details
   requireThat(
@@ -103,7 +103,7 @@ export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'revoke')
 }
 
-/** Requires charges to be taken back once, after the proof has expired unused. */
+/** Requires that charges are reversed once, after the proof has expired unused. */
 export function approvalReleased(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   const approval = approvalOf(thread)

@@ -30,17 +30,17 @@ export interface Ledger {
   /** The SHA-256 of all keys, links, sessions and proofs: each is random, and is issued only once. */
   readonly drawn: Set<string>
   /**
-   * Threads with a broken law, on which later records depend, and actors without a credential, as `agent:bot`. Each is
-   * reported once.
+   * Threads with a violated law, on which later records depend, and actors without a credential, as `agent:bot`. Each
+   * of these is reported only once.
    */
   readonly broken: Set<string>
   readonly ruled: RuleVerdicts
   freezes: Freezes
-  /** The record before this one. */
+  /** The previous record. */
   last?: ReadEvent
   /** The record that must be next, because the commit of the previous record wrote it as well. */
   due?: Due
-  /** The number of calls decided at once. */
+  /** The number of calls that were decided immediately. */
   allowed: number
   rejected: number
 }
@@ -60,7 +60,7 @@ export interface SignedIn {
   readonly open: number
   /** The number of such sessions for each set of groups. */
   readonly groups: Map<Vouched, number>
-  /** When the last of these sessions reaches its lifetime, ms since 1970, even if it has ended. */
+  /** The time when the last of these sessions would expire, ms since 1970, even if it has already ended. */
   readonly until: number
 }
 
@@ -76,13 +76,13 @@ export interface Due {
   readonly thread: string
 }
 
-/** A thread after its records so far. Verbs guard this state, so later records must agree with it. */
+/** A thread after its records so far. Verbs guard this state, so later records must be consistent with it. */
 export interface LedgerThread {
   readonly agent: string
   readonly task: string
   readonly tool: string
   readonly freeze_epoch: number
-  /** True when the thread was opened with an action hash. Every revision then has one. */
+  /** True when the thread was opened with an action hash. In that case, every revision has an action hash. */
   readonly hashed: boolean
   /** ms since 1970. */
   readonly opened_at: number
@@ -99,7 +99,7 @@ export interface LedgerThread {
   announced: readonly string[]
   /** The reviewer who claimed the thread. The claim may have expired. */
   claimed?: string | undefined
-  /** Events that webhooks may have received for it. */
+  /** Events of the thread that webhooks may have received. */
   happened: readonly string[]
   approval?: LedgerApproval
 }
@@ -146,7 +146,7 @@ export function emptyLedger(): Ledger {
 /** The name in `Ledger.signedIn` of a reviewer, and of a reviewer with a way to sign in. */
 export const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
 
-/** The key under which the record's actor acts: the key that the record names, or the only key. */
+/** The actor's key for the record: the key that the record names, or the only key. */
 export function keyHeld({ keys }: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
   const { hash, old } = keys.get(`${kind}:${id}`) ?? {}
   return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
@@ -163,7 +163,7 @@ export function threadOf(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** The same check for an act on the current revision. @throws LawBroken */
+/** Requires the same for an act on the current revision. @throws LawBroken */
 export function currentThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = threadOf(ledger, record)
   requireThat(
@@ -173,14 +173,14 @@ export function currentThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** The same check for an act that a freeze stops. @throws LawBroken */
+/** Requires the same for an act that a freeze stops. @throws LawBroken */
 export function openThread(ledger: Ledger, record: ReadEvent): LedgerThread {
   const thread = currentThread(ledger, record)
   requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
   return thread
 }
 
-/** True when a freeze has cancelled the thread for good. */
+/** True when a freeze has permanently cancelled the thread. */
 export function isFrozenSince({ freezes }: Ledger, thread: LedgerThread): boolean {
   return freezeSince(freezes, thread) !== undefined
 }
@@ -207,15 +207,15 @@ export function requireFresh({ drawn }: Ledger, hash: string, what: string): voi
   drawn.add(hash)
 }
 
-/** The largest difference between the clocks of instances. */
+/** Maximum difference between the clocks of instances. */
 export const CLOCK_SKEW_MS = 1_000
 
-/** When a waiting thread or an uncollected approval expires, ms since 1970. */
+/** The time when a waiting thread or an uncollected approval expires, ms since 1970. */
 export function deadlineOf({ approval, submitted_at, requirement }: LedgerThread): number {
   return (approval?.at ?? submitted_at) + requirement.expires_ms
 }
 
-/** Requires an act before the deadline: expiry always rejects. @throws LawBroken */
+/** Requires an act before the deadline, because expiry always rejects. @throws LawBroken */
 export function requireInTime(thread: LedgerThread, { at }: ReadEvent): void {
   requireThat(at < deadlineOf(thread) + CLOCK_SKEW_MS, 'its thread had expired')
 }

@@ -9,7 +9,10 @@ import {
 import { eligible, escalatedGroups, groupsEver, type Person, quorum } from '../../domain/quorum.ts'
 import { listOf, objectOf, requireThat, textOf } from '../require.ts'
 
-/** Far more seats and escalations than policy can require. Each vote is checked against all of them. */
+/**
+ * A number far above the seats and escalations that policy can require. Each vote is checked against all seats and
+ * escalations.
+ */
 const MOST_PEOPLE = 1_000
 
 /** Parses a requirement. @throws LawBroken */
@@ -46,7 +49,7 @@ function escalationOf(value: JsonValue): Escalation {
   return { group: textOf(group, 'group'), after_ms }
 }
 
-/** The number of distinct reviewers who have to approve. */
+/** The number of different reviewers who must approve. */
 const approvalsOf = ({ seats }: ReviewRequirement): number =>
   seats.reduce((sum, { approvals }) => sum + approvals, 0)
 
@@ -63,7 +66,7 @@ export function requireTighter(before: ReviewRequirement, after: ReviewRequireme
 }
 
 /**
- * A reviewer who voted. Without `groups`, only the directory knows the groups, and the reviewer may fill every seat.
+ * A reviewer who voted. Without `groups`, only the directory knows the groups, and the reviewer may fill any seat.
  */
 export interface Voter {
   readonly reviewer: string
@@ -74,7 +77,7 @@ export interface Voter {
 /**
  * Requires an eligible voter.
  *
- * @throws LawBroken when the groups that a vote names can fill no seat
+ * @throws LawBroken when the groups of the vote cannot fill any seat
  */
 export function requireEligible(
   requirement: ReviewRequirement,
@@ -120,7 +123,7 @@ export function requireEscalated({ seats }: ReviewRequirement, group: string, el
   requireThat(given, `no seat escalates to \`${group}\` at that time`)
 }
 
-/** The number of escalations to that group that may be announced, one for each such seat. */
+/** The number of possible announcements of escalations to that group, one for each such seat. */
 export function givingWayTo({ seats }: ReviewRequirement, group: string): number {
   return seats.flatMap(({ escalate }) => escalate).filter((one) => one.group === group).length
 }

@@ -119,7 +119,7 @@ function decided(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
   requireVerdict(ledger.ruled, record, verdict)
 }
 
-/** Requires the higher of policy's risk and the agent's claim. */
+/** Requires the higher risk of policy's assessment and the agent's claim. */
 function requireClaim(details: ReadEvent['details']): void {
   const [risk, said] = [riskIn(details), riskIn(details, 'policy_risk')]
   requireThat(maxRisk(risk, said) === risk, 'policy assessed a higher risk')
@@ -308,7 +308,9 @@ function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** Reminders and escalations: each once, for all seats that escalate to the same group at the same time. */
+/**
+ * Reminders and escalations: each is announced once, for all seats that escalate to the same group at the same time.
+ */
 export function reviewAnnounced(ledger: Ledger, record: ReadEvent): void {
   const thread = currentThread(ledger, record)
   const { status, requirement, submitted_at } = thread
@@ -346,7 +348,7 @@ function claimable(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
-/** Requires an existing revision; the thread may be in any state. */
+/** Requires an existing revision. The thread may be in any state. */
 export function threadCommented(ledger: Ledger, record: ReadEvent): void {
   threadOf(ledger, record)
 }

@@ -5,12 +5,11 @@ import { listOf, objectOf, requireThat, textOf } from '../require.ts'
 
 /*
  * The consistency of a verdict with its record (docs/policy-language.md). The strictest rule that fired decides. A
- * limit fires when it has no room. Within one bundle, a rule always has the same verdict.
+ * limit fires when it is exhausted. Within one bundle, a rule always has the same verdict.
  */
 
 /**
- * The deciding id without a rule: no rule covers the call, or its risk is above the highest risk that needs no
- * reviewer.
+ * The deciding id when no rule decides: no rule covers the call, or its risk is too high to run without a reviewer.
  */
 const UNMATCHED = 'unmatched'
 const ALLOW_UP_TO = 'allow_up_to'
@@ -41,7 +40,7 @@ function requireAsked({ payload_digest, payload_commitment, nonce }: ReadEvent['
 }
 
 /**
- * Requires the limits without room to have fired, and no others. Such a limit reviews or rejects, except as `shadow`.
+ * Requires that exactly the exhausted limits have fired. Such a limit reviews or rejects, except as `shadow`.
  */
 function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details'], verdict: Verdict): void {
   const enforced = textsIn(rules, 'rules')
@@ -59,7 +58,7 @@ function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details']
   }
 }
 
-/** Requires a deciding id to have fired. Without fired rules, it is a code, and the verdict a rejection. */
+/** Requires that a deciding id has fired. Without fired rules, it is a code, and the verdict a rejection. */
 function requireDecided(id: string, rules: ReadonlySet<string>, verdict: Verdict): void {
   const named = rules.has(id) || id === UNMATCHED || (id === ALLOW_UP_TO && verdict === 'review')
   requireThat(named || (rules.size === 0 && verdict === 'reject'), `${JSON.stringify(id)} had not fired`)
@@ -78,7 +77,7 @@ interface Fired {
   readonly id: string
   /** The verdict of all fired rules. */
   readonly ruled: Verdict
-  /** True when the record lists it as deciding. */
+  /** True when the record lists the id as deciding. */
   readonly decided: boolean
 }
 
@@ -100,7 +99,7 @@ function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired)
   requireThat(isWeaker, `the rule ${name} of this bundle gave \`${before}\` before, and it fired`)
 }
 
-/** Returns a set, as the functions above, because a file may name any number of ids. */
+/** Returns a set, like the functions above, because a file may contain any number of ids. */
 function textsIn(value: JsonValue | undefined, name: string): ReadonlySet<string> {
   return new Set(listOf(value, name).map((one) => textOf(one, name)))
 }

@@ -35,7 +35,8 @@ export function webhookRedelivered(ledger: Ledger, record: ReadEvent): void {
 }
 
 /**
- * Requires a delivery to settle once, for an event that happened. It may settle after its webhook was deleted.
+ * Requires a delivery to settle once, for an event that happened. The delivery may settle after its webhook was
+ * deleted.
  */
 export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
   const webhook = webhookOf(ledger, record)

@@ -12,8 +12,8 @@ import { callUnder } from '../../policy/language/limits.ts'
 import type { Deps } from '../core/deps.ts'
 
 /**
- * Explains how the bundle in force decides a request, rule by rule (docs/operations.md). It executes, counts and
- * records nothing.
+ * Explains how the bundle in force decides a request, rule by rule (docs/operations.md). The explanation runs no tool,
+ * counts no use of a limit and records no evidence.
  *
  * @param confined true when the caller may see only the tools of the agent's tenant
  */
@@ -33,7 +33,7 @@ export async function explainPolicies(
   const problems = snapshot.checkPayload(call.tool, call.payload)
   if (problems.length === 0) {
     const judged = callUnder(call, await snapshot.judge(call), usedOf(request))
-    // judging and showing the call runs in a turn of its own, because other requests wait
+    // judging and showing the call gets its own turn of the event loop, because other requests wait
     await nextTurn()
     return snapshot.explain(judged)
   }

@@ -8,9 +8,9 @@ import { nextPageSize } from '../core/page-size.ts'
 import { SYSTEM } from '../core/records.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
 
-/** Most records of one chunk. */
+/** Maximum number of records in one chunk. */
 const CHUNK = 50
-/** Most characters of a chunk with several records, because a slow reader holds a few chunks in memory. */
+/** Maximum length, in characters, of a chunk with several records. A slow reader keeps a few chunks in memory. */
 const CHUNK_UNITS = 128 * 1024
 
 export interface EvidenceRange {
@@ -21,9 +21,9 @@ export interface EvidenceRange {
 }
 
 /**
- * Evidence as NDJSON, some lines at a time, ordered by number: `{"number", "leaf_hash", "commit_id", "record"}`.
- * `record` is the exact stored text, so that its bytes hash to `leaf_hash` (RFC 6962 section 2.1). Reading is evidence
- * too, in `_system`.
+ * Yields evidence as NDJSON, several lines at a time, ordered by number:
+ * `{"number", "leaf_hash", "commit_id", "record"}`. `record` is the exact stored text, so that its bytes hash to
+ * `leaf_hash` (RFC 6962 section 2.1). The export is itself recorded as evidence in `_system`.
  */
 export async function* exportEvidence(
   deps: Deps,
@@ -43,14 +43,17 @@ export async function* exportEvidence(
     after = last.number
     limit -= given.length
     page = given.length < events.length ? given.length : nextPageSize(page, events, CHUNK)
-    // lines are joined, because one HTTP chunk for each line costs more than reading the line
+    // joins lines, because an HTTP chunk for each line costs more than reading the line
     yield given.map(lineOf).join('')
     // a fast reader never makes this loop wait, so the loop yields to other requests
     await nextTurn()
   }
 }
 
-/** The records that fit into a chunk. The rest is read again later, which bounds the memory for a slow reader. */
+/**
+ * The records that fit into a chunk. The export reads the other records again later, which limits the memory that a
+ * slow reader uses.
+ */
 function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
   let room = CHUNK_UNITS
   const cut = events.findIndex(({ body }) => (room -= body.length) < 0)

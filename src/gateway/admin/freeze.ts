@@ -23,9 +23,10 @@ import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
- * Freezes an agent, a tool or a whole tenant (docs/operations.md), on every instance once it is durable. New calls are
- * rejected, and calls in progress are cancelled for good. A thread ends when the timer reaches it or a request reads
- * it, whichever is first. An unknown name is frozen as well, because a later bundle may contain it.
+ * Freezes an agent, a tool or a whole tenant (docs/operations.md). The freeze applies on every instance once durable.
+ * The gateway rejects new calls and permanently cancels calls in progress. A frozen thread ends when the timer reaches
+ * it or a request reads it, whichever happens first. Unknown names can be frozen too, because a later bundle may
+ * contain them.
  *
  * @throws GatewayError `too_many_freezes`, `store_unavailable`, `outcome_unknown`
  */
@@ -96,7 +97,7 @@ async function change<T>(
   return answer
 }
 
-/** Refuses more freezes than the limit. A whole tenant can always be frozen. */
+/** Refuses freezes beyond the limit. A whole tenant can always be frozen. */
 function refuseTooMany({ freezes }: Freezes, scope: FreezeScope): void {
   const isNew = !freezes.some((one) => isScope(one, scope))
   const isTenant = scope.agent === undefined && scope.tool === undefined

@@ -16,14 +16,17 @@ import { readAgain, unchanged } from '../core/records.ts'
 
 export const FREEZES = 'all'
 
-/** The freezes as this instance last read them; the caller guards them. Returns no promise when they are cached. */
+/**
+ * The freezes as this instance last read them. The caller guards their record. Returns the value without a promise when
+ * the freezes are cached.
+ */
 export function freezesOf(deps: Deps, tenant: string): KnownFreezes | Promise<KnownFreezes> {
   return deps.freezes.get(tenant) ?? freezesNow(deps, tenant)
 }
 
 /**
- * The current freezes, for answers that commit nothing. Every poll reads them, and the record may hold a thousand names
- * with their reasons.
+ * The current freezes, for answers that commit nothing. Every poll reads the freezes, whose record may contain a
+ * thousand names with reasons.
  */
 export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreezes> {
   const known = deps.freezes.get(tenant)
@@ -37,7 +40,10 @@ export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreez
 /** Guards that the freezes are unchanged since the read. */
 export const freezeGuard = (known: KnownFreezes): Guard => unchanged('freezes', FREEZES, known.record)
 
-/** The outcome of a new call whose agent, tool or tenant is frozen. Policy is not evaluated. */
+/**
+ * The outcome of a new call whose agent, tool or tenant is frozen. The gateway does not evaluate policy for such a
+ * call.
+ */
 export function frozenOutcome(
   { freezes }: KnownFreezes,
   call: { readonly agent: string; readonly tool: string },
@@ -56,13 +62,13 @@ export function frozenOutcome(
   }
 }
 
-/** The message of a thread that a freeze cancelled; undefined when no freeze hit it. */
+/** The message of a thread that a freeze cancelled; undefined when no freeze applies to the thread. */
 export function frozenMessage({ freezes }: KnownFreezes, thread: Thread): string | undefined {
   const freeze = freezeSince(freezes, thread)
   return freeze && closingMessage('frozen', freeze.reason)
 }
 
-/** Refuses work on a cancelled thread. @throws GatewayError `not_pending` */
+/** Refuses an act on a cancelled thread. @throws GatewayError `not_pending` */
 export function refuseFrozen(known: KnownFreezes, thread: Thread): void {
   const message = frozenMessage(known, thread)
   if (message !== undefined) throw new GatewayError('not_pending', `the thread is ${message}`)

@@ -38,7 +38,9 @@ function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number
   }
 }
 
-/** The most agents whose keys are read in one turn of the event loop, because a tenant may have thousands. */
+/**
+ * Maximum number of agents whose keys are read in one turn of the event loop. A tenant may have thousands of agents.
+ */
 const TOGETHER = 200
 
 async function keysIssued(

@@ -1,19 +1,22 @@
 import type { Deps } from '../core/deps.ts'
 import { noteLoad, type PolicyLoad } from './record-policy-load.ts'
 
-/** Records policy loads as evidence, in order, one at a time. Each load is retried until its record is durable. */
+/** Records policy loads as evidence, in order, one at a time. The queue retries each record until it is durable. */
 export interface LoadNotes {
   add(load: PolicyLoad): void
-  /** Tries the remaining loads once more, then stops. Resolves with the number of loads that were not recorded. */
+  /**
+   * Tries once more to record the remaining loads, then stops. Resolves with the number of loads that were not
+   * recorded.
+   */
   close(): Promise<number>
 }
 
 export interface LoadNotesOptions {
-  /** Pause after a failed attempt, ms. */
+  /** The pause after a failed attempt, ms. */
   readonly retryMs: number
   /**
-   * Receives the first failure. The next failure is reported only after a load was recorded, because the store may be
-   * unavailable for hours.
+   * Receives the first failure of a series. The queue reports another failure only after it has recorded a load,
+   * because the store may be unavailable for hours.
    */
   readonly onError: (error: unknown) => void
 }

@@ -13,7 +13,7 @@ export interface PolicyLoad {
   readonly errors?: readonly string[]
 }
 
-/** Records a policy load, good or bad, as evidence in `_system`. */
+/** Records a policy load, successful or failed, as evidence in `_system`. */
 export async function noteLoad(deps: Deps, load: PolicyLoad): Promise<void> {
   const { ok, ...details } = load
   await transact(deps, SYSTEM, () =>

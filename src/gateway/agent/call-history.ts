@@ -13,9 +13,9 @@ export interface Doer {
   readonly tool: string
 }
 
-/** How far back `agent.tools` and `agent.labels` look (docs/policy-language.md). */
+/** The period that `agent.tools` and `agent.labels` cover (docs/policy-language.md). */
 const AGENT_WINDOW_MS = 24 * 3_600_000
-/** Shortest time between two history entries of one agent and tool. Every look-back is longer by this time. */
+/** Shortest time between two history entries of one agent and tool. The margin that extends every such period. */
 const REFRESH_MS = 60_000
 const MOST_ENTRIES = 10_000
 const REMEMBERED_NOTES = 50_000
@@ -23,22 +23,22 @@ const REMEMBERED_NOTES = 50_000
 const TOOL = 't '
 const LABEL = 'l '
 
-/** The tool that a member of a history names; undefined for a label. */
+/** The tool that an entry of the history names; undefined for a label. */
 export function toolOf(member: string): string | undefined {
   return member.startsWith(TOOL) ? member.slice(TOOL.length) : undefined
 }
 
 /**
  * The earlier calls that the tool's rules read. Labels come from the contracts at the call and from the current
- * contracts. So a label that is added to a tool counts for earlier calls, too. Undefined when the rules read no
- * history.
+ * contracts. A label added to a tool later therefore counts for earlier calls, too. The result is undefined when the
+ * rules read no history.
  */
 export function historyFor(
   deps: Deps,
   snapshot: Snapshot | undefined,
   doer: Doer & Pick<Standing, 'entry'>,
 ): Promise<History | undefined> | undefined {
-  // an agent that may not use the tool is refused without reading its history, as fast as for an unknown tool
+  // refuses an agent that may not use the tool without reading history, which takes as long as for an unknown tool
   if (snapshot?.mayUse(doer.entry, doer.tool) !== true) return undefined
   const needs = snapshot.historyNeeds(doer.tool)
   if (!needs.task && !needs.agent) return undefined
@@ -55,7 +55,7 @@ async function readHistory(
     needs.task ? members(deps, tenant, INDEX.taskHistory(agent, task)) : [],
     needs.agent ? members(deps, tenant, INDEX.agentHistory(agent), since) : [],
   ])
-  // A truncated history cannot be checked; that counts against the agent.
+  // A truncated history cannot be checked, so the gateway decides against the agent.
   if (ofTask.length >= MOST_ENTRIES || ofAgent.length >= MOST_ENTRIES) return undefined
   const [taskFacts, agentFacts] = [factsOf(snapshot, ofTask), factsOf(snapshot, ofAgent)]
   return {
@@ -87,17 +87,20 @@ function factsOf(
 }
 
 /**
- * Index writes, and what to cache once they are durable. The commit guards no history record, so that calls of one task
- * never conflict.
+ * Index writes, and the cache update for when the writes are durable. The commit guards no history record, so that
+ * calls of one task never conflict.
  */
 export interface Noting {
   readonly writes: readonly Write[]
-  /** Guards of the omitted writes. */
+  /** Guards that replace the omitted writes. */
   readonly guards: readonly Guard[]
   readonly landed: () => void
 }
 
-/** The epoch as this instance last read it; the caller guards it. Returns no promise when it is cached. */
+/**
+ * The epoch as this instance last read it. The caller guards the epoch. Returns the value without a promise when the
+ * epoch is cached.
+ */
 export function epochOf(deps: Deps, tenant: string): string | Promise<string> {
   return deps.epochs.get(tenant) ?? epochNow(deps, tenant)
 }
@@ -108,7 +111,10 @@ async function epochNow(deps: Deps, tenant: string): Promise<string> {
   return epoch
 }
 
-/** Notes that the call is allowed or approved at `now.at`. Skips a call that was just noted in the same epoch. */
+/**
+ * Adds a call to the history that was allowed or approved at `now.at`. Skips a call that was added a moment ago in the
+ * same epoch.
+ */
 export function noteHistory(deps: Deps, snapshot: Snapshot | undefined, doer: Doer, now: Noted): Noting {
   const { tenant, agent, task, tool } = doer
   const labels = snapshot?.tools.get(tool)?.labels ?? []

@@ -7,7 +7,10 @@ import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'
 import type { Heading } from '../../domain/heading.ts'
 
-/** The longest value (in characters of JSON) that evidence holds in full. A longer value is stored as its digest. */
+/**
+ * Maximum length, in characters of JSON, of a value that evidence contains in full. Longer values are stored as
+ * digests.
+ */
 const READ_VALUE_CHARS = 2_048
 
 export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
@@ -33,8 +36,8 @@ export interface Decided {
 
 /**
  * The basis of a decision: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
- * Sensitive values, and payloads that contain them, are stored as salted commitments. Only a holder of the secret can
- * open them.
+ * Sensitive values, and payloads that contain them, are stored as salted commitments. Only someone with the secret can
+ * open the commitments.
  */
 export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'decision.allowed'> {
   const { outcome, payload, bundle, sensitive } = decided
@@ -84,7 +87,7 @@ function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): J
   }
 }
 
-/** Makes one pass without copies, because every decision runs it. */
+/** Reads the values in one pass without copies, because every decision calls this function. */
 function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {
   const rules: string[] = []
   const shadow: string[] = []
@@ -97,7 +100,7 @@ function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unkno
   return { rules, shadow, unknown }
 }
 
-/** The amount that the call uses of a limit, and whether the limit had no room for it. */
+/** The amount that the call adds to a limit, and whether that amount exceeded the limit. */
 function limitOf({ id, amount, sensitive }: LimitUse, over: ReadonlySet<string>): JsonObject {
   return { ...(sensitive ? {} : { amount }), id, ...(over.has(id) ? { over: true } : {}) }
 }
@@ -111,7 +114,8 @@ function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | unde
 }
 
 /**
- * SHA-256 over a salt and the RFC 8785 text. The salt is an HMAC of record and field, so equal values look different.
+ * SHA-256 over a salt and the RFC 8785 text. The salt is an HMAC of record and field, so commitments to equal values
+ * differ.
  */
 function commit(deps: Deps, nonce: string, field: string, value: JsonValue): string {
   const salt = createHmac('sha256', deps.commitmentSecret)

@@ -17,7 +17,7 @@ export interface Submission {
   readonly idempotencyKey?: string
 }
 
-/** A call with its outcome, and everything that the records about it need. */
+/** A call with its outcome, and the other data for the records about the call. */
 export interface Evaluation {
   readonly deps: Deps
   readonly caller: Caller
@@ -31,7 +31,7 @@ export interface Evaluation {
   readonly at: number
   readonly bundle: string
   readonly sensitive: boolean
-  /** Guards of the outcome's basis. */
+  /** Guards of the facts that the outcome depends on. */
   readonly guards: readonly Guard[]
 }
 
@@ -39,7 +39,7 @@ export function payloadOf(request: DecisionRequest): JsonObject {
   return (request.payload ?? {}) as JsonObject
 }
 
-/** The line by which people recognise the call. `scope` salts its sensitive values. */
+/** The line that identifies the call to people. `scope` salts its sensitive values. */
 export function headingFor(
   { deps, snapshot, submission, caller, outcome }: Evaluation,
   scope: string,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import type { Call, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 
-/** Decides a call. Without a snapshot it refuses every call. */
+/** Decides a call. Every call is refused while there is no snapshot. */
 export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: Call): Promise<Outcome> {
   if (snapshot === undefined) return NO_POLICY
   const start = performance.now()

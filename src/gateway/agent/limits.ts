@@ -5,9 +5,9 @@ import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 
 /*
  * Limits (docs/policy-language.md). Policy determines how much of each limit a call uses. The commit of the decision
- * guards every limit, and charges the limits when it allows the call. A failed guard names an exhausted limit. The call
- * is then decided again with that limit fired. The check needs no read, calls below a limit never conflict, and no call
- * exceeds a limit.
+ * guards every limit, and charges the limits when it allows the call. A failed guard identifies an exhausted limit. The
+ * gateway then decides the call again and treats that limit as fired. The check needs no read, calls below a limit
+ * never conflict, and no call exceeds a limit.
  */
 
 /** The time after which a limit's counter is empty, whatever its window. */
@@ -20,7 +20,7 @@ export function limitGuards({ limits = [] }: Outcome, exceeded: ReadonlySet<stri
     .map(({ limit, windowMs, amount, atMost }) => ({ limit, windowMs, amount, atMost }))
 }
 
-/** The limits without room: those of earlier attempts, and those whose guard has failed now. */
+/** The exhausted limits: those of earlier attempts, and those whose guard has failed now. */
 export function exceededBy(before: ReadonlySet<string>, failed: readonly Guard[]): ReadonlySet<string> {
   const now = failed.flatMap((guard) => ('limit' in guard ? guard.limit : []))
   return now.length === 0 ? before : new Set([...before, ...now])
@@ -38,7 +38,7 @@ export function charge(charges: readonly LimitCharge[], at: number): Write[] {
   ])
 }
 
-/** Takes back the charges of an approval that ends unused. */
+/** Reverses the charges of an approval that ends unused. */
 export function release(thread: Thread): Write[] {
   const { approval, charges = [] } = thread
   if (approval === undefined || isUsed(approval)) return []
@@ -51,7 +51,7 @@ export function release(thread: Thread): Write[] {
   }))
 }
 
-/** The thread after its charges were taken back, which happens once. */
+/** The thread after its charges were reversed, which happens once. */
 export function withoutCharges(thread: Thread): Thread {
   const { charges: _, ...rest } = thread
   return rest

@@ -8,7 +8,7 @@ import { read, type Versioned } from '../core/records.ts'
 
 /** The threads of the calling agent, and their decisions. */
 
-/** The agent's own thread. Another agent's thread is not found, like one that does not exist. */
+/** The agent's own thread. For another agent's thread, the error is the same as for a missing thread. */
 export async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
   const thread = THREAD_ID.test(thread_id)
     ? await read(deps.store, caller.tenant, 'thread', thread_id)
@@ -21,7 +21,7 @@ export function notFound(): GatewayError {
   return new GatewayError('not_found', 'this agent has no decision under this identifier')
 }
 
-/** The decision without a proof, which minting adds. */
+/** The decision without its proof, which a separate step adds. */
 export function decisionOn(
   thread: Thread,
   now: number,

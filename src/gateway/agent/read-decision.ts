@@ -33,7 +33,7 @@ export interface PollTarget {
 
 /** The reader of the answer. */
 export interface Reader {
-  /** True when the reader has disconnected; then no proof is minted. */
+  /** True when the reader has disconnected. The gateway then mints no proof. */
   callerGone(): boolean
   /** Absent for an immediate answer. */
   readonly wait?: Wait
@@ -41,7 +41,7 @@ export interface Reader {
 
 /**
  * Reads the decision on a thread (docs/agent-api.md, GET decisions). The first read of a signed approval mints the
- * proof, in the commit that records it: of two racing polls, one receives it.
+ * proof and records it in one commit. Of two concurrent polls, one receives the proof.
  *
  * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`,
  * `outcome_unknown`; `request_timeout` to a disconnected reader
@@ -72,8 +72,8 @@ function refuseGone(reader: Reader): void {
 }
 
 /**
- * Reads the decision once. A thread whose quorum is filled but that has no approval is approved first. The next read
- * returns it with its proof.
+ * Reads the decision once. Before that, approves a thread whose quorum is filled but that has no approval yet. The next
+ * read returns the approval with its proof.
  */
 async function look(
   deps: Deps,
@@ -96,8 +96,8 @@ async function look(
 }
 
 /**
- * Confirms a decision on the replicas before it is reported, because a failover may undo it. Without a decision, no
- * confirmation is needed.
+ * Confirms a decision on the replicas before reporting it, because a failover could undo the decision. Without a
+ * decision, no confirmation is needed.
  */
 function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
   const { thread_id, status } = thread.value
@@ -108,7 +108,7 @@ function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
   }
 }
 
-/** The thread to poll. A poll by task alone means the newest thread of that task for that agent. */
+/** The thread to poll. For a poll by task alone, this is the newest thread of that task and agent. */
 async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<string> {
   const { thread_id, task_id } = target
   if (thread_id === undefined && task_id === undefined) {
@@ -132,13 +132,13 @@ async function newestOf(deps: Deps, caller: Caller, task: string): Promise<strin
 }
 
 /**
- * Longest time between two reads of the thread while waiting. A wake-up may be missed, and a revoked key or a changed
+ * Maximum time between two reads of the thread while waiting. A wake-up may be missed, and a revoked key or a changed
  * directory causes no wake-up.
  */
 const LOOK_AGAIN_MS = 1_000
 /**
- * The most reads a second by all waiting requests of an instance. With more requests, each reads less often; a change
- * of its thread still wakes it at once.
+ * Maximum number of reads per second by all waiting requests of an instance. The more requests wait, the less often
+ * each reads; a change to its thread still wakes a request immediately.
  */
 const LOOKS_PER_SECOND = 500
 
@@ -146,7 +146,7 @@ const LOOKS_PER_SECOND = 500
  * Resolves when the thread is no longer pending, its deadline passed, its reader's key was revoked, or the wait is
  * over.
  *
- * @param located returns the current thread
+ * @param located returns the thread as it is now
  */
 async function settled(
   deps: Deps,
@@ -188,9 +188,9 @@ async function waitsUntil(deps: Deps, caller: Caller, thread_id: string): Promis
 }
 
 /**
- * A signal that aborts with `parent`, after a time, or when it is ended. It avoids AbortSignal.any with
- * AbortSignal.timeout: Node garbage-collects a timeout that only such a signal references, and the wait would never
- * end.
+ * A signal that aborts with `parent`, after the time passed to `endIn`, or on a call of `end`. AbortSignal.any with
+ * AbortSignal.timeout does not work here. Node garbage-collects a timeout that only such a signal references, and the
+ * wait would never end.
  */
 function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: number): void; end(): void } {
   const controller = new AbortController()
@@ -211,7 +211,7 @@ function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: 
   }
 }
 
-/** Judges an approval again before it is handed out; when it no longer holds, the thread ends. */
+/** Judges an approval again before returning it. When the approval is no longer valid, the thread ends. */
 async function approvedRead(
   deps: Deps,
   caller: Caller,
@@ -249,7 +249,7 @@ async function approvedRead(
   }
 }
 
-/** Notes the first read of an unsigned approval, which needs no proof. */
+/** Records the first read of an unsigned approval, which needs no proof. */
 function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
   const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }

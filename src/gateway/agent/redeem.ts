@@ -22,8 +22,7 @@ import { revoked } from '../review/close-thread.ts'
 const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
 
 /**
- * A malformed body of a redemption. It is invalid, but the refusal becomes evidence when the body contains a real
- * proof.
+ * A malformed body of a redemption. The refusal of such a body becomes evidence when the body contains a real proof.
  */
 export interface Misfit {
   readonly signature: string | undefined
@@ -142,10 +141,10 @@ interface Judged {
   readonly epoch: string
 }
 
-/** The reason that an approval cannot be used now. A `Lapse` is permanent. */
+/** The reason why an approval cannot be used now. A `Lapse` is a permanent reason. */
 type Objection = Lapse | { readonly code: 'frozen' | 'no_policy' | 'policy_fault' }
 
-/** The reason that the approval must not be used now, although its proof is valid. */
+/** The reason why the approval must not be used now, although its proof is valid. */
 async function objectionTo(
   deps: Deps,
   { thread: { value: thread }, approved, freezes, epoch }: Judged,
@@ -170,7 +169,7 @@ interface Refused {
   readonly because?: string
 }
 
-/** Refuses and leaves the proof unused. The refusal is evidence, too. */
+/** Refuses the redemption and leaves the proof unused. The refusal is recorded as evidence, too. */
 async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Plan<ApprovalValidationResult>> {
   const { token_hash, token, reason = 'invalid', because } = refused
   const details = { token_hash, because, reason: refused.reason }
@@ -187,7 +186,7 @@ interface Refusing {
   readonly refusal: Plan<ApprovalValidationResult>
 }
 
-/** Plans the refusal. For an approval that no longer holds, the same commit ends its thread. */
+/** Plans the refusal. When the approval is no longer valid, the same commit ends its thread. */
 function endedBy(
   deps: Deps,
   { thread, freezes, epoch }: Judged,
@@ -205,7 +204,7 @@ function endedBy(
   }
 }
 
-/** The evidence record. It names the thread only if the caller is the proof's own agent. */
+/** The evidence record. The refusal names the thread only when the proof belongs to the calling agent. */
 function recordOf(
   deps: Deps,
   caller: Caller,

@@ -10,7 +10,7 @@ import { refuseWithoutRoom } from '../core/budgets.ts'
 import { INDEX } from '../core/indexes.ts'
 
 /**
- * Stores an agent's report about its own work (docs/agent-api.md), whole, as one evidence record.
+ * Stores an agent's complete report about its own work (docs/agent-api.md) as one evidence record.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
@@ -46,7 +46,10 @@ export async function record(
 const reported = ({ event_type, event_summary, payload, images }: AgentEvent) =>
   defined({ event_type, event_summary, payload: payload as JsonObject | undefined, images })
 
-/** True when the task has a thread; its reports are kept even while new calls are refused. Called only then. */
+/**
+ * True when the task has a thread. The gateway accepts reports of such a task even while it refuses new calls. Called
+ * only then.
+ */
 async function hasThread(deps: Deps, { tenant, id }: Caller, taskId: string): Promise<boolean> {
   if (deps.store.shortOfRoom() === undefined) return true
   const found = await storeCall(() => deps.store.range(tenant, INDEX.task(id, taskId), { limit: 1 }))

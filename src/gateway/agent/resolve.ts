@@ -8,8 +8,8 @@ import { standingOf } from '../auth/standing.ts'
 
 /**
  * The contracts of the tools that an agent may use (docs/agent-api.md, POST tools/resolve); all for an empty list. A
- * tool that the agent may not use is reported as unknown, like a missing one. An answer holds as many contracts as its
- * limit allows, and names the others (docs/decisions/0027), so that many callers cannot fill the memory.
+ * tool that the agent may not use is reported as unknown, like a missing tool. An answer contains as many contracts as
+ * its size limit allows and names the others (docs/decisions/0027). Many callers therefore cannot exhaust the memory.
  *
  * @throws GatewayError `unauthenticated`
  */
@@ -35,7 +35,7 @@ function countThatFit(contracts: readonly ToolContract[]): number {
   return first < 0 ? contracts.length : Math.max(1, first)
 }
 
-/** Sizes by contract; a contract is the same object until its bundle is replaced. */
+/** Sizes by contract. A contract remains the same object until its bundle is replaced. */
 const sizes = new WeakMap<ToolContract, number>()
 
 function bytesOf(contract: ToolContract): number {

@@ -217,12 +217,12 @@ function nextRevision(
   })
 }
 
-/** Replaces a rule's reason, and reviewers' comments on the earlier revision. */
+/** The message that replaces a rule's reason and reviewers' comments on the earlier revision. */
 const STILL_HELD = 'Policy would now allow this action; the reviewers who were asked still decide.'
 
 /**
- * The thread after a revision. A reject ends it; otherwise reviewers still decide, even about a call that policy would
- * now allow.
+ * The thread after a revision. A reject by policy ends the thread. Otherwise reviewers still decide, even about a call
+ * that policy would now allow.
  */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
   const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...kept } = thread

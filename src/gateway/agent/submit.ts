@@ -67,7 +67,7 @@ export async function submit(
   })
 }
 
-/** The basis of a decision, apart from the request. */
+/** The basis of a decision, without the request. */
 interface World extends Standing {
   readonly freezes: KnownFreezes
   /** The epoch of the store. */
@@ -81,7 +81,7 @@ const under = ({ snapshot, freezes }: World): Under => ({
   freezeEpoch: freezes.freezes.epoch,
 })
 
-/** Returns the first answer under the Idempotency-Key again. */
+/** Repeats the first answer for the Idempotency-Key. */
 async function replay(
   deps: Deps,
   caller: Caller,
@@ -163,7 +163,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   return { answer, evidence, notices, counted: true, guards, writes: [{ op: 'mark', index }] }
 }
 
-/** Adds an allowed call to the history, and charges it. */
+/** Adds an allowed call to the history, and charges its limits. */
 function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): Noting {
   const { writes, ...noting } = noteHistory(deps, snapshot, doer, { at, epoch })
   return { writes: [...writes, ...charge(chargesOf(outcome), at)], ...noting }

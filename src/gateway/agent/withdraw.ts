@@ -22,8 +22,8 @@ export interface Withdrawal {
 }
 
 /**
- * Withdraws a call. Its thread ends, later votes are refused, and its approval and proof are void. A thread that has
- * already ended otherwise is unchanged, so a repeated withdrawal has no effect.
+ * Withdraws a call. The thread ends, later votes are refused, and the approval and proof of the call are void. Repeated
+ * withdrawals have no effect, because a thread that has already ended stays unchanged.
  *
  * @throws GatewayError `not_found`, `not_pending` when the call may have run, `unauthenticated`, `store_unavailable`,
  * `outcome_unknown`

@@ -9,7 +9,7 @@ import { reviewerEntry } from './standing.ts'
 /** The actor that evidence names for an administrator's act. */
 export interface Administrator {
   readonly actor: Actor
-  /** Present for a reviewer with the admin role. The admin key has no record. */
+  /** Present for a reviewer with the admin role. The admin key has no such record. */
   readonly caller?: Caller
 }
 
@@ -28,8 +28,8 @@ export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): Revi
 }
 
 /**
- * The guards of every administrator's commit. A body may arrive seconds after its credential, so the role is checked
- * again, and the credential must exist when the commit lands.
+ * The guards of every administrator's commit. A body may arrive seconds after its credential. The role is therefore
+ * checked again, and the credential must still exist at the commit.
  *
  * @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted`
  */

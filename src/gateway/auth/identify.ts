@@ -8,8 +8,9 @@ import { storeCall } from '../core/transact.ts'
 const REMEMBERED_KEYS = 10_000
 
 /**
- * Resolves a bearer credential (docs/agent-api.md). A missing, malformed, unknown or revoked key gets the same refusal.
- * `standingOf` and `reviewerEntry` (standing.ts) check that the directory still knows the holder, and refuse alike.
+ * Resolves a bearer credential (docs/agent-api.md). Missing, malformed, unknown and revoked keys get the same refusal.
+ * `standingOf` and `reviewerEntry` (standing.ts) check that the directory still knows the holder, and refuse with the
+ * same error.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`
  */
@@ -35,9 +36,10 @@ export async function identify(
 }
 
 /**
- * A known agent, by its cached key, without a read. Every act guards the key's record in its commit (`keyGuard` of
- * caller.ts) or reads it (`keyInForce`). So a revoked key is refused at once, on every instance. A cached key whose
- * overlap began later ends with its record. The timer removes that record within a second.
+ * Finds a known agent by its cached key, without reading the store. Every act guards the key's record in its commit
+ * (`keyGuard` of caller.ts) or reads it (`keyInForce`). Every instance therefore refuses a revoked key immediately.
+ * When the overlap of a cached key began after caching, the key ends with its record. The timer removes that record
+ * within a second.
  */
 export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
   const caller = credential === undefined ? undefined : deps.keys.get(credential)

@@ -11,7 +11,7 @@ export interface IdentityProvider {
   isKnown(): boolean
   /** The URL to send the browser to. @throws SignInError */
   authorize(flow: Flow, redirectUri: string): Promise<string>
-  /** The provider's verified statement about the person who returned with `callback`. @throws SignInError */
+  /** The provider's verified statement about the person whose browser returned with `callback`. @throws SignInError */
   redeem(flow: Flow, callback: URL): Promise<Identity>
 }
 
@@ -29,10 +29,13 @@ export interface Identity {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** A flow in progress, in the cookie of its browser. The store holds nothing before the sign-in completes. */
+/**
+ * A flow in progress, in the cookie of its browser. The store contains no record of a flow before the sign-in
+ * completes.
+ */
 export interface SealedFlow extends Flow {
   readonly until: number
-  /** The challenge of the tab that began the flow. Only that tab may use the answer. */
+  /** The challenge of the tab that began the flow. Only the tab that began the flow may use the answer. */
   readonly challenge: string
 }
 
@@ -52,8 +55,9 @@ export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: 
 }
 
 /**
- * The flow that this browser began. @throws SignInError `expired` when the browser began no flow, a different flow, or
- * a flow too long ago
+ * The flow that this browser began.
+ *
+ * @throws SignInError `expired` when the browser began no flow, a different flow, or a flow too long ago
  */
 export function resumeFlow(deps: Deps, sealed: string | undefined, state: string | null): SealedFlow {
   if (sealed === undefined) throw new SignInError('expired', 'the browser sent no flow cookie')

@@ -18,15 +18,15 @@ export interface Holder {
   readonly id: string
 }
 
-/** How long an earlier key still works beside the new key. */
+/** The period in which the earlier key works alongside the new key. */
 export interface Overlap {
   readonly overlapMs: number
 }
 
 /**
  * Issues the key of an agent or reviewer, or rotates it. Without an overlap, the same commit voids the old key and the
- * proofs bound to it (docs/agent-api.md). With an overlap, both keys work until it ends. A proof works only under the
- * key that was used to mint it. A still older key is void at once. Only the answer contains the raw key.
+ * proofs bound to it (docs/agent-api.md). With an overlap, both keys work until it ends. A proof works only with the
+ * key that was used to mint it. Any key older than these two is void immediately. Only the answer contains the raw key.
  *
  * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`
  */
@@ -82,7 +82,7 @@ function hashesOf(holder: HolderRecord | undefined): string[] {
 
 const forgotten = (hash: string): Write[] => [remove('key', hash), neverPurge('key', hash)]
 
-/** Ends the old key; the timer calls it when an overlap is over. */
+/** Ends the old key. The timer calls this function when an overlap is over. */
 export async function endOverlap(deps: Deps, tenant: string, key_hash: string): Promise<Plan<void>> {
   const key = await read(deps.store, tenant, 'key', key_hash)
   if (key === undefined) return { answer: undefined, writes: [neverPurge('key', key_hash)] }
@@ -104,7 +104,11 @@ export async function endOverlap(deps: Deps, tenant: string, key_hash: string): 
   }
 }
 
-/** Revokes the key, and the older one of an overlap. @throws GatewayError `not_found` when there is no key to revoke */
+/**
+ * Revokes the key, and during an overlap the older key as well.
+ *
+ * @throws GatewayError `not_found` when there is no key to revoke
+ */
 export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder
   const none = new GatewayError('not_found', `${kind} \`${id}\` has no key`)

@@ -17,7 +17,7 @@ export interface Person {
 }
 
 export interface IssuedLink {
-  /** Opens one session, once. */
+  /** The token that opens one session, once. */
   readonly token: string
   readonly expiresAt: number
 }
@@ -51,7 +51,7 @@ export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<Iss
 }
 
 interface Kind {
-  /** How long it can be used, ms. */
+  /** The lifetime of the link, ms. */
   readonly ms: number
   readonly vouched?: Vouched
 }

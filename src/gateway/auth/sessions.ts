@@ -21,8 +21,8 @@ export interface OpenSession extends SessionState, Version {
 }
 
 /**
- * The reviewer of a valid session, for a request with both of its secrets. An expired one is ended at once. The request
- * counts as use only when `attended`, which means that a person made it and not the page alone.
+ * The reviewer of a valid session, for a request with both of its secrets. Ends an expired session immediately. The
+ * request counts as use of the session only when `attended`: a person caused it, rather than the page by itself.
  *
  * @throws GatewayError `unauthenticated`, whatever the reason
  */
@@ -76,8 +76,8 @@ export function callerOf({
 }
 
 /**
- * The session in force. `page` is absent when the caller has already proved the page secret. A caller who cannot prove
- * the page secret cannot end the session either.
+ * The session in force. `page` is absent when the caller has already presented the page secret. Callers without the
+ * page secret cannot end the session either.
  */
 async function inForce(
   deps: Deps,
@@ -89,7 +89,7 @@ async function inForce(
   if (page !== undefined && page !== found.session.page) throw unauthenticated()
   requireDirectory(deps.policies.current())
   if (endOf(found, deps.store.now(), deps.sessions) === undefined) return found
-  // An expired session is refused even when its end cannot be written now; the timer does that later.
+  // Refuses an expired session even when the store cannot record its end now. The timer records it later.
   await ifPossible(() => transact(deps, tenant, () => endWhenOver(deps, tenant, hash)))
   throw unauthenticated()
 }
@@ -107,8 +107,8 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
 }
 
 /**
- * Records a use of the session. The commit guards the session, so that an ended session leaves no record. If the store
- * cannot write now, the request is still served, and the session may end sooner.
+ * Records a use of the session. The commit guards the session, so that no use is recorded for an ended session. If the
+ * store cannot write now, the request is still served, and the session may end sooner.
  */
 async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession): Promise<void> {
   const at = deps.store.now()
@@ -189,7 +189,7 @@ export function unlist(reviewer: string, member: string): Write[] {
 
 const NOTHING: Ended = { answer: undefined, guards: [], writes: [], evidence: [] }
 
-/** The part of a plan that ends the session; empty when it has ended already. */
+/** The part of a plan that ends the session; empty when the session has already ended. */
 export async function endSession(deps: Deps, tenant: string, hash: string, ending: Ending): Promise<Ended> {
   const found = await findSession(deps, tenant, hash)
   return found === undefined ? NOTHING : ended(deps, found, ending)

@@ -30,8 +30,8 @@ interface Match {
 }
 
 /**
- * Issues a one-time link for the person that the provider vouches for. Only the tab that knows the verifier of
- * `challenge` can open a session with it (docs/signing-in.md).
+ * Issues a one-time link for the person whom the provider identified. Only the tab that knows the verifier of
+ * `challenge` can open a session with the link (docs/signing-in.md).
  *
  * @throws SignInError `unverified`, `unknown`, `ambiguous`, `groups_unread`, `groups_unknown`, `unavailable`
  */
@@ -112,7 +112,7 @@ function isNamed({ id, email, subject }: ReviewerEntry, claim: string, value: st
 }
 
 /**
- * The address with A to Z in lower case. Other letters are unchanged. Two letters of different addresses may share a
- * lower case, such as K and the Kelvin sign.
+ * The address with A to Z in lower case. All other characters are unchanged. Outside ASCII, different characters can
+ * have the same lower case, such as K and the Kelvin sign.
  */
 const plain = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())

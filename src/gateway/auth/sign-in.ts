@@ -16,18 +16,18 @@ import { type Plan, transact } from '../core/transact.ts'
 export interface SignedIn {
   /** The secret for the cookie only. */
   readonly credential: string
-  /** The secret for the page, in the body of the answer. Only its hash is stored. */
+  /** The secret for the page, in the body of the answer. The store keeps only the hash of this secret. */
   readonly page: string
   readonly caller: Caller
 }
 
-/** An earlier session of the same browser, by its hash; the new one replaces it. */
+/** The hash of an earlier session of the same browser, which the new session replaces. */
 export interface Replaced {
   readonly tenant: string
   readonly hash: string
 }
 
-/** The session of the cookie, to be replaced; undefined for a malformed one. */
+/** The session of the cookie, which will be replaced; undefined for a malformed cookie. */
 export function replacedBy(credential: string | undefined): Replaced | undefined {
   const tenant = credential === undefined ? undefined : parseCredential('session', credential)?.tenant
   if (credential === undefined || tenant === undefined) return undefined
@@ -41,8 +41,8 @@ export interface LinkProof {
 }
 
 /**
- * Opens a session by a one-time link, and uses up the link in the same commit. When two requests race, one gets a
- * session.
+ * Opens a session with a one-time link, and consumes the link in the same commit. Of two concurrent requests, only one
+ * gets a session.
  *
  * @throws GatewayError `unauthenticated`, the same for a link that was never issued, was used, has expired or is
  * another tab's
@@ -109,7 +109,7 @@ interface Opening {
   readonly proof?: Pick<EventDetails<'session.opened'>, 'link_hash' | 'issuer' | 'subject'>
 }
 
-/** Opens a session of a reviewer. Its credential is in the answer only. */
+/** Opens a session of a reviewer. Only the answer contains the credential of the session. */
 function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedIn> {
   const { reviewer, via, groups, proof } = opening
   const now = deps.store.now()
@@ -156,7 +156,7 @@ function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedI
   }
 }
 
-/** Ends the replaced session in the same commit, if it is of the same tenant. */
+/** Ends the replaced session in the same commit, if both sessions belong to the same tenant. */
 async function withReplaced(
   deps: Deps,
   tenant: string,
@@ -175,8 +175,8 @@ async function withReplaced(
 }
 
 /**
- * Ends the replaced session of another tenant in its own commit. If that fails, the session expires by its time,
- * because the new one is open already.
+ * Ends the replaced session of another tenant in its own commit. If this commit fails, the replaced session remains
+ * until it expires, because the new session is already open.
  */
 async function endElsewhere(deps: Deps, tenant: string, replaced: Replaced | undefined): Promise<void> {
   if (replaced === undefined || replaced.tenant === tenant) return

@@ -32,7 +32,7 @@ export async function signOutEverywhere(deps: Deps, { tenant, id, keyHash }: Cal
 }
 
 /**
- * Ends all sessions and links of a reviewer, even of one who has left the directory. Keys stay.
+ * Ends all sessions and links of a reviewer, even after the reviewer has left the directory. Keys stay.
  *
  * @throws GatewayError `not_found` when there is neither such a reviewer nor a session
  */
@@ -54,7 +54,7 @@ interface Ending {
 }
 
 /**
- * Ends all sign-ins, including those opened during the call. `last` ends with the final batch. Returns their number.
+ * Ends all sign-ins, including those opened during the call. `last` ends in the final batch. Returns their number.
  */
 async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending, last?: string): Promise<number> {
   const index = INDEX.signIns(id)

@@ -5,8 +5,8 @@ import type { Deps } from '../core/deps.ts'
 import { requireDirectory } from '../core/readiness.ts'
 
 /**
- * The bundle in force with the agent's entry. The entry is looked up when the request is admitted, and again after a
- * new bundle. Without a bundle there is no directory, and policy refuses every call.
+ * The bundle in force with the agent's entry. The gateway looks up the entry when it admits the request, and again
+ * after a new bundle was loaded. Without a bundle there is no directory, and policy refuses every call.
  *
  * @throws GatewayError `unauthenticated` when the directory does not know the agent
  */

@@ -2,8 +2,8 @@ import { SignInError } from '../../contract/sign-in-problems.ts'
 import type { Directory, ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
 
 /*
- * The groups that an identity provider vouches for, by their names in the directory. An unreadable claim ends the
- * sign-in with a reason; the person would otherwise silently have no groups.
+ * The groups that an identity provider reports for a person, by their names in the directory. An unreadable claim ends
+ * the sign-in with a reason. Otherwise the person would have no groups, without knowing why.
  */
 
 type Claims = Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ export function vouchedGroups(claims: Claims, claim: string, { groups }: Directo
   return [...new Set(mapped)].sort().slice(0, GROUPS)
 }
 
-/** The value of a claim. An exact name precedes a path, because names of claims may hold dots. */
+/** The value of a claim. An exact name takes precedence over a path, because claim names may contain dots. */
 export function claimAt(claims: Claims, claim: string): unknown {
   if (Object.hasOwn(claims, claim)) return claims[claim]
   let value: unknown = claims
@@ -40,8 +40,8 @@ export function claimAt(claims: Claims, claim: string): unknown {
 }
 
 /**
- * The reason that the claim is absent. Providers store a long list elsewhere, and name the place (OpenID Connect Core
- * section 5.6.2).
+ * The reason why the claim is absent. Providers store a long list elsewhere and return its location (OpenID Connect
+ * Core section 5.6.2).
  */
 function absence(claims: Claims, claim: string): string {
   const elsewhere = claims['_claim_names'] as Claims | null | undefined
@@ -54,7 +54,8 @@ function absence(claims: Claims, claim: string): string {
 const unread = (text: string): SignInError => new SignInError('groups_unread', text)
 
 /**
- * Refuses a person without a group of the directory, who could decide nothing. An administrator may still sign in.
+ * Refuses a person without a group of the directory, who could decide nothing. Administrators may still sign in without
+ * a group.
  *
  * @throws SignInError `groups_unknown`
  */
@@ -73,6 +74,6 @@ export function refuseUnknownGroups(
   )
 }
 
-/** True for a valid name. A record cannot hold a lone surrogate, and no directory can name it. */
+/** True for a valid name. A name with a lone surrogate cannot be stored in a record or listed in a directory. */
 const isGroup = (name: unknown): name is string =>
   typeof name === 'string' && name.length <= GROUP_CHARS && name.isWellFormed()

@@ -8,18 +8,18 @@ import { purgeAt } from './expiry-index.ts'
 
 /*
  * Budgets are limits of the store (S18), like those of policy: the commit that adds something guards its budget and
- * charges it. So no read is needed, commits below the budget never conflict, and no instance exceeds it. When a charged
- * record ends, its charge is given back at the moment of the original charge.
+ * charges it. A commit therefore needs no read, commits below the budget never conflict, and no instance exceeds the
+ * budget. When a charged record ends, its charge is reversed at the time of the original charge.
  */
 
 const DAY_MS = 24 * 3_600_000
 /**
- * A counter without charges is checked a day after its longest window. The time is rounded to whole days, so that the
- * index entry rarely moves.
+ * The timer checks a counter without new charges a day after its longest window. The time is rounded to whole days, so
+ * that the index entry rarely moves.
  */
 const FORGET_MS = STORE_LIMITS.windowMs + DAY_MS
 
-/** How long a charge counts, and after how many seconds a refused caller may retry. */
+/** The period in which a charge counts, and the seconds after which a refused caller may retry. */
 const TERMS: Readonly<Record<Budget, { readonly windowMs: number; readonly retryAfter: number }>> = {
   waiting_per_agent: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
   waiting_per_tenant: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
@@ -40,7 +40,7 @@ const SAYS: Readonly<Record<Budget, string>> = {
 
 const PREFIX = 'budget/'
 
-/** One budget and its holder; without a holder, the tenant's. */
+/** One budget and its holder; the tenant is the holder when none is given. */
 export interface Spending {
   readonly budget: Budget
   readonly holder?: string
@@ -54,7 +54,7 @@ export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
   return { limit: counterOf(spending), windowMs: TERMS[spending.budget].windowMs, amount, atMost }
 }
 
-/** Charges the budget at the moment `at`; a negative amount gives back that charge. */
+/** Charges the budget at the time `at`. A negative amount reverses the charge of that time. */
 export function spend(spending: Spending, at: number, amount = 1): Write[] {
   const limit = counterOf(spending)
   const charge: Write = { op: 'charge', limit, windowMs: TERMS[spending.budget].windowMs, at, amount }
@@ -62,7 +62,7 @@ export function spend(spending: Spending, at: number, amount = 1): Write[] {
   return [charge, purgeAt('limit', limit, Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS)]
 }
 
-/** Adds the charge of the commit's size to the tenant's budget of bytes a day. */
+/** Adds a charge for the commit's size to the tenant's budget of bytes per day. */
 export function withBytes(deps: Deps, commit: Commit, at: number): Commit {
   const amount = bytesOf(commit)
   const spending = { budget: 'bytes_per_day' } as const
@@ -88,7 +88,7 @@ export const waitingOf = ({ agent }: Pick<Thread, 'agent'>): readonly Spending[]
 const isWaiting = (status: ThreadStatus | undefined): boolean =>
   status === 'pending_review' || status === 'changes_requested'
 
-/** Charges a waiting thread at its creation, and gives the charge back when it stops waiting. */
+/** Charges a waiting thread at its creation, and reverses the charge when the thread stops waiting. */
 export function spendWaiting(before: Thread | undefined, after: Thread): Write[] {
   const change = Number(isWaiting(after.status)) - Number(isWaiting(before?.status))
   if (change === 0) return []
@@ -101,7 +101,7 @@ export const sessionsOf = (reviewer: string): readonly Spending[] => [
 ]
 
 /**
- * Refuses a commit over budget.
+ * Refuses a commit that exceeds a budget.
  *
  * @throws GatewayError `over_budget` when a failed guard is a budget's
  */
@@ -121,7 +121,7 @@ function budgetOf(limit: string): Budget | undefined {
 }
 
 /**
- * Refuses new calls while the remaining room is reserved for held ones: votes, redemptions and evidence.
+ * Refuses new calls while the remaining room is reserved for the votes, redemptions and evidence of held calls.
  *
  * @throws GatewayError `store_unavailable` while the store is short of room
  */

@@ -10,9 +10,9 @@ export interface Caller {
   readonly via: Via
   /** SHA-256 of the credential. */
   readonly keyHash: string
-  /** The revision of the key's or session's record; the caller's commits guard it. */
+  /** The revision of the key's or session's record, which the caller's commits guard. */
   readonly keyRevision: number
-  /** When the older of two keys expires, ms since 1970. `Infinity` for every other credential. */
+  /** When the older of two keys expires, ms since 1970. Every other credential has `Infinity`. */
   readonly keyUntil?: number
   /** Present for a session only. */
   readonly session?: CallerSession
@@ -30,9 +30,12 @@ export type Via = 'key' | 'link' | 'oidc'
 
 export interface CallerSession {
   readonly expiresAt: number
-  /** Digest of the directory entry that signed in. After a change of the entry, the reviewer must sign in again. */
+  /**
+   * Digest of the reviewer's directory entry at sign-in. When the directory entry changes, the reviewer must sign in
+   * again.
+   */
   readonly entry: string
-  /** Groups that the identity provider reported, in place of the directory's. */
+  /** Groups that the identity provider reported, which replace those of the directory. */
   readonly groups?: readonly string[]
 }
 
@@ -40,15 +43,15 @@ export interface CallerSession {
 export const proofOf = ({ via }: Caller): 'key' | 'session' => (via === 'key' ? 'key' : 'session')
 
 /**
- * A guard of the caller's credential record, which never changes until it is deleted. When it fails, the caller is
- * unauthenticated.
+ * A guard of the caller's credential record, which never changes until it is deleted. When the guard fails, the caller
+ * is unauthenticated.
  */
 export interface ProofGuard extends RecordGuard {
   readonly proof: true
 }
 
 /**
- * The guard that makes a revocation instant: a commit under a deleted key or session changes nothing and is refused.
+ * The guard that makes a revocation take effect immediately. The store refuses a commit under a deleted key or session.
  */
 export function keyGuard(caller: Caller): ProofGuard {
   return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }

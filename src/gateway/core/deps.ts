@@ -12,44 +12,57 @@ import type { ByteSemaphore } from '../webhooks/byte-semaphore.ts'
 import type { Notice } from '../webhooks/notice.ts'
 import type { Origin } from './trace-context.ts'
 
-/** Dependencies of all verbs. No verb obtains a clock, a random source or a policy by itself. */
+/** Dependencies of all verbs. No verb creates a clock, a random source or a policy itself. */
 export interface Deps {
   readonly store: Store
   readonly policies: Policies
   readonly keys: KeyCache
   /**
-   * The last time that each call was noted in the history. Losing an entry only costs a write, because a commit that
-   * omits the write guards the store's epoch.
+   * The last time that each call was added to the history. A lost entry costs only one extra write, because a commit
+   * that omits the write guards the store's epoch.
    */
   readonly noted: Map<string, Noted>
   /**
-   * When this instance first showed a revision to a reviewer, ms since 1970. Losing this time makes a vote look slower.
+   * When this instance first showed a revision to a reviewer, ms since 1970. Without this time, a vote looks slower
+   * than it was.
    */
   readonly shown: Map<string, number>
   /** `bytes` unpredictable bytes. */
   random(bytes: number): Uint8Array
-  /** A 26-character id that sorts by time. It is unique within the process and, by its randomness, everywhere. */
+  /**
+   * A 26-character id that sorts by time. The id is unique within the process and, because of its randomness, across
+   * processes.
+   */
   nextId(): string
   /** Unique for every commit attempt. */
   nextCommitId(): string
-  /** Key of the salted commitments in evidence; its holder can open them. */
+  /** Key of the salted commitments in evidence. Anyone with this key can open them. */
   readonly commitmentSecret: Uint8Array
   readonly sessions: SessionTimes
   /** The budgets of the settings; the bundle in force may lower them. */
   readonly budgets: Budgets
-  /** Destinations of webhooks by tenant. A stale entry is harmless: every commit that uses one guards it. */
+  /**
+   * Destinations of webhooks by tenant. A stale entry is harmless, because every commit that uses an entry guards its
+   * record.
+   */
   readonly destinations: Map<string, KnownDestinations>
-  /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
+  /**
+   * Freezes by tenant. A stale entry is harmless, because every commit that lets an agent act guards the record of
+   * freezes.
+   */
   readonly freezes: Map<string, KnownFreezes>
-  /** Sweeps in progress, by tenant. Losing an entry costs time, because the sweep starts again. */
+  /** Sweeps in progress, by tenant. A lost entry costs only time, because the sweep starts again. */
   readonly sweeps: Map<string, Sweep>
-  /** Epochs of the store by tenant. A stale entry is harmless: every commit that depends on one guards it. */
+  /**
+   * Epochs of the store by tenant. A stale entry is harmless, because every commit that depends on an epoch guards it.
+   */
   readonly epochs: Map<string, string>
   /**
-   * The part of a commit that writes the deliveries of its notices. Returns no promise where there is nothing to read.
+   * The part of a commit that writes the deliveries of its notices. Returns the value without a promise when no read is
+   * needed.
    */
   enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Enqueued | Promise<Enqueued>
-  /** Called when deliveries of a tenant are durable. The call may be lost, because the worker also polls. */
+  /** Called when deliveries of a tenant are durable. A missed call is harmless, because the worker also polls. */
   enqueued(tenant: string): void
   /** Bounds the memory of large deliveries until they are written. */
   readonly outboxRoom: ByteSemaphore
@@ -60,8 +73,8 @@ export interface Deps {
   /** Origin of the request that the verb serves. */
   readonly origin?: Origin | undefined
   /**
-   * Receives every record after it is durable, for counters and log lines. Must not throw. An observation may be lost;
-   * the record is not.
+   * Receives every record for counters and log lines, once the record is durable. Must not throw. An observation may be
+   * lost, but its record is durable.
    */
   observe(observation: Observation): void
 }
@@ -70,7 +83,7 @@ export interface Deps {
 export interface Enqueued {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
-  /** Gives back the room of a large commit, when the commit has ended. */
+  /** Releases the room that a large commit reserved, after the commit has ended. */
   readonly leave?: () => void
 }
 
@@ -93,7 +106,10 @@ export interface PolicyStatus {
   }
 }
 
-/** Agents by their credential. A stale entry is harmless: every act under it guards or reads the key's record. */
+/**
+ * Agents by their credential. A stale entry is harmless, because every act with the credential guards or reads the
+ * key's record.
+ */
 export type KeyCache = Map<string, Caller>
 
 export type Observation =
@@ -117,7 +133,7 @@ export type Observation =
     }
   /** A request was refused because a budget is exhausted, or the disk is nearly full. */
   | { readonly kind: 'over_budget'; readonly budget: Budget | 'disk' }
-  /** The first answer was returned again, under its Idempotency-Key. */
+  /** The gateway repeated the first answer for an Idempotency-Key. */
   | { readonly kind: 'replayed'; readonly decision: Verdict }
   /** A vote was counted; `lookedMs` is the longest time that the reviewer can have seen the revision. */
   | {

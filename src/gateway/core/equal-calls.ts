@@ -7,8 +7,8 @@ import { put, read, remove, unchanged } from './records.ts'
 import { INDEX } from './indexes.ts'
 
 /**
- * Equal calls of one agent, task and tool that wait at the same time. Each has its own thread, but reviewers are
- * notified once. A revised call no longer equals the others (docs/review-api.md).
+ * Equal calls of one agent, task and tool that wait at the same time. Each call has its own thread, but the gateway
+ * notifies reviewers only once. A revised call no longer equals the others (docs/review-api.md).
  */
 type Asked = Pick<
   Thread,
@@ -18,20 +18,22 @@ type Asked = Pick<
 const isAsked = ({ status, revision }: Asked): boolean => status === 'pending_review' && revision === 1
 
 /**
- * The key includes the fields that lists show, so that one row never hides a different text of the agent or a different
- * risk.
+ * The key includes the fields that lists show, so that one row never hides calls with a different claim or risk.
  */
 const keyOf = ({ agent, task_id, tool, payload_digest, title = '', risk }: Asked): string =>
   digestOf([agent, task_id, tool, payload_digest, title, risk])
 
-/** The common key of equal waiting calls; undefined for a call that no longer waits, or was revised. */
+/** The common key of equal waiting calls; undefined for a call that no longer waits or that was revised. */
 export function heldKey(thread: Asked): string | undefined {
   return isAsked(thread) ? keyOf(thread) : undefined
 }
 
 const TAG_CHARS = 22
 
-/** A tag that is equal for equal waiting calls. It reveals no payload, not even to a reader who can guess one. */
+/**
+ * A tag with the same value for all equal waiting calls. The tag does not reveal a payload, even to a reader who can
+ * guess its content.
+ */
 export function equalTag({ commitmentSecret }: Deps, thread: Asked): string | undefined {
   if (!isAsked(thread)) return undefined
   const tag = createHmac('sha256', commitmentSecret).update(`equal calls ${keyOf(thread)}`)
@@ -45,7 +47,10 @@ interface FirstAsked {
   readonly writes: readonly Write[]
 }
 
-/** Makes one of many simultaneous equal calls the first. Its record exists while it waits. */
+/**
+ * Marks one of several simultaneous equal calls as the first. The record of the first call exists while that call
+ * waits.
+ */
 export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> {
   const key = keyOf(thread)
   const known = await read(deps.store, thread.tenant, 'asked', key)
@@ -54,16 +59,19 @@ export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> 
   return { repeats: false, guards, writes: [put('asked', key, { thread_id: thread.thread_id })] }
 }
 
-/** Removes the record of the first when it ends or is revised, so that reviewers are notified of the next one. */
+/**
+ * Removes the record of the first call when its thread ends or is revised. Reviewers are then notified of the next
+ * equal call.
+ */
 export function askedNoMore(before: Thread | undefined, after: Thread): Write[] {
   const over = before !== undefined && !before.repeats && isAsked(before) && !isAsked(after)
   return over ? [remove('asked', keyOf(before))] : []
 }
 
-/** The most calls to compare, because equal calls arrive close together. */
+/** Maximum number of calls to compare, because equal calls arrive close together. */
 const LOOKED_AT = 100
 
-/** True when an older equal call waits; its reminder covers both. */
+/** True when an older equal call waits. The reminder of the older call covers both. */
 export async function olderWaits(deps: Deps, thread: Thread): Promise<boolean> {
   if (!isAsked(thread)) return false
   const { tenant, agent, task_id, created_at, thread_id } = thread

@@ -4,8 +4,8 @@ import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
 import type { EventDetails, EventType } from '../../events/events.ts'
 
 /**
- * Evidence (docs/evidence.md): one record for each event, written in the commit that it describes. The stored text is
- * RFC 8785 JSON. Its bytes are exported, hashed and, as a Merkle leaf, signed.
+ * Evidence (docs/evidence.md): one record for each event, written in the commit that causes the event. The stored text
+ * is RFC 8785 JSON. The gateway exports, hashes and, as part of a Merkle tree, signs the bytes of this text.
  */
 export type EvidenceRecord<T extends EventType = EventType> = Happened<T> & Circumstances
 
@@ -28,7 +28,7 @@ interface Circumstances {
   readonly tool?: string
 }
 
-/** Members that identify the thread; a thread has them, and so does its proof. */
+/** Members that identify the thread. Threads and proofs have these members. */
 export type AboutThread = Required<
   Pick<Circumstances, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
 >
@@ -38,8 +38,7 @@ export function aboutThread({ tenant, task_id, thread_id, revision, tool }: Abou
 }
 
 /**
- * Encodes a record. Its members are in RFC 8785 order, here and in the details of a decision, so that no sort is
- * needed.
+ * Encodes a record. The members of the record and of a decision's details are in RFC 8785 order, which avoids sorting.
  */
 export function encodeEvidence(record: EvidenceRecord): string {
   const { actor, at, details, revision, task_id, tenant, thread_id, tool, type } = record
@@ -65,7 +64,7 @@ export function encodeEvidence(record: EvidenceRecord): string {
 let lastMs = 0
 let lastText = new Date(0).toISOString()
 
-/** RFC 3339. Caches the last answer, because many records share one millisecond. */
+/** RFC 3339. Caches the last result, because many records share one millisecond. */
 export function isoTime(ms: number): string {
   if (ms !== lastMs) {
     lastText = new Date(ms).toISOString()

@@ -19,7 +19,7 @@ export const ALL_FREEZES = 'all'
 /** A member of `INDEX.purge`. */
 export const purged = (type: Purged, id: string): string => `${type} ${id}`
 
-/** Splits a member. A later version may have written a type that is unknown here. */
+/** Splits a member. A newer version may have written a type that this version does not know. */
 export function readPurged(member: string): { readonly type: string; readonly id: string } {
   const end = member.indexOf(' ')
   return { type: member.slice(0, end), id: member.slice(end + 1) }

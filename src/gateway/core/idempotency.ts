@@ -46,8 +46,8 @@ export async function attempted(
 }
 
 /**
- * The first answer, when it may be returned again. An allow is acted on at once, so it is replayed only for a short
- * time, and only under the same bundle and freeze epoch. Every other answer is replayed for a day.
+ * The first answer, when the gateway may repeat it. Agents act on an allow immediately, so it is repeated only for a
+ * short time and under the same bundle and freeze epoch. All other answers are repeated for a day.
  */
 export function replayable(attempt: Attempted, now: number, under: Under): Decision | undefined {
   const stored = attempt.known?.value

@@ -1,9 +1,12 @@
 /** Index names of a tenant's partition. Scores are ms since 1970 unless stated otherwise. */
 export const INDEX = {
   threads: 'threads',
-  /** Threads, by the time of the timer's next check; leased. */
+  /** Leased index of threads, scored by the time of the timer's next check. */
   due: 'due',
-  /** Other records that the timer ends or deletes, by their time; leased. Members: src/gateway/core/expiry-index.ts. */
+  /**
+   * Leased index of other records that the timer ends or deletes, scored by that time. Members:
+   * src/gateway/core/expiry-index.ts.
+   */
   purge: 'purge',
   status: (status: string): string => `status/${status}`,
   /** Waiting threads of one assessed risk. */
@@ -16,7 +19,7 @@ export const INDEX = {
   agentHistory: (agent: string): string => `history/agent/${agent}`,
   /** A reviewer's credentials beside a key: `session <hash>`, `link <hash>`; scored by their expiry. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
-  /** Deliveries to attempt, leased; scored by their time. */
+  /** Leased index of deliveries to attempt, scored by the time of the attempt. */
   outbox: (destination: string): string => `outbox/${destination}`,
   /** In the system partition: gateways, scored by their last report. */
   instances: 'instances',

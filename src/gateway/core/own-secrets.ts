@@ -22,8 +22,8 @@ export interface SecretSources {
   /** The admin key of the configuration; it always overrides a generated one. */
   readonly adminKey: string | undefined
   /**
-   * The configured key that signs evidence. With it, the store holds no signing key that a thief of the store could
-   * use.
+   * The configured key that signs evidence. With a configured key, someone who steals the store does not get a signing
+   * key.
    */
   readonly signingKey: SigningKey | undefined
 }
@@ -32,7 +32,8 @@ const SECRET_BYTES = 32
 const LOG_NAME_BYTES = 8
 
 /**
- * Reads the gateway's own secrets, or generates them. Two instances that start at once agree: the first commit wins.
+ * Reads the gateway's own secrets, or generates them. Two instances that start at the same time agree on the secrets,
+ * because the first commit wins.
  */
 export async function ownSecrets(sources: SecretSources): Promise<OwnSecrets> {
   const fresh = (): string => Buffer.from(sources.random(SECRET_BYTES)).toString('base64url')

@@ -1,10 +1,10 @@
 import type { StoredEvent } from '../../store/store.ts'
 
-/** Records of the first page, whose size is unknown. */
+/** The number of records in the first page, before the size of records is known. */
 export const FIRST_PAGE = 16
 /**
  * Bounds of a page in characters. After a page below the first bound, the next page has more records. After a page
- * above the second, it has fewer.
+ * above the second bound, the next page has fewer records.
  */
 const FEW_UNITS = 300_000
 const MANY_UNITS = 1_000_000

@@ -3,7 +3,7 @@ import type { Directory, Snapshot } from '../../policy/evaluate/snapshot.ts'
 
 const RETRY_AFTER_SECONDS = 5
 
-/** The refusal while no policy is in force. */
+/** The error while no policy is in force. */
 export function notReady(detail: string): GatewayError {
   return new GatewayError('not_ready', detail, { retryAfter: RETRY_AFTER_SECONDS })
 }

@@ -19,7 +19,7 @@ export interface Records {
   readonly key: KeyRecord
   /** The key in force, by `agent/<id>` or `reviewer/<id>`. */
   readonly holder: HolderRecord
-  /** By SHA-256 of the credential in the cookie. It never changes until it is deleted. */
+  /** By SHA-256 of the credential in the cookie. The record never changes until it is deleted. */
   readonly session: Session
   /** Time of the session's last use, by the same hash. Kept separately, so that commits can guard the session. */
   readonly seen: { readonly at: number }
@@ -31,17 +31,17 @@ export interface Records {
   readonly revision: RevisionRecord
   /** By thread id. */
   readonly comments: Comments
-  /** The first waiting call, by the key of equal calls (src/gateway/core/equal-calls.ts). */
+  /** The first of equal waiting calls, by their common key (src/gateway/core/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
   /** By SHA-256 of the proof. */
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
   readonly answer: StoredAnswer
-  /** One record for each tenant, `all`: read by every commit that notifies destinations. */
+  /** One record per tenant, `all`, which every commit that notifies destinations guards. */
   readonly destinations: { readonly destinations: readonly Destination[] }
-  /** One record for each tenant, `all`: guarded by every commit that lets an agent act. */
+  /** One record per tenant, `all`, which every commit that lets an agent act guards. */
   readonly freezes: Freezes
-  /** One record for each tenant, `head`: the tree over its evidence, up to the last checkpoint. */
+  /** One record per tenant, `head`, with the tree over its evidence up to the last checkpoint. */
   readonly tree: MerkleTree
   /** By the number of records it covers. */
   readonly checkpoint: CheckpointRecord
@@ -63,7 +63,7 @@ export interface InstanceRecord {
   readonly version: string
   readonly started_at: number
   readonly seen_at: number
-  /** The bundle by which it decides. */
+  /** The bundle that the instance uses for decisions. */
   readonly revision?: string
   readonly commit?: string
   readonly loaded_at?: number
@@ -79,8 +79,8 @@ export interface KeyRecord {
 export interface HolderRecord {
   readonly key_hash: string
   /**
-   * The previous key, which works until `until` (ms since 1970). The record of that key is unchanged, because commits
-   * in progress guard it.
+   * The previous key, which remains valid until `until` (ms since 1970). The record of that key is unchanged, because
+   * commits in progress guard it.
    */
   readonly previous?: { readonly key_hash: string; readonly until: number }
 }
@@ -90,7 +90,7 @@ export interface RevisionRecord {
   readonly number: number
   readonly revision_id?: string
   readonly submitted_at: number
-  /** Part of the digest; never shown. */
+  /** A part of the digest that is never shown. */
   readonly nonce: string
   readonly digest: string
   readonly payload: JsonObject
@@ -106,7 +106,7 @@ export interface RevisionRecord {
   readonly fired: readonly FiredRule[]
   readonly requirement: ReviewRequirement
   readonly policy_revision: string
-  /** Earlier calls that the rules read; the approval is judged again on the same facts. */
+  /** Earlier calls that the rules read. The gateway judges the approval again by the same facts. */
   readonly history?: History
 }
 
@@ -144,7 +144,7 @@ export interface DeliveryRecord {
   readonly body: string
   readonly created_at: number
   readonly state: 'waiting' | 'delivered' | 'dead'
-  /** Attempts since it was enqueued, or since it was last redelivered. */
+  /** Attempts since the delivery was enqueued or last redelivered. */
   readonly attempts: number
   readonly next_at?: number
   readonly last?: { readonly at: number; readonly result: string }
@@ -153,12 +153,12 @@ export interface DeliveryRecord {
 }
 
 export interface StoredAnswer {
-  /** Digest of the request body: another body under the same key is refused. */
+  /** Digest of the request body. The gateway refuses another body with the same key. */
   readonly request_digest: string
   readonly answer: Decision
   readonly stored_at: number
   readonly policy_revision: string
-  /** Epoch of the tenant's freezes; absent when nothing had ever been frozen. */
+  /** Epoch of the tenant's freezes; absent when the tenant had never had a freeze. */
   readonly freeze_epoch?: number
 }
 
@@ -178,8 +178,8 @@ export interface Versioned<T> extends Version {
 }
 
 /**
- * The version of a record that was read. The revision alone is not enough: a store that forgot a revision may use its
- * number again.
+ * The version of a record that was read. The revision alone does not identify the version, because a store that lost a
+ * revision may reuse its number.
  */
 export interface Version {
   readonly revision: number
@@ -201,7 +201,8 @@ function parsed<K extends RecordType>({ body, revision, commitId }: StoredRecord
 }
 
 /**
- * Reads a record that changes rarely. Returns the known record without parsing when the store still has that version.
+ * Reads a record that changes rarely. Returns the known record without parsing when the store still contains that
+ * version.
  */
 export async function readAgain<K extends RecordType>(
   store: Store,
@@ -216,8 +217,8 @@ export async function readAgain<K extends RecordType>(
 }
 
 /**
- * The result of the read, or `broken`, so that one broken record does not hide the rest of a list. A failure of the
- * store is thrown.
+ * The result of the read, or `broken`. One broken record therefore does not hide the rest of a list. Failures of the
+ * store are thrown.
  */
 export async function unlessBroken<T>(reading: Promise<T>): Promise<T | 'broken'> {
   try {

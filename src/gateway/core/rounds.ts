@@ -3,14 +3,14 @@ import { runDue } from '../jobs/scheduler.ts'
 
 /** Runs `runDue` in rounds, one after another, until closed. */
 export interface Timer {
-  /** Resolves when the current round's work has ended. */
+  /** Resolves when the work of the current round has ended. */
   close(): Promise<void>
 }
 
 export interface TimerOptions {
   /** Pause between two rounds, ms. */
   readonly everyMs: number
-  /** Receives the error of a failed round; the next one tries again. */
+  /** Receives the error of a failed round. The next round tries again. */
   readonly onError: (error: unknown) => void
   /** Called after each successful round. */
   readonly onDone?: () => void

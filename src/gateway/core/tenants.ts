@@ -13,7 +13,7 @@ export async function registerTenant(deps: Deps, tenant: string): Promise<void> 
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: [entry] }))
 }
 
-/** The most tenants in one read. */
+/** Maximum number of tenants in one read. */
 const PAGE = 10_000
 
 /** All tenants. @throws GatewayError `store_unavailable` */

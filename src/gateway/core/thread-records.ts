@@ -47,8 +47,8 @@ export interface Proposal {
   readonly bundle: string
   readonly history?: History
   /**
-   * A random value in the digest. Evidence holds the digest in clear, so the nonce keeps readers from guessing a
-   * sensitive value.
+   * A random value in the digest. Evidence contains the digest as plain text, so the nonce keeps readers from guessing
+   * a sensitive value.
    */
   readonly nonce: string
   readonly at: number
@@ -60,7 +60,10 @@ export function nonceOf(deps: Deps): string {
   return Buffer.from(deps.random(NONCE_BYTES)).toString('base64url')
 }
 
-/** The record of one revision. Its digest covers everything that a reviewer sees, so that a vote is bound to it. */
+/**
+ * The record of one revision. The digest covers everything that a reviewer sees, which binds a vote to the displayed
+ * content.
+ */
 export function revisionRecord(proposal: Proposal): RevisionRecord {
   const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
   const shown = {
@@ -132,7 +135,7 @@ export function currentRevision(
   }
 }
 
-/** Tightens the requirement: a revision may add reviewers and shorten the time, never the opposite. */
+/** Tightens the requirement. A revision may add reviewers and shorten the time, but never the opposite. */
 export function tightened(thread: Thread, outcome: Outcome): ReviewRequirement {
   return outcome.requirement ? joinRequirements(thread.requirement, outcome.requirement) : thread.requirement
 }
@@ -197,7 +200,7 @@ export function writeThread(
   }
 }
 
-/** The threads that exist and can be parsed. Lists report a broken record. */
+/** The threads that exist and can be parsed. A broken record is reported in lists. */
 export async function readableThreads(deps: Deps, tenant: string, ids: readonly string[]): Promise<Thread[]> {
   const reading = ids.map((id) => unlessBroken(read(deps.store, tenant, 'thread', id)))
   return (await Promise.all(reading)).flatMap((one) =>
@@ -205,7 +208,7 @@ export async function readableThreads(deps: Deps, tenant: string, ids: readonly 
   )
 }
 
-/** Adds a new thread to the list of all threads, and to that of its task. */
+/** Adds a new thread to the list of all threads and to the list of its task. */
 export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
   return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
     op: 'index',
@@ -241,7 +244,7 @@ function moveDue(before: Thread | undefined, after: Thread): Write[] {
 /**
  * The thread after the transition.
  *
- * @throws TypeError for an impossible transition, which the verb must exclude first
+ * @throws TypeError for an impossible transition, which the verb must rule out before the call
  */
 export function moved(thread: Thread, trigger: ThreadTrigger, change: Partial<Thread> = {}): Thread {
   const status = transition(thread.status, trigger)
@@ -255,7 +258,8 @@ function shorten(text: string): string {
 }
 
 /**
- * The part of a plan that stops it from landing after the thread's deadline: expiry always rejects (docs/agent-api.md).
+ * The part of a plan that prevents a commit after the thread's deadline, because expiry always rejects
+ * (docs/agent-api.md).
  */
 export function beforeDeadline({ deadline }: Thread): { readonly before?: number } {
   return deadline === undefined ? {} : { before: deadline }

@@ -4,26 +4,28 @@ export interface TraceContext {
   readonly tracestate?: string
 }
 
-/** The request that a verb serves; absent when the gateway acts by its timers. */
+/** The request that a verb serves; absent when a timer triggers the act. */
 export interface Origin {
-  /** Appears in every log line of the request, and in its answer. */
+  /** The id in every log line of the request, and in its answer. */
   readonly request: string
   readonly span: Span
 }
 
-/** One span of a trace. It never fails or blocks. Without tracing it only carries the caller's context. */
+/**
+ * One span of a trace. Its methods never fail or block. Without tracing, the span only carries the caller's context.
+ */
 export interface Span {
-  /** For log lines; undefined when there is no trace. */
+  /** The trace id for log lines; undefined without a trace. */
   readonly traceId: string | undefined
   /** The caller's context. */
   readonly received: TraceContext | undefined
-  /** The context for later work: this span when it is recorded, else the caller's. */
+  /** The context for later work: this span's if the span is recorded, otherwise the caller's. */
   context(): TraceContext | undefined
   /** Continues the trace of `context`. When the caller has its own trace, links to it. */
   goesOn(context: TraceContext | undefined): void
-  /** Links to `context`, as separate work. */
+  /** Links to `context` as the context of separate work. */
   refersTo(context: TraceContext | undefined): void
-  /** Records facts, and marks the span as worth recording. Names and ids only, never content of a call. */
+  /** Records facts, and marks the span as worth recording. Facts are names and ids, never content of a call. */
   note(facts: Facts): void
   /** Ends the span. `failure` is the code of a refusal; `ours` when the gateway is at fault. */
   end(failure?: { readonly code: string; readonly ours: boolean }): void
@@ -33,7 +35,7 @@ export interface Facts {
   readonly [name: string]: string | number | boolean | undefined
 }
 
-/** A span without tracing: it only keeps the caller's context with the thread. */
+/** A span for use without tracing, which only carries the caller's context. */
 export function carried(received: TraceContext | undefined): Span {
   if (received === undefined) return NOTHING
   return { ...NOTHING, traceId: traceIdOf(received), received, context: () => received }

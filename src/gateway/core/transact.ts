@@ -18,7 +18,7 @@ import type { Notice } from '../webhooks/notice.ts'
 /** The effects of one attempt of a verb, applied as a whole or not at all. */
 export interface Plan<T> {
   readonly answer: T
-  /** The answer repeats an earlier one, to the same request under the same key. */
+  /** The answer repeats the earlier answer to the same request with the same key. */
   readonly replayed?: boolean
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
@@ -26,18 +26,18 @@ export interface Plan<T> {
   /** Events for the destinations of webhooks, in the same commit. */
   readonly notices?: readonly Notice[]
   /**
-   * The caller may act on what the answer reports. The commit is then made even without writes, so that the read is as
-   * durable as a write.
+   * Confirms the answer, because the caller may act on it. The commit takes place even without writes, so that the read
+   * is as durable as a write.
    */
   readonly confirmed?: boolean
   /**
-   * True when the commit's size counts for the tenant's day (src/gateway/core/budgets.ts). Set for acts that agents and
-   * reviewers can repeat at will.
+   * True when the commit's size counts toward the tenant's bytes per day (src/gateway/core/budgets.ts). Set for acts
+   * that agents and reviewers can repeat without limit.
    */
   readonly counted?: boolean
-  /** The commit lands before this moment (ms since 1970) or not at all; after it the verb decides again. */
+  /** The commit lands before this time (ms since 1970) or not at all. After this time, the verb decides again. */
   readonly before?: number
-  /** Called when the commit is durable, or at once when there is nothing to commit. */
+  /** Called when the commit is durable, or immediately when there is nothing to commit. */
   readonly landed?: () => void
 }
 
@@ -57,14 +57,15 @@ const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
 
 /**
- * The longest time from the start of an attempt to its commit. A process that was paused must not write outdated
- * records behind newer ones. The replay of evidence relies on this bound (src/evidence/replay.ts).
+ * Maximum time from the start of an attempt to its commit. A process that was paused must not write outdated
+ * records after newer ones. The replay of evidence relies on this bound (src/evidence/replay.ts).
  */
 const LONGEST_ATTEMPT_MS = 60_000
 
 /**
  * Optimistic atomic commit (docs/store.md). `attempt` reads and decides; the store applies its plan, or names the
- * failed guards. Then the verb runs again with these guards. An answer is returned only once it is durable.
+ * failed guards. After a failure, the verb runs again with the failed guards. An answer is returned only once it is
+ * durable.
  *
  * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been executed),
  * `unauthenticated` (the key was revoked)
@@ -91,17 +92,17 @@ export async function transact<T>(
 }
 
 /**
- * True when reads may see a commit before it is durable: replicas confirm a commit after it is visible. A store that
- * syncs first, or promises nothing, is readable while writes fail.
+ * True when reads may see a commit before it is durable, because replicas confirm a commit after it becomes visible. A
+ * store that syncs first, or makes no promise, remains readable while writes fail.
  */
 export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'replicated'
 
 /**
- * Reads a state that must last, such as the absence of a deleted key, or a proof that is kept outside. A failover could
- * undo an unconfirmed state.
+ * Reads a state that must survive a failover, such as the absence of a deleted key, or a proof kept outside the store.
+ * A failover could undo an unconfirmed state.
  *
- * @param needsConfirmation whether the caller reports what it found; an empty result of a tenant without evidence needs
- * no confirmation
+ * @param needsConfirmation whether the caller reports the result. An empty result of a tenant without evidence needs no
+ * confirmation.
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
 export async function readConfirmed<T>(
@@ -124,7 +125,7 @@ export async function readConfirmed<T>(
 /** Serves as `needsConfirmation` of a verb that ends something: true when nothing is left to end. */
 export const isNothing = (found: readonly unknown[]): boolean => found.length === 0
 
-/** Guards failed in the meantime: the verb must decide again. */
+/** The result of an attempt whose guards failed in the meantime. The verb must decide again. */
 interface Outdated {
   readonly failed: readonly Guard[]
 }
@@ -214,11 +215,11 @@ async function land<T>(
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
-/** The two causes of a late commit, which the gateway cannot distinguish. */
+/** The error for both causes of a late commit, which the gateway cannot distinguish. */
 const TOO_LATE =
   'the commit was too late: the store is slow, or its clock is behind the last write of this tenant (`countersign doctor` compares them)'
 
-/** The failed guards, when a new attempt makes sense; throws otherwise. */
+/** Returns the failed guards when a new attempt makes sense; throws otherwise. */
 async function failedGuards(
   deps: Deps,
   tenant: string,
@@ -265,11 +266,14 @@ export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** True when the store is unreachable. The timer reports that once, so such an error needs no further report. */
+/**
+ * True when the store is unreachable. The timer reports an unreachable store once, so other reports of the error are
+ * unnecessary.
+ */
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof StoreUnavailable || (error instanceof GatewayError && error.code === 'store_unavailable')
 
-/** Turns the store's two failures into their two error codes. Other errors are returned unchanged. */
+/** Maps the two failures of the store to their two error codes. All other errors are returned unchanged. */
 function refusalFor(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return storeUnavailable(error)
   if (!(error instanceof StoreIndeterminate)) return error

@@ -1,9 +1,12 @@
 /** A request that is held until its thread is decided. */
 export interface Wait {
-  /** How long to hold the request while the thread is pending_review, ms. */
+  /** Maximum time, in ms, that the request waits while the thread is pending_review. */
   readonly ms: number
-  /** Aborts when the caller has disconnected, the time is over by this machine's clock, or the gateway shuts down. */
+  /**
+   * Aborts when the caller disconnects, when the time has passed by this machine's clock, or when the gateway shuts
+   * down.
+   */
   readonly signal: AbortSignal
-  /** The number of requests that now wait at this instance, including this one. */
+  /** The number of requests that wait at this instance, including this request. */
   waiting(): number
 }

@@ -1,5 +1,6 @@
 /**
- * The store's reasons to refuse a write, with words for callers. They reveal the kind, but no server, path or amount.
+ * The store's reasons for refusing a write, worded for callers. The words reveal the kind of reason, but no server,
+ * path or amount.
  */
 const PUBLIC_WORDS: readonly (readonly [said: RegExp, words: string])[] = [
   [/\bOOM\b/, 'it is out of memory'],
@@ -9,7 +10,7 @@ const PUBLIC_WORDS: readonly (readonly [said: RegExp, words: string])[] = [
   [/\bdisk is nearly full\b|\bENOSPC\b/, 'its disk is nearly full'],
 ]
 
-/** The reason that the store refused a write, in words for callers; undefined for every other failure. */
+/** The reason why the store refused a write, worded for callers; undefined for every other failure. */
 export function publicReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const words = PUBLIC_WORDS.find(([said]) => said.test(error.message))?.[1]

@@ -4,7 +4,7 @@ import { heldKey } from '../core/equal-calls.ts'
 import { fault, type PartCheck } from './part.ts'
 
 /**
- * G16: reviewers were notified of the first of equal waiting calls. A record that names another thread would suppress
+ * G16: reviewers were notified of the first of equal waiting calls. Such a record with the wrong thread would suppress
  * the notification of the next equal call.
  */
 export function checkAsked(): PartCheck {

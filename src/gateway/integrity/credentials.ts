@@ -13,8 +13,8 @@ import {
 } from '../core/records.ts'
 
 /**
- * Checks keys and their holders (G06), proofs and their approvals (G04, G05). Holders precede keys, threads precede
- * proofs.
+ * Checks keys and their holders (G06), proofs and their approvals (G04, G05). Entries of holders arrive before keys,
+ * and threads before proofs.
  */
 export function checkCredentials(now: () => number): PartCheck {
   const keys = new Map<string, string>()
@@ -58,7 +58,7 @@ function noteApproval(approvals: Map<string, Approved>, { thread_id, status, app
   if (approval?.token_hash !== undefined) approvals.set(approval.token_hash, { thread_id, status, approval })
 }
 
-/** The faults of a proof. An approval that became invalid after minting ends its thread and keeps the proof's hash. */
+/** The faults of a proof. An approval that became invalid after minting ends its thread but keeps the proof's hash. */
 function tokenFaults(approvals: Map<string, Approved>, hash: string, token: ApprovalToken): Fault[] {
   const named = approvals.get(hash)
   approvals.delete(hash)
@@ -72,7 +72,7 @@ function tokenFaults(approvals: Map<string, Approved>, hash: string, token: Appr
   return [fault('G05', `token \`${hash}\` was used ${used}, but its approval was redeemed ${redeemed}`)]
 }
 
-/** True when the timer has deleted the proof, some time after it expired; its approval stays. */
+/** True when enough time has passed since its expiry for the timer to delete the proof. The approval remains. */
 function isForgotten({ token_expires_at = 0 }: Approval, now: number): boolean {
   return token_expires_at + LIMITS.TOKEN_RETENTION_MS <= now
 }

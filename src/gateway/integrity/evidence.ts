@@ -3,14 +3,14 @@ import { fault, type PartCheck } from './part.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { INDEX } from '../core/indexes.ts'
 
-/** How far a record's time may be in the future, because gateways only estimate the store's clock. */
+/** Maximum time by which a record may lie in the future, because gateways only estimate the store's clock. */
 export const CLOCK_TOLERANCE_MS = 1_000
 
-/** The indexes that point at evidence. */
+/** The indexes that refer to evidence. */
 const MARKS = [INDEX.evidence(''), 'rejected/']
 
 /**
- * Checks that evidence is JSON of its tenant (G08) and not in the future (S12), and that marks of threads point at it
+ * Checks that evidence is JSON of its tenant (G08) and not in the future (S12), and that marks of threads refer to it
  * (S17).
  */
 export function checkEvidence(partition: string, now: () => number): PartCheck {
@@ -47,7 +47,8 @@ function parse(body: string): Partial<EvidenceRecord> | undefined {
 }
 
 /**
- * The commit that begins at each event. Four bytes for each event: a hash of the commit's id where one begins, else 0.
+ * The commit that begins at each event. Four bytes for each event: a hash of the commit's id if the event begins a
+ * commit, otherwise 0.
  */
 class FirstEvents {
   #hashes = new Uint32Array(1_024)

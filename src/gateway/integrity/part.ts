@@ -1,8 +1,8 @@
 import type { EventEntry, Fault, MemberEntry } from '../../store/archive.ts'
 
 /*
- * Rules of the gateway on top of the store's laws. `countersign store check` reports their ids, and docs/store.md lists
- * them.
+ * Rules of the gateway in addition to the store's laws. `countersign store check` reports their ids, and docs/store.md
+ * lists them.
  */
 export const GATEWAY_RULES = {
   G01: 'each thread is in exactly the indexes that its state requires',
@@ -31,7 +31,7 @@ export interface PartCheck {
   readonly member?: (entry: MemberEntry) => Fault[]
   /** `value` is the parsed body. */
   readonly record?: (type: string, id: string, value: unknown) => Fault[]
-  /** The faults that are known only at the end. */
+  /** Faults that can be found only after the last entry. */
   readonly end?: () => Fault[]
 }
 

@@ -4,7 +4,9 @@ import { fault, type PartCheck } from './part.ts'
 import { purged, readPurged } from '../core/expiry-index.ts'
 import { INDEX } from '../core/indexes.ts'
 
-/** Checks sessions and links, and their index entries (G11): by reviewer, to end them all, and by the timer. */
+/**
+ * Checks sessions and links, and their index entries (G11): by reviewer, for ending them together, and by the timer.
+ */
 export function checkSignIns(): PartCheck {
   const listed = new Map<string, string>()
   const timed = new Set<string>()

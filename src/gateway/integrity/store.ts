@@ -27,7 +27,7 @@ export interface CheckReport {
 const MOST_FINDINGS = 1_000
 
 /**
- * Reads everything in a store once, and reports every breach of a law (src/store/store.ts) or of a rule of the gateway
+ * Reads the whole store once, and reports every violation of a law (src/store/store.ts) or of a rule of the gateway
  * (part.ts). Changes nothing.
  *
  * @throws StoreMoved when a partition kept changing
@@ -115,7 +115,7 @@ function count(seen: Seen, partition: string, entry: DumpEntry): void {
   if (entry.kind === 'record' && OF_TENANTS.includes(entry.type)) seen.isTenant = true
 }
 
-/** The faults of an entry. A record with unexpected content must not end the check. */
+/** The faults of an entry. Unexpected content in a record must not end the check. */
 function faultsIn(parts: readonly PartCheck[], entry: DumpEntry): Fault[] {
   try {
     if (entry.kind === 'event') return parts.flatMap((part) => part.event?.(entry) ?? [])

@@ -5,8 +5,8 @@ import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 
 /**
- * Checks that evidence is possible (G14), and that threads in the store match it (G15). Stops at a missing or
- * unreadable record, because all later ones would seem wrong.
+ * Checks that the sequence of evidence is possible (G14), and that threads in the store match it (G15). Stops at a
+ * missing or unreadable record, because all later records would seem wrong.
  */
 export function checkStory(): PartCheck {
   const replay = new Replay()
@@ -48,7 +48,7 @@ function parse(body: string): JsonValue | undefined {
   }
 }
 
-/** Compares a thread with its records. Records that broke a law are reported already. */
+/** Compares a thread with its records. Another check reports records that violate a law. */
 function compare(
   id: string,
   { status, revision, approval }: Thread,

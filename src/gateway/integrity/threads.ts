@@ -7,8 +7,8 @@ import { INDEX } from '../core/indexes.ts'
 import { listThread, writeThread } from '../core/thread-records.ts'
 
 /*
- * Checks threads, their index entries (G01, G02) and their revisions (G03). The expected entries come from the verbs'
- * own function.
+ * Checks threads, their index entries (G01, G02) and their revisions (G03). The function that the verbs use computes
+ * the expected entries.
  */
 
 const OF_THREADS: readonly string[] = [INDEX.threads, INDEX.due]
@@ -22,7 +22,7 @@ interface Revisions {
 }
 
 export function checkThreads(partition: string): PartCheck {
-  /** By thread: lines of `<score> <index>`, until its record arrives. */
+  /** Lines of `<score> <index>`, by thread, until the thread's record arrives. */
   const places = new Map<string, string>()
   const revisions = new Map<string, Revisions>()
   const commented = new Set<string>()
@@ -70,12 +70,12 @@ export function checkThreads(partition: string): PartCheck {
   }
 }
 
-/** Copies a text. V8 keeps a concatenated text as its parts, at three times the memory. */
+/** Copies a text. V8 keeps a concatenated string as its parts, which takes three times the memory. */
 const inOnePiece = (text: string): string => Buffer.from(text).toString()
 
 const MARKED = 'mark'
 
-/** The place of an entry. All marks of a thread count as one. */
+/** The position of an entry. All marks of a thread count as one. */
 function placeOf({ index, score, member }: MemberEntry): { thread: string; text: string } | undefined {
   if (OF_THREADS.includes(index) || FAMILIES.some((family) => index.startsWith(family)))
     return { thread: member, text: `${score} ${index}` }
@@ -107,7 +107,10 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   ]
 }
 
-/** The place of a leased entry. It is later than the due time until the timer has finished or the lease ends. */
+/**
+ * The position of a leased entry. The position is later than the due time until the timer has finished or the lease
+ * ends.
+ */
 function leased(place: string, found: readonly string[]): string | undefined {
   const due = Number.parseFloat(place)
   return found.find((one) => one.endsWith(` ${INDEX.due}`) && Number.parseFloat(one) >= due)

@@ -4,7 +4,7 @@ import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { CheckpointRecord } from '../core/records.ts'
 
-/** The most records that a tree may lack and still be checked. */
+/** Maximum number of the newest records that a tree may lack and still be checked. */
 const RECENT = 10_000
 
 /**
@@ -12,13 +12,13 @@ const RECENT = 10_000
  * precede records.
  */
 export function checkTree(): PartCheck {
-  /** The tree over all events but the recent ones. */
+  /** The tree over all events except the most recent. */
   let old: MerkleTree = EMPTY_TREE
   let recent: string[] = []
   let newest: CheckpointRecord | undefined
   let isThere = false
 
-  /** Undefined for a size too far back. */
+  /** The result is undefined for a size that is too old. */
   const treeAt = (size: number): MerkleTree | undefined =>
     size < old.size ? undefined : grown(old, recent.slice(0, size - old.size))
 
@@ -61,8 +61,8 @@ function compareRoot(newest: CheckpointRecord | undefined, tree: MerkleTree): Fa
 }
 
 /**
- * Compares the note with its record, because readers receive the note. Its second line is the size, its third the root
- * (C2SP tlog-checkpoint).
+ * Compares the note with its record, because readers receive the note. The second line of the note is the size, and the
+ * third is the root (C2SP tlog-checkpoint).
  */
 function compareNote({ size, root, note }: CheckpointRecord): Fault[] {
   const [, noted, hash] = note.split('\n')

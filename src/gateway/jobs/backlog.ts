@@ -14,22 +14,24 @@ import { quorumOf } from '../review/thread-summary.ts'
 export interface Census {
   /** Waiting threads by risk: their number, and the age of the oldest in ms. */
   readonly pending: ReadonlyMap<string, { readonly count: number; readonly oldestAgeMs: number }>
-  /** For each group, the number of threads with an empty seat for it, among the longest-waiting ones. */
+  /** For each group, the number of threads with an empty seat for that group, among the longest-waiting threads. */
   readonly groups: ReadonlyMap<string, number>
   /** Deliveries that are not settled. */
   readonly deliveries: number
-  /** How overdue the oldest due delivery of an unpaused destination is, ms; 0 when no delivery is due. */
+  /**
+   * The time, in ms, by which the oldest due delivery of an unpaused destination is overdue; 0 when no delivery is due.
+   */
   readonly overdueMs: number
   /** Paused destinations, by reason. */
   readonly paused: ReadonlyMap<string, number>
-  /** Freezes in force, by what they stop. */
+  /** Freezes in force, by scope. */
   readonly frozen: ReadonlyMap<FreezeKind, number>
 }
 
 /** The most threads to read for their groups. */
 const LOOKED_AT = 200
 
-/** Tenants counted in one turn of the event loop: there may be thousands, and each scrape needs a census. */
+/** Tenants counted in one turn of the event loop. Thousands may exist, and every scrape counts them all. */
 const TENANTS_TOGETHER = 50
 
 async function* inTurns(tenants: readonly string[]): AsyncGenerator<string> {
@@ -124,7 +126,7 @@ async function dueAt(deps: Deps, tenant: string, index: string): Promise<number>
   return first?.score ?? Infinity
 }
 
-/** Reads the store, not the cache: this instance may not have served the tenant recently. */
+/** Reads the store instead of the cache, because this instance may not have served the tenant recently. */
 async function frozenScopes(deps: Deps, tenants: readonly string[]): Promise<Census['frozen']> {
   const frozen = new Map<FreezeKind, number>()
   for await (const tenant of inTurns(tenants)) {

@@ -13,7 +13,7 @@ import { INDEX } from '../core/indexes.ts'
 import { type Plan, readConfirmed, transact } from '../core/transact.ts'
 
 /**
- * Checkpoints of evidence (docs/evidence.md). With a checkpoint kept outside, a reader can later prove that no earlier
+ * Checkpoints of evidence (docs/evidence.md). A reader who keeps a checkpoint elsewhere can later prove that no earlier
  * record was changed, dropped or added.
  */
 
@@ -24,9 +24,9 @@ export interface LogIdentity {
 }
 
 const HEAD = 'head'
-/** Most records hashed in one turn of the event loop. */
+/** Maximum number of records hashed in one turn of the event loop. */
 const PAGE = 100
-/** Most new records of one checkpoint, because under load more keep arriving. */
+/** Maximum number of new records in one checkpoint, because more records keep arriving under load. */
 const MOST_RECORDS = 10_000
 const HOUR_MS = 3_600_000
 
@@ -42,8 +42,8 @@ export interface Made {
 const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
 
 /**
- * Signs the tenant's new evidence. Two instances that sign at once sign the same tree, and one commit wins; a note is
- * published only after that. The last checkpoint of each hour is kept.
+ * Signs the tenant's new evidence. Two instances that sign at the same time sign the same tree, and one commit wins. A
+ * note is published only after its commit. The store keeps the last checkpoint of each hour.
  *
  * @throws GatewayError `store_unavailable`, `outcome_unknown`; Error when the tree is ahead of the records
  */
@@ -91,7 +91,8 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
 }
 
 /**
- * Checks that the tree's last record exists. Otherwise another record would take its number and be signed in its place.
+ * Checks that the tree's last record exists. Otherwise another record would get the lost record's number and be signed
+ * in its place.
  *
  * @throws Error
  */
@@ -102,7 +103,7 @@ async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void
   )
 }
 
-/** Deletes the previous checkpoint if it is of the same hour. */
+/** Deletes the previous checkpoint if both are from the same hour. */
 function superseded(last: CheckpointRecord | undefined, at: number): Write[] {
   if (last === undefined || hourOf(last.at) !== hourOf(at)) return []
   const id = String(last.size)

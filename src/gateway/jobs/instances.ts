@@ -16,15 +16,15 @@ export interface Instance {
   readonly startedAt: number
 }
 
-/** An instance without a report for this long is not listed: it stopped, or cannot write. */
+/** An instance without a report for this time is not listed, because it has stopped or cannot write. */
 const GONE_MS = 30_000
-/** Retention of its record. */
+/** Retention of an instance's record. */
 const FORGET_MS = 3_600_000
 const MOST = 1_000
 
 /**
- * Reports the bundle that this instance decides by, for `countersign policies status`. The commit also probes whether
- * the store takes writes, when nothing else was written (src/app/write-probe.ts).
+ * Reports the bundle that this instance uses for decisions, for `countersign policies status`. The commit also tests
+ * whether the store accepts writes when nothing else was written (src/app/write-probe.ts).
  *
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
@@ -61,7 +61,7 @@ const forgotten = (id: string): Write[] => [
   { op: 'index', index: INDEX.instances, member: id },
 ]
 
-/** The instances that reported within the last half minute, the newest start last. */
+/** The instances that reported within the last half minute, in order of their start. */
 export async function listInstances(deps: Deps): Promise<InstancesView> {
   const min = deps.store.now() - GONE_MS
   const entries = await storeCall(() => deps.store.range(SYSTEM, INDEX.instances, { min, limit: MOST }))

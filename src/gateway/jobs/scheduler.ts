@@ -22,26 +22,29 @@ import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../core/thread-records.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
-/** Lease of an item. One worker has it at a time; if that worker dies, another takes over after the lease. */
+/**
+ * Lease of an item. One worker has the item at a time. If that worker dies, another worker handles the item after the
+ * lease.
+ */
 const LEASE_MS = 5_000
 const BATCH = 100
 /**
- * Items handled at once. Commits share a write to the disk, but each may read a large payload, and other requests wait
- * for the event loop.
+ * Items handled at the same time. The commits of these items share a write to the disk. More would delay other
+ * requests, because each item may need to read a large payload.
  */
 const TOGETHER = 16
 
 /**
  * Runs one round of everything that time alone causes: expiry, reminders, escalations, the end of sessions and of
- * frozen threads. It also deletes old answers, proofs, links, counters of limits and deliveries. State is in the store,
- * so the first round after a restart handles everything that came due in the meantime. Returns the number of items; a
- * full batch means there may be more.
+ * frozen threads. The round also deletes old answers, proofs, links, counters of limits and deliveries. State is in the
+ * store, so the first round after a restart handles everything that became due in the meantime. Returns the number of
+ * items; a full batch means there may be more.
  *
- * @param stop ends the round after the current work; the rest is for the next round, on any instance
- * @throws the first error, after all tenants had their turn: a fault of one stops no other
+ * @param stop ends the round after the current work. The next round, on any instance, handles the remaining items.
+ * @throws the first error, after the round has handled all tenants. A fault in one tenant does not affect the others.
  */
 export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
-  // agents and reviewers do not wait for the large deliveries of this round
+  // a separate semaphore, so that agents and reviewers do not wait for the large deliveries of this round
   const own = { ...deps, outboxRoom: createByteSemaphore() }
   let done = 0
   const failures: unknown[] = []
@@ -95,8 +98,8 @@ const DUE: readonly Due[] = [
 ]
 
 /**
- * Handles a due thread. Every outcome moves or ends the entry, guarded by the thread's revision; after a concurrent
- * verb it runs again.
+ * Handles a due thread. Every outcome moves or ends the entry and guards the thread's revision. After a concurrent
+ * verb, the function runs again.
  */
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const thread = await read(deps.store, tenant, 'thread', member)
@@ -109,8 +112,8 @@ async function dueThread(deps: Deps, tenant: string, member: string): Promise<Pl
 }
 
 /**
- * Makes one announcement. Each announcement is sent to all destinations, and several might exceed a commit. The next
- * round makes further announcements.
+ * Makes one announcement. Each announcement is sent to all destinations, so several announcements might exceed the size
+ * of a commit. The next round sends further announcements.
  */
 async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread> | undefined> {
   const { value: thread } = found
@@ -122,7 +125,7 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
   const evidence = [announcementRecord(thread, due, now)]
   const written = writeThread(thread, announced, { at: now, evidence })
   const { due_at } = written.thread
-  // puts the leased entry back, because further announcements of the same moment would otherwise wait for the lease
+  // puts the leased entry back, because further announcements due at the same time would otherwise wait for the lease
   const again: Write[] =
     due_at === thread.due_at && due_at !== undefined
       ? [{ op: 'index', index: INDEX.due, member, to: due_at }]
@@ -146,10 +149,11 @@ function announcementRecord(thread: Thread, { at, group }: Announcement, now: nu
   return { ...event, ...aboutThread(thread), at: isoTime(now), actor: { kind: 'gateway', id: 'timer' } }
 }
 
-/** Ends or deletes a due item. An item that was renewed in the meantime stays. */
+/** Ends or deletes a due item. An item that was renewed in the meantime remains. */
 async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const { type, id } = readPurged(member)
-  // a later version beside this one wrote the item and handles it; it is leased until then
+  // a newer version, which runs alongside this version, wrote the item and will handle it; the lease keeps it until
+  // then
   if (!isPurged(type)) return { answer: undefined }
   return PURGES[type](deps, tenant, id)
 }
@@ -181,7 +185,7 @@ async function forgetAnswer(deps: Deps, tenant: string, id: string): Promise<Pla
   }
 }
 
-/** Deletes an old proof. When a proof expires unredeemed, the charges of its approval are taken back first. */
+/** Deletes an old proof. When a proof expires unredeemed, reverses the charges of its approval first. */
 async function forgetToken(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
   const token = await read(deps.store, tenant, 'token', id)
   const until = token && token.value.expires_at + LIMITS.TOKEN_RETENTION_MS
@@ -197,7 +201,7 @@ async function forgetToken(deps: Deps, tenant: string, id: string): Promise<Plan
 interface Kept {
   readonly type: 'answer' | 'token'
   readonly id: string
-  /** Undefined when it was deleted. */
+  /** Undefined when the record was deleted. */
   readonly until: number | undefined
 }
 
@@ -217,7 +221,7 @@ async function forgetLink(deps: Deps, tenant: string, hash: string): Promise<Pla
 
 const NOTHING = { guards: [], writes: [], evidence: [] }
 
-/** Takes back the charges of an approval whose proof has expired unredeemed. */
+/** Reverses the charges of an approval whose proof has expired unredeemed. */
 async function unused(
   deps: Deps,
   token: ApprovalToken,

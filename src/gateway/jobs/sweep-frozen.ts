@@ -9,16 +9,17 @@ import { read, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
-/** Entries of one round, because other tenants wait for it. */
+/** Entries handled in one round, because other tenants wait for the end of the round. */
 const PER_ROUND = 500
-/** Entries handled at once: their commits share a write to the disk. */
+/** Entries handled at the same time, because their commits share a write to the disk. */
 const TOGETHER = 50
 const ORDER = [INDEX.due, INDEX.purge] as const
 
 /**
- * Ends everything that a freeze hit: the entries of the timer, and approvals with an unredeemed proof. Each has its own
- * commit; an item that another instance or a verb has ended is skipped. One call handles a part, and the timer repeats
- * it while more is left. After an interruption or another freeze, it starts again.
+ * Ends everything that a freeze applies to: the entries of the timer, and approvals with an unredeemed proof. Each item
+ * ends in its own commit. The sweep skips items that another instance or a verb has ended. One call handles a part of
+ * the entries. The timer repeats the call until all entries are handled. After an interruption or another freeze, the
+ * sweep starts again.
  */
 export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void>> {
   const known = await freezesNow(deps, tenant)
@@ -39,8 +40,8 @@ function begun(sweep: Sweep | undefined, { record }: KnownFreezes): Sweep {
 }
 
 /**
- * Handles one page. Entries may move or disappear during the sweep. An entry that reappears is handled again, and every
- * unmoved entry is handled.
+ * Handles one page. Entries may move or disappear during the sweep. The sweep handles every entry that does not move,
+ * and handles an entry that reappears again.
  *
  * @returns the next position; undefined at the end
  */
@@ -73,7 +74,7 @@ async function endThread(deps: Deps, tenant: string, thread_id: string): Promise
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
     const known = await freezesNow(deps, tenant)
     const thread = await unlessBroken(read(deps.store, tenant, 'thread', thread_id))
-    // a broken record is harmless: it blocks no other, and once repaired, its thread is frozen
+    // skips a broken record, so that it blocks no other record; its thread is frozen after the repair
     if (thread === 'broken') return { answer: undefined }
     const plan = thread && frozenEnd(deps, thread, known)
     return { ...plan, answer: undefined }

@@ -14,11 +14,11 @@ import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
 
 /*
- * The effect of a thread's votes (docs/review-api.md): it is approved once every seat is filled. A vote fills a seat.
- * An escalation may fill a seat as well, and so may a directory that lists a voter again.
+ * The effect of votes (docs/review-api.md): the thread is approved once every seat is filled. A vote can fill a
+ * seat. An escalation, or a directory that lists a voter again, can fill a seat as well.
  */
 
-/** The thread approved, or undefined while a seat is empty. */
+/** Returns the approved thread, or undefined while a seat is empty. */
 export function approved(
   thread: Thread,
   tenant: Tenant | undefined,
@@ -34,14 +34,16 @@ function approvedBy(thread: Thread, approval: Given): Thread {
 
 type Given = Required<Pick<Approval, 'at' | 'epoch' | 'seated'>>
 
-/** The reviewers in each seat of a waiting thread, by the votes so far; undefined while one is empty. */
+/** The reviewers in each seat of a waiting thread, by the votes so far; undefined while a seat is empty. */
 function seatedBy(thread: Thread, tenant: Tenant | undefined, now: number): Given['seated'] | undefined {
   if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return undefined
   const { met, seats } = quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at)
   return met ? seats.map(({ filledBy }) => filledBy) : undefined
 }
 
-/** Charges the limits of an approval, even those without room, because a reviewer decided. Adds it to the history. */
+/**
+ * Charges the limits of an approval, even exhausted limits, because reviewers decided. Adds the call to the history.
+ */
 export function approving<T>(
   deps: Deps,
   snapshot: Snapshot | undefined,
@@ -64,7 +66,7 @@ const CLOSED_AS = {
   pending_review: undefined,
 } as const
 
-/** The record of the votes' outcome; empty while the thread waits. */
+/** The evidence record of the votes' outcome; empty while the thread waits. */
 export function outcomeRecord(after: Thread, actor: Actor, at: number): EvidenceRecord[] {
   const type = CLOSED_AS[after.status]
   if (type === undefined) return []
@@ -78,8 +80,9 @@ export function outcomeRecord(after: Thread, actor: Actor, at: number): Evidence
 }
 
 /**
- * The approval of a waiting thread whose seats were filled without another vote. Votes of another epoch are not enough:
- * the store may have counted them already and forgotten the outcome (S19). Then one more vote is needed.
+ * The approval of a waiting thread whose seats were filled without another vote. Votes of an earlier epoch are not
+ * enough, because the store may have counted them already and lost the outcome (S19). In this case, the thread needs
+ * one more vote.
  */
 export async function filledNow(deps: Deps, thread: Thread): Promise<Given | undefined> {
   const at = deps.store.now()
@@ -89,7 +92,7 @@ export async function filledNow(deps: Deps, thread: Thread): Promise<Given | und
   return currentVotes(thread).at(-1)?.epoch === epoch ? { at, epoch, seated } : undefined
 }
 
-/** The plan that approves such a thread, for the first to notice: the timer, a poll or a reviewer's request. */
+/** The plan that approves such a thread. The timer, a poll or a reviewer's request commits it, whichever is first. */
 export async function completion(
   deps: Deps,
   read: Versioned<Thread>,

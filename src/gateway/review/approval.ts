@@ -10,24 +10,24 @@ import type { RevisionRecord } from '../core/records.ts'
 import { callOf, decide } from '../agent/judge-call.ts'
 import { approversOf } from './approvers.ts'
 
-/** The reason that an approval no longer holds: the stable code at the start of its message. */
+/** The reason why an approval is no longer valid. The stable code is at the start of the message. */
 export interface Lapse {
   readonly code: LapseCode
   readonly sentence: string
 }
 
-/** An approval of another epoch of the store may have been used, and forgotten. */
+/** An approval of an earlier epoch may have been used, although the store has lost the record of its use. */
 export const STORE_CHANGED: Lapse = {
   code: 'store_changed',
   sentence: 'the store was restarted, restored or taken over since the approval; ask for a new one',
 }
 
 /**
- * Judges an approval again before it is acted on (docs/agent-api.md). The approval ends when the snapshot now rejects
+ * Judges an approval again before use (docs/agent-api.md). The approval ends when the snapshot now rejects
  * the action, or when a counted voter has lost the seat.
  *
- * @throws GatewayError `not_ready` while it cannot be judged (no bundle, a fault of the engine): the approval is
- * neither used nor ended
+ * @throws GatewayError `not_ready` while the approval cannot be judged (no bundle, a fault of the engine). The approval
+ * stays valid and unused.
  */
 export async function lapseOf(
   deps: Deps,
@@ -41,7 +41,7 @@ export async function lapseOf(
 /**
  * The snapshot in force.
  *
- * @throws GatewayError `not_ready` without a bundle, because that must not end a decision of reviewers
+ * @throws GatewayError `not_ready` without a bundle, because a missing bundle must not end a decision of reviewers
  */
 export function requirePolicy(deps: Deps): Snapshot {
   const snapshot = deps.policies.current()
@@ -94,7 +94,7 @@ async function refusedNow(
   const caller = { tenant: thread.tenant, id: thread.agent }
   const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
-  // judged on the facts of its decision, because by now the approval itself is in the history and charged
+  // judges the facts at the time of the decision, because the history and the limits now include the approval itself
   const entry = snapshot.agentOf(thread.tenant, thread.agent)
   const history = revision.history ?? (await historyFor(deps, snapshot, { entry, ...doer }))
   const outcome = await judge(deps, snapshot, {

@@ -2,8 +2,8 @@ import { currentVotes, type Thread } from '../../domain/thread.ts'
 import type { ReviewerEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
 
 /**
- * The reviewers whose approvals of the current revision still count: in the directory, and not owners of the agent.
- * Their groups come from the directory, or from the identity provider at sign-in.
+ * The reviewers whose approvals of the current revision still count: they are in the directory and do not own the
+ * agent. The reviewers' groups come from the directory, or from the identity provider at sign-in.
  */
 export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
   const { interactive = false } = thread.requirement

@@ -14,8 +14,8 @@ import { type Committed, type Plan, transact } from '../core/transact.ts'
 import { findThread, refuseObstacle } from './obstacles.ts'
 
 /**
- * Claims a thread, so that other reviewers see who looks at it. A claim is a courtesy: every reviewer can still vote,
- * and it expires. Anyone who may vote may claim.
+ * Claims a thread, which shows other reviewers who is reviewing it. A claim is only a signal: every reviewer can still
+ * vote, and the claim expires. Anyone who may vote may claim.
  *
  * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `sign_in_required`,
  * `already_claimed`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
@@ -54,7 +54,7 @@ export async function release(deps: Deps, caller: Caller, thread_id: string): Pr
     reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
     if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) {
-      // no later commit guards the key here
+      // checks the key here, because no later commit guards it
       await keyInForce(deps, caller)
       return { answer: undefined }
     }

@@ -15,7 +15,7 @@ export interface Ending {
   readonly at: number
 }
 
-/** The ended thread. Unused charges of its approval are given back. */
+/** The ended thread. Unused charges of the thread's approval are reversed. */
 function endedThread(thread: Thread, { trigger, message, at }: Ending, event: EvidenceRecord): WrittenThread {
   const withdrawn = trigger === 'withdraw' ? { withdrawn_at: at } : {}
   const after = moved(withoutCharges(thread), trigger, { message, ended_at: at, ...withdrawn })
@@ -24,11 +24,11 @@ function endedThread(thread: Thread, { trigger, message, at }: Ending, event: Ev
 }
 
 export interface ReviewEnding extends Ending {
-  /** A withdrawal has the agent's reason. */
+  /** The agent's reason for a withdrawal. */
   readonly event:
     | { readonly type: 'review.expired' | 'review.frozen' }
     | { readonly type: 'review.withdrawn'; readonly reason: string }
-  /** The actor in evidence, whichever part notices the end first. */
+  /** The actor in evidence, regardless of which part of the gateway ends the thread. */
   readonly actor: Actor
 }
 
@@ -56,7 +56,7 @@ function ended(
   return { type: event.type, details: { ...details, reason: event.reason } }
 }
 
-/** Ends a thread whose approval no longer holds, with its proof. */
+/** Ends a thread whose approval is no longer valid, together with its proof. */
 export function revoked(
   thread: Thread,
   { code, sentence }: { readonly code: LapseCode; readonly sentence: string },

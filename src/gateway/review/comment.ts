@@ -11,9 +11,9 @@ import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
 /**
- * Adds a comment to a thread in any state. Every reviewer of the tenant may comment. A comment changes no decision. An
- * immediate repetition of the last comment is not stored, because browsers resend requests when their connection
- * breaks.
+ * Adds a comment to a thread in any state. Every reviewer of the tenant may comment. A comment changes no decision. The
+ * gateway does not store an immediate repetition of the last comment, because browsers resend requests after a broken
+ * connection.
  *
  * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `not_ready`, `store_unavailable`,
  * `outcome_unknown`
@@ -36,7 +36,7 @@ export async function comment(
       via: caller.via,
     }
     const guards = [unchanged('comments', thread_id, known), keyGuard(caller)]
-    // the lost answer may have been `outcome_unknown`, so it is confirmed now
+    // the lost answer may have been `outcome_unknown`, so this answer is confirmed now
     if (isSaidAgain(before.at(-1), said)) return { answer: undefined, guards, confirmed: true }
     if (before.length >= LIMITS.COMMENTS)
       throw new GatewayError('too_many_comments', `a thread holds at most ${LIMITS.COMMENTS} comments`)

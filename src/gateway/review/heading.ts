@@ -27,14 +27,14 @@ export function makeHeading(
   return snapshot.headingOf({ tool, payload }, by, tagger(deps, scope))
 }
 
-/** The heading of an older thread without one, or of a tool that no policy knows. */
+/** The heading of an older thread without a stored heading, or of a tool that no policy knows. */
 export function bareHeading(tool: string): Heading {
   return headingOf([{ text: tool }])
 }
 
 /**
- * The heading as it may be shown now. It hides values that the contract in force calls sensitive; without a contract,
- * all values.
+ * The heading as it may be shown now. The values that the contract in force marks as sensitive are hidden; without a
+ * contract, all values are.
  */
 export function shownHeading(
   snapshot: Snapshot | undefined,

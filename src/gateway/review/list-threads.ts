@@ -16,14 +16,17 @@ import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
 const PAGE = 25
-/** Most records read for one page. A filter with few matches returns a short page and a cursor, without a long wait. */
+/**
+ * Maximum number of records read for one page. A filter with few matches returns a short page and a cursor, without a
+ * long wait.
+ */
 const SCAN = 1_000
-/** Most records read at once, in one turn of the event loop. */
+/** Maximum number of records read in one turn of the event loop. */
 const CHUNK = 200
 
 /**
- * Threads of the tenant, a page at a time: waiting ones oldest first, all others newest first. A broken record hides no
- * other.
+ * Lists a page of the tenant's threads. Waiting threads are in order of age, oldest first; all others are newest first.
+ * A broken record does not hide other threads.
  *
  * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue
  */
@@ -47,7 +50,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   }
   for (let looked = 0; looked < SCAN;) {
     const { after } = page
-    // doubles when few match
+    // doubles when few records match
     const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
     const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
@@ -114,14 +117,14 @@ function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'li
   }
 }
 
-/** True for names that no agent or task can have, which need no lookup. */
+/** True for names that no agent or task can have. Such names need no lookup. */
 function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
   return (
     (agent !== undefined && !HOLDER_NAME.test(agent)) || (task_id !== undefined && !TASK_ID.test(task_id))
   )
 }
 
-/** The smallest index that holds every match. */
+/** The smallest index that contains every match. */
 function indexOf(query: ThreadsQuery): string {
   if (query.task_id !== undefined && query.agent !== undefined) return INDEX.task(query.agent, query.task_id)
   return query.status === undefined ? INDEX.threads : INDEX.status(query.status)

@@ -12,15 +12,15 @@ export interface Proposed {
 }
 
 /**
- * The payload with tags in place of the values that the tool's contract calls sensitive; without a contract, of all
- * values. Equal values have equal tags within `scope`, and nowhere else.
+ * The payload with tags in place of the values that the tool's contract marks as sensitive; without a contract, in
+ * place of all values. Equal values have equal tags only within `scope`.
  */
 export function hideSensitive(deps: Deps, scope: string, { tool, payload }: Proposed): Masked {
   const sensitive = deps.policies.current()?.tools.get(tool)?.sensitive
   return maskPayload(payload, sensitive, tagger(deps, scope))
 }
 
-/** Creates the function that makes tags of sensitive values. */
+/** Creates the function that turns sensitive values into tags. */
 export function tagger(deps: Pick<Deps, 'commitmentSecret'>, scope: string): (value: JsonValue) => string {
   return (value) => {
     const text = JSON.stringify([scope, canonicalJson(value)])

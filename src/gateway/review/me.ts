@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.ts'
 import { isoTime } from '../core/event-record.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 
-/** The caller's identity, what the caller may decide, and the agents whose threads the caller must leave to others. */
+/** The caller's identity and rights, and the agents whose threads the caller may not decide. */
 export function me(deps: Deps, caller: Caller): Me {
   const snapshot = deps.policies.current()
   const { id, name, email, groups, roles } = reviewerEntry(snapshot, caller)

@@ -24,7 +24,7 @@ export interface Circumstances {
   readonly freezes: KnownFreezes
 }
 
-/** Requires a thread that reviewers can vote on. @throws GatewayError `not_pending` */
+/** Refuses a thread on which reviewers cannot vote. @throws GatewayError `not_pending` */
 export function checkPending(thread: Thread, circumstances: Circumstances): void {
   const closed = closedAs(thread, circumstances)
   if (closed !== undefined) throw new GatewayError('not_pending', `the thread is ${closed}`)
@@ -38,7 +38,7 @@ function closedAs(thread: Thread, { now, freezes }: Circumstances): string | und
   return frozenMessage(freezes, thread)
 }
 
-/** @throws GatewayError with the obstacle that keeps the caller from voting, if there is one */
+/** @throws GatewayError with the obstacle that keeps the caller from voting, if any */
 export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread, freezes: KnownFreezes): void {
   const circumstances = { now: deps.store.now(), freezes }
   const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
@@ -51,7 +51,10 @@ export interface Obstacle {
   readonly reason: string
 }
 
-/** The reason that this reviewer may not vote on the thread now, in words for the reviewer; undefined without one. */
+/**
+ * The reason why this reviewer may not vote on the thread now, worded for the reviewer; undefined when the reviewer may
+ * vote.
+ */
 export function obstacleTo(
   thread: Thread,
   reviewer: ReviewerEntry,
@@ -80,7 +83,7 @@ export function obstacleTo(
 }
 
 /**
- * The reason that the caller may not vote: the reviewer's obstacle, and last, a key where a session is required.
+ * The reason why the caller may not vote: the reviewer's obstacle or, checked last, a key where a session is required.
  *
  * @throws GatewayError `unauthenticated`, `not_ready`
  */
@@ -100,7 +103,7 @@ export function obstacleFor(
   }
 }
 
-/** The most groups to name to a reviewer without a matching group: an identity provider may report hundreds. */
+/** Maximum number of groups listed to a reviewer without a matching group. An identity provider may report hundreds. */
 const NAMED_GROUPS = 10
 
 function listOf(groups: readonly string[]): string {

@@ -12,7 +12,8 @@ import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
 /**
- * The payload of a revision with its sensitive values. The request is recorded before the answer is sent.
+ * Returns the payload of a revision with its sensitive values. The gateway records the request before it sends the
+ * answer.
  *
  * @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */

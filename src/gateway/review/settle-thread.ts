@@ -9,8 +9,8 @@ import { completion } from './approval-effects.ts'
 import { endOfReview } from './close-thread.ts'
 
 /**
- * The plan for a change of a thread without an act: it expired, a freeze ended it, or its seats are filled. The first
- * to notice commits it: the timer, a poll or a reviewer's request.
+ * The plan for a change that no caller requested: the thread expired, a freeze ended it, or its seats are filled. The
+ * timer, a poll or a reviewer's request commits the plan, whichever is first.
  */
 export async function settleThread(
   deps: Deps,
@@ -21,8 +21,8 @@ export async function settleThread(
 }
 
 /**
- * The plan that rejects an expired thread, for the first to notice: the timer, a poll, a vote or a revision. Expiry
- * always rejects.
+ * The plan that rejects an expired thread. The timer, a poll, a vote or a revision commits the plan, whichever is
+ * first. Expiry always rejects.
  */
 export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefined {
   const { value: thread } = read
@@ -36,8 +36,8 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
 }
 
 /**
- * The plan that ends a frozen thread. Undefined for a thread that no freeze hit, or that has already ended, for example
- * by redemption.
+ * The plan that ends a frozen thread. Undefined when no freeze applies to the thread, or when the thread has already
+ * ended, for example by redemption.
  */
 export function frozenEnd(
   deps: Deps,

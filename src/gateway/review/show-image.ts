@@ -8,7 +8,7 @@ import { checkImage } from './show-payload.ts'
 import { storeCall } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
-/** One well-formed image of a revision. @throws GatewayError `not_found` for everything else */
+/** Returns one well-formed image of a revision. @throws GatewayError `not_found` for everything else */
 export async function showImage(
   deps: Deps,
   caller: Caller,

@@ -7,9 +7,9 @@ import { hideSensitive } from './mask-sensitive.ts'
 import type { RevisionRecord } from '../core/records.ts'
 
 /**
- * The payload as the caller may see it. In a session sensitive values are tags until `reveal`. A key belongs to a
- * program and receives the values. Equal values of a thread have equal tags, so that a changed value in a revision is
- * visible.
+ * The payload as the caller may see it. A caller with a session receives tags in place of sensitive values until
+ * `reveal`. A caller with a key is a program, and receives the values. Equal values of a thread have equal tags, so
+ * that a changed value in a revision is visible.
  */
 export function shownPayload(
   deps: Deps,

@@ -24,9 +24,9 @@ import { storeCall, transact } from '../core/transact.ts'
 import { findThread, obstacleFor, obstacleTo } from './obstacles.ts'
 
 /**
- * Everything a reviewer decides on. It separates the agent's claims from policy's assessment. It has all revisions,
- * votes and seats, the reviewers who can still vote, the caller's obstacle, and the evidence of the thread. The ETag is
- * the digest of the current revision.
+ * All information that a reviewer needs for a decision. The view separates the agent's claims from policy's assessment.
+ * The view has all revisions, votes and seats, the reviewers who can still vote, the caller's obstacle, and the
+ * evidence of the thread. The ETag is the digest of the current revision.
  *
  * @throws GatewayError `not_found`
  */
@@ -99,7 +99,7 @@ interface ShownRevision {
   readonly shown: ReturnType<typeof payloadFor>
 }
 
-/** Revisions read at once. Each may hold a whole request body, and other requests wait during the read. */
+/** Revisions read at the same time. Each may contain a whole request body, and other requests wait during the read. */
 const TOGETHER = 2
 
 async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<ShownRevision[]> {
@@ -117,7 +117,7 @@ async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<
   return found
 }
 
-/** The action, and how it looks, as the caller may see it. */
+/** The action and its display form, as the caller may see them. */
 function payloadFor(
   deps: Deps,
   caller: Caller,
@@ -141,7 +141,9 @@ async function commentsOf(
   }))
 }
 
-/** Digests of the whole payload, omitted while values are masked: a reader could guess a value and compare. */
+/**
+ * Digests of the whole payload, omitted while values are masked. With a digest, a reader could test guesses of a value.
+ */
 function digestsOf(
   { payload_digest, action_hash }: RevisionRecord,
   { masked }: Pick<ThreadView, 'masked'>,
@@ -216,14 +218,17 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
   return approval.token_hash === undefined ? 'unsigned' : 'collected'
 }
 
-/** Most commits that a thread's page lists, the latest ones, so that the end of the thread is always included. */
+/**
+ * Maximum number of commits that a thread's page lists. The page lists the latest, which always include the end of the
+ * thread.
+ */
 const EVIDENCE_COMMITS = 200
 /**
- * Records read at a time; most commits have one or two. The record after the commit marks its end, but belongs to
- * another caller and may hold a whole request body.
+ * Records read at a time. Most commits have one or two. The record after the commit marks the commit's end, but may
+ * belong to another caller and contain a whole request body.
  */
 const RECORDS_PER_COMMIT = 2
-/** Commits read at once in one turn of the event loop, because other requests wait during the read. */
+/** Commits read in one turn of the event loop, because other requests wait during the read. */
 const COMMITS_TOGETHER = 10
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
@@ -246,7 +251,7 @@ function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][num
   return { number, type, at, actor: `${actor.kind}:${actor.id}`, says: sayingOf(record) }
 }
 
-/** All records of the mark's commit. */
+/** Returns all records of the commit that the mark refers to. */
 async function recordsOf(
   deps: Deps,
   tenant: string,

@@ -13,12 +13,12 @@ import { summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
 /**
- * Changes of a tenant's threads, from evidence of any instance. Each tenant has one reader, shared by all followers; it
- * runs while there are any.
+ * Changes of a tenant's threads, from evidence of any instance. All followers of a tenant share one reader, which runs
+ * as long as the tenant has followers.
  */
 export interface ThreadFeed {
   /**
-   * Changes after the place in the evidence, or from now on without a place, until `signal` aborts.
+   * Yields changes after the place in the evidence, or new changes when no place is given, until `signal` aborts.
    *
    * @throws GatewayError `unauthenticated` when the credential was revoked, `store_unavailable` when the store cannot
    * be read
@@ -27,8 +27,8 @@ export interface ThreadFeed {
 }
 
 /**
- * The last evidence record that a follower knows, 0 for no record, and the commit that wrote it. A store that forgot
- * records assigns their numbers again. Without a commit, only the number counts.
+ * The last evidence record that a follower knows, 0 for no record, and the commit that wrote it. A store that lost
+ * records assigns their numbers again. When the commit is absent, only the number is compared.
  */
 export interface Place {
   readonly number: number
@@ -37,24 +37,24 @@ export interface Place {
 
 export type FeedMessage = { readonly place: Place } & (
   | { readonly kind: 'change'; readonly change: ThreadChange }
-  /** Every change up to the place was sent. */
+  /** The follower has received every change up to the place. */
   | { readonly kind: 'hello' }
-  /** Too many changes were missed, or the store was replaced: reload everything. */
+  /** The follower must reload everything, because it missed too many changes or the store was replaced. */
   | { readonly kind: 'reset' }
 )
 
-/** The longest wait for a wake-up, which may be missed (S11). */
+/** Maximum wait for a wake-up, because a wake-up may be missed (S11). */
 const LOOK_AGAIN_MS = 1_000
 /** Records that arrive within this time are read together. */
 const GATHER_MS = 20
 /**
- * Records read at a time, for a follower or for a gateway that was paused. Each may hold a whole request body, and
+ * Records read at a time when a follower or a paused gateway catches up. Each may contain a whole request body, and
  * other requests wait during the read.
  */
 const PAGE = 50
-/** A follower that missed more records starts anew. */
+/** Maximum number of missed records that a follower can catch up on; with more, it must reload. */
 const CATCH_UP = 10_000
-/** Changes that are queued for a slow follower. */
+/** Maximum number of changes queued for a slow follower. */
 const INBOX = 1_000
 
 export function createThreadFeed(deps: Deps): ThreadFeed {
@@ -64,7 +64,7 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
     return startTail(deps, tenant, await lastPlace(deps.store, tenant))
   }
 
-  /** The reader of the tenant, joined before it can end. */
+  /** Joins the tenant's reader before the reader can end. */
   async function join(tenant: string, signal: AbortSignal): Promise<{ tail: Tail; inbox: Inbox }> {
     for (;;) {
       const starting = tails.get(tenant) ?? started(tenant)
@@ -86,7 +86,7 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
           const changes = await inbox.next()
           if (changes === undefined) return
           if (changes === 'lost') {
-            // it may be an earlier one
+            // the last place may be earlier than the place that was sent last
             const place = tail.last()
             sent = place.number
             yield { kind: 'reset', place }
@@ -151,13 +151,13 @@ async function* catchUp(
     place = events.at(-1) ?? upTo
     await nextTurn()
   }
-  // another instance may have sent more than this one has read so far
+  // another instance may have sent more changes than this instance has read so far
   yield { kind: 'hello', place }
   return place.number
 }
 
 interface Tail {
-  /** The last record read. */
+  /** The last record that was read. */
   last(): Place
   ended(): boolean
   join(signal: AbortSignal): Inbox
@@ -244,8 +244,8 @@ function deliver(member: Member, changes: readonly Change[] | 'lost'): void {
 }
 
 /**
- * Returns the records after a place. Undefined when the store has no record at the place, or a different one. Such a
- * store forgot records that were sent, and will assign their numbers again.
+ * Returns the records after a place. Undefined when the store has no record at the place, or a different record. Such a
+ * store has lost records that were sent, and will assign their numbers again.
  */
 async function following(
   store: Store,
@@ -259,7 +259,7 @@ async function following(
   return events
 }
 
-/** Starts to wait before anything is read, so that no commit is missed in between. */
+/** Starts to wait before the first read, so that the caller misses no commit in between. */
 function waking(
   store: Store,
   tenant: string,
@@ -273,13 +273,13 @@ function waking(
   }
   const timer = setTimeout(cancel, LOOK_AGAIN_MS)
   signal.addEventListener('abort', cancel)
-  // a store that cannot be watched cannot be read either, and the read reports that
+  // ignores the error, because the read will also fail and report it
   return { woken: store.watch(tenant, controller.signal).catch(() => undefined), cancel }
 }
 
 /**
- * A member that appears unescaped only in the record itself. Most records are of calls decided at once, and need no
- * parsing.
+ * A member name that appears unescaped only in the record itself. Most records concern calls that were decided
+ * immediately, and need no parsing.
  */
 const ABOUT_THREAD = '"thread_id":'
 
@@ -301,7 +301,7 @@ async function changesIn(deps: Deps, tenant: string, events: readonly StoredEven
   })
 }
 
-/** The last place. Evidence is dense, so a search over numbers finds its end. */
+/** The last place. Evidence numbers have no gaps, so a binary search finds the last number. */
 async function lastPlace(store: Store, tenant: string): Promise<Place> {
   let high = 1
   while (await eventAt(store, tenant, high)) high *= 2

@@ -6,16 +6,19 @@ import type { RevisionRecord } from '../core/records.ts'
 export type Shown = Pick<ThreadView, 'payload' | 'masked' | 'pictures'>
 type Revision = Pick<RevisionRecord, 'digest' | 'claims'>
 
-/** Cached results: a page reloads its thread often, and a long text in many scripts takes a quarter of a second. */
+/**
+ * Maximum number of cached results. A page reloads its thread often, and the check of a long text in many scripts takes
+ * a quarter of a second.
+ */
 const KEPT = 100
 const kept = new Map<string, TextWarning[]>()
 
 /**
- * Deceptive places in the agent's texts: in claims, in the payload as shown, in the texts of pictures that are not
+ * Deceptive characters in the agent's texts: in claims, in the displayed payload, and in texts of images that are not
  * shown.
  */
 export function warningsIn(revision: Revision, shown: Shown): TextWarning[] {
-  // the digest covers everything shown except the masks, and tags cannot deceive a reader
+  // the digest covers everything that is shown except the tags, which cannot deceive a reader
   const key = JSON.stringify([revision.digest, shown.masked])
   const found = kept.get(key) ?? warningsOf(textsOf(revision, shown))
   kept.delete(key)

@@ -18,8 +18,8 @@ import { shownHeading } from './heading.ts'
 const EARLIER = 20
 
 /**
- * Other calls of the task, latest first: reviewed ones, rejected ones, and the last allowed call of each tool, because
- * the history keeps only that.
+ * Other calls of the task, latest first: reviewed calls, rejected calls, and the last allowed call of each tool. The
+ * history keeps only the last.
  */
 export async function earlierCalls(
   deps: Deps,
@@ -75,7 +75,7 @@ async function rejections(
   })
 }
 
-/** An allowed call. An approval is in the history, too, but is listed as its thread. */
+/** An allowed call. Skips approvals in the history, because the list already contains their threads. */
 function allowedCall(
   { member, score }: IndexEntry,
   approvals: ReadonlySet<number | undefined>,

@@ -55,8 +55,8 @@ export function summaryOf(
 }
 
 /**
- * The current seats. An unused approval is judged by today's directory, because it ends when a voter leaves. A used one
- * keeps its seats of the time of approval.
+ * The current seats. An unused approval is judged by the current directory, because the approval ends when a voter
+ * leaves. A used approval keeps the seats that it had at the time of approval.
  */
 export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread): Quorum {
   const today = quorum(thread.requirement, approversOf(tenant, thread), waitedMs(thread, deps.store.now()))
@@ -66,12 +66,12 @@ export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread)
   return { met: true, seats: today.seats.map((seat, i) => ({ ...seat, filledBy: seated[i] ?? [] })) }
 }
 
-/** True when the group's reviewers may approve, or could when the thread was decided. */
+/** True when the group's reviewers may approve, or could do so when the thread was decided. */
 export function mayApprove(thread: Thread, group: string, now: number): boolean {
   return groupsBy(thread.requirement, waitedMs(thread, now)).includes(group)
 }
 
-/** How long the current revision has waited: until now, or until it was decided. */
+/** The time that the current revision has waited, until now or until its decision. */
 function waitedMs(thread: Thread, now: number): number {
   const waits = thread.status === 'pending_review'
   return (thread.approval?.at ?? (waits ? now : changedAt(thread))) - thread.submitted_at
@@ -84,7 +84,7 @@ function claimView(thread: Thread, tenant: Tenant | undefined, now: number): Pic
   return { claim: { reviewer, ...nameOf(tenant, reviewer), expires_at: isoTime(expires_at) } }
 }
 
-/** The reviewer's name in the directory, if it is still there. */
+/** The reviewer's name, if the directory still contains the reviewer. */
 export function nameOf(tenant: Tenant | undefined, reviewer: string): { readonly name?: string } {
   const name = tenant?.reviewers.get(reviewer)?.name
   return name === undefined ? {} : { name }

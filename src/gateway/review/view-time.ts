@@ -3,12 +3,14 @@ import type { Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 
-/** How long a reviewer can have seen a revision before the vote: a vote faster than reading is no review. */
+/**
+ * The time that a reviewer can have looked at a revision before the vote. A vote faster than reading is not a review.
+ */
 
-/** Most shown revisions to remember; the oldest are forgotten. */
+/** Maximum number of shown revisions to remember. The oldest entries are dropped. */
 const MOST_SHOWN = 20_000
 
-/** Notes that the caller saw the thread's current revision for the first time. */
+/** Records the time when the caller first saw the thread's current revision. */
 export function noteShown({ shown, store }: Deps, caller: Caller, thread: Thread): void {
   const key = keyOf(caller, thread)
   if (shown.has(key)) return
@@ -18,8 +20,8 @@ export function noteShown({ shown, store }: Deps, caller: Caller, thread: Thread
 }
 
 /**
- * The longest time that the caller can have seen the current revision, ms: since its submission, its first display
- * here, or the claim.
+ * The longest time, in ms, for which the caller can have seen the current revision: since its submission, its first
+ * display by this instance, or the claim.
  */
 export function lookedMs({ shown, store }: Deps, caller: Caller, thread: Thread): number {
   const { claim, submitted_at } = thread

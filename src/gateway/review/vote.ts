@@ -27,8 +27,8 @@ export interface Ballot {
 }
 
 /**
- * Casts one vote from any channel (docs/review-api.md). It checks in this order: the thread exists, it is pending, the
- * reviewer saw the current revision, and may vote.
+ * Casts one vote from any channel (docs/review-api.md). The checks run in this order: the thread exists, it is pending,
+ * the reviewer saw the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`,
  * `self_review`, `already_voted`, `sign_in_required`, `unauthenticated`, `not_ready`, `store_unavailable`,
@@ -104,7 +104,7 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
 }
 
 /**
- * The groups that the identity provider vouched for and that can fill a seat. The vote keeps them, whatever the
+ * The reviewer's groups from the identity provider that can fill a seat. The vote keeps these groups, even if the
  * directory changes later.
  */
 function groupsThatCount(requirement: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
@@ -113,7 +113,7 @@ function groupsThatCount(requirement: ReviewRequirement, { session }: Caller): P
   return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
-/** The thread with the vote counted. One reject ends it; an approval needs every seat filled. */
+/** The thread with the vote counted. One reject ends the thread. An approval requires that every seat is filled. */
 function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval, 'at' | 'epoch'>): Thread {
   const cast = thread.votes.at(-1)
   if (cast?.decision === 'reject') return moved(thread, 'vote_reject', { message: said(cast, 'rejected') })

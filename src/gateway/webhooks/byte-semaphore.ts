@@ -1,10 +1,12 @@
-/** Characters of deliveries written at the same time: each takes about seven bytes until it is written. */
+/**
+ * Maximum number of characters of deliveries that are written at the same time. Each character takes about seven bytes.
+ */
 const MOST = 8 * 1024 * 1024
 
 export interface ByteSemaphore {
   /**
-   * Waits for room, first come first served. Returns the function that gives the room back. A size above the whole room
-   * waits until it can have all of the room.
+   * Waits for room, in the order of the calls. Returns the function that releases the room. A caller whose size exceeds
+   * the total waits until the whole room is free.
    *
    * @param size in characters
    */

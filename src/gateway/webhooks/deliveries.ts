@@ -16,11 +16,11 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 const PAGE = 25
 const SCAN = 1_000
-/** Deliveries read in one turn of the event loop: each may hold a whole payload. */
+/** Deliveries read in one turn of the event loop. Each may contain a whole payload. */
 const CHUNK = 8
 /**
  * Bounds of one commit that redelivers: deliveries, and the characters of their bodies. Larger commits delay other
- * commits, and a commit takes 16 Mi.
+ * commits. The maximum of a commit is 16 Mi.
  */
 const TOGETHER = 50
 const UNITS_TOGETHER = 1024 * 1024
@@ -72,7 +72,7 @@ export async function redeliver(
   deps.enqueued(tenant)
 }
 
-/** Redelivers all deliveries enqueued in a period: those in `state`, by default the given-up ones. */
+/** Redelivers all deliveries in `state` that were enqueued in a period; by default, those that were given up. */
 export async function redeliverRange(
   deps: Deps,
   acting: Acting & { readonly id: string },
@@ -93,7 +93,7 @@ export async function redeliverRange(
       const isWanted = record !== undefined && record !== 'broken' && record.state === state
       return isWanted ? [{ member, units: record.body.length }] : []
     })
-    // the timer may delete a delivery in the meantime
+    // reads each delivery again, because the timer may delete it in the meantime
     for (const part of partsOf(wanted)) {
       count += await again(deps, acting, part)
       await nextTurn()
@@ -107,7 +107,7 @@ export async function redeliverRange(
   return count
 }
 
-/** The deliveries that fit into one commit: at least one. */
+/** Groups of deliveries that fit into one commit, each with at least one delivery. */
 function partsOf(wanted: readonly { readonly member: string; readonly units: number }[]): string[][] {
   const parts: string[][] = []
   let room = 0
@@ -159,7 +159,7 @@ function waitingAgain(delivery: string, record: DeliveryRecord, now: number): Wr
   return [
     put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
     { op: 'index', index: INDEX.outbox(kept.destination), member: delivery, to: now },
-    // the timer deletes settled deliveries, and no waiting ones
+    // the timer deletes settled deliveries, so it must not check this waiting delivery
     neverPurge('delivery', delivery),
   ]
 }

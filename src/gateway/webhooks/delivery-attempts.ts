@@ -10,12 +10,12 @@ import { type DeliveryRecord, put, read, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
-/** How one attempt of a delivery ended. */
+/** The result of one attempt of a delivery. */
 export interface AttemptResult {
   readonly outcome: 'success' | 'failure' | 'gone'
-  /** The status, or the reason why no status arrived. */
+  /** The HTTP status, or the reason why no status arrived. */
   readonly answer: string
-  /** The pause that the receiver asked for, ms. */
+  /** The pause that the receiver requested, ms. */
   readonly wishedMs?: number
 }
 
@@ -23,7 +23,7 @@ export interface AttemptResult {
 const DELIVERED_RETENTION_MS = 24 * 3_600_000
 const DEAD_RETENTION_MS = 7 * 24 * 3_600_000
 
-/** Returns the delivery to send. Removes a settled one from the outbox and returns undefined. */
+/** Returns the delivery to send. Removes a settled delivery from the outbox and returns undefined. */
 export async function deliveryToMake(
   deps: Deps,
   tenant: string,
@@ -48,8 +48,8 @@ interface Attempt {
 }
 
 /**
- * Records how an attempt ended: delivered, to be tried again, or given up, with the effect on its destination.
- * Returns the state of the delivery; undefined when it was settled before.
+ * Records the result of an attempt (delivered, to be retried, or given up) and its effect on the destination.
+ * Returns the state of the delivery; undefined when the delivery was already settled.
  */
 export async function recordAttempt(
   deps: Deps,
@@ -114,7 +114,7 @@ function evidenceOf(
 
 type Health = Required<Pick<Plan<void>, 'guards' | 'writes' | 'landed' | 'evidence'>>
 
-/** Writes a destination only when its health changes: the commit of every decision guards the list. */
+/** Writes a destination only when its health changes, because the commit of every decision guards the list. */
 async function destinationAfter(
   deps: Deps,
   tenant: string,
@@ -161,7 +161,9 @@ export async function forgetDelivery(deps: Deps, tenant: string, id: string): Pr
 
 const FORGOTTEN_TOGETHER = 200
 
-/** Deletes the deliveries of a deleted destination, a batch at a time. The timer repeats it while more are left. */
+/**
+ * Deletes the deliveries of a deleted destination, a batch at a time. The timer repeats the call until all are deleted.
+ */
 export async function forgetDestination(
   deps: Deps,
   tenant: string,

@@ -23,11 +23,11 @@ import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
- * Destinations of webhooks, and what administrators change about them (docs/webhooks.md). Each change is evidence in
- * the tenant's records.
+ * Destinations of webhooks, and the changes that administrators make to them (docs/webhooks.md). Each change is
+ * recorded in the tenant's evidence.
  */
 
-/** Makes a secret from random bytes. The module of signatures defines its form. */
+/** Creates a secret from random bytes. The module of signatures defines its form. */
 export type ComposeSecret = (bytes: Uint8Array) => string
 
 const SECRET_BYTES = 32
@@ -38,9 +38,9 @@ export interface Acting extends Administrator {
 }
 
 /**
- * Creates a destination. The caller has checked its URL.
+ * Creates a destination. The caller must have checked the URL.
  * @throws GatewayError `invalid_request`, `not_found` (no such tenant), `not_ready`, `too_many_webhooks`,
- *   `store_unavailable`, `outcome_unknown`
+ * `store_unavailable`, `outcome_unknown`
  */
 export async function createDestination(
   deps: Deps,
@@ -88,7 +88,7 @@ export async function createDestination(
   return answer
 }
 
-/** The events of a chat destination that names no events. */
+/** The default events of a chat destination. */
 const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
 
 function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
@@ -124,7 +124,7 @@ export async function destinations(deps: Deps, tenant: string): Promise<readonly
   return record?.value.destinations ?? []
 }
 
-/** Issues a new secret. The old one also signs until the overlap ends. @throws GatewayError `not_found` */
+/** Issues a new secret. The old secret also signs until the overlap ends. @throws GatewayError `not_found` */
 export async function rotateSecret(
   deps: Deps,
   acting: Acting & { readonly id: string },
@@ -145,7 +145,11 @@ export async function rotateSecret(
   return answer
 }
 
-/** Pauses deliveries: they wait. A destination that answered 410 stays gone. @throws GatewayError `not_found` */
+/**
+ * Pauses a destination, whose deliveries then wait. A destination that answered 410 remains paused as gone.
+ *
+ * @throws GatewayError `not_found`
+ */
 export async function pauseDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   await changeOne(deps, acting, (one) => ({
     answer: undefined,
@@ -261,7 +265,7 @@ function changeOne<T>(
   })
 }
 
-/** The part of a plan that replaces the list. It drops the cached list once durable. */
+/** The part of a plan that replaces the list. Once the plan is durable, the cached list is dropped. */
 export function replaceDestinations(
   deps: Deps,
   tenant: string,

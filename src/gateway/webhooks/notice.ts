@@ -5,16 +5,16 @@ import { groupsBy } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { type TraceContext, traceOf } from '../core/trace-context.ts'
 
-/** An event for webhooks, before the outbox makes deliveries of it. */
+/** An event for webhooks, from which the outbox creates deliveries. */
 export interface Notice {
   readonly body: Omit<WebhookBody, 'id' | 'timestamp' | 'payload'>
   /** ms since 1970. */
   readonly at: number
-  /** The payload, where the thread's record does not have it yet. */
+  /** The payload, when the thread's record does not contain it yet. */
   readonly payload?: JsonObject
-  /** The trace that the delivery links to. */
+  /** The trace that each delivery links to. */
   readonly trace?: TraceContext | undefined
-  /** An equal call waits already: chats get no second message, programs get every event. */
+  /** True when an equal call already waits. Chats get no second message, but programs get every event. */
   readonly repeat?: true
 }
 

@@ -15,13 +15,13 @@ import { shownHeading } from '../review/heading.ts'
 import type { Notice } from './notice.ts'
 
 /*
- * The outbox (docs/webhooks.md): the commit of an event also writes its deliveries. No event is lost or invented.
- * The list of destinations is cached, and every such commit guards it: a new destination misses no event.
+ * The outbox (docs/webhooks.md): the commit of an event also writes its deliveries. Therefore no event is lost or
+ * invented. Every such commit guards the cached list of destinations, so a new destination misses no event.
  */
 
 export const DESTINATIONS = 'all'
 
-/** Characters of the deliveries of one commit. A larger commit waits for room. */
+/** Size of a commit's deliveries, in characters, above which the commit waits for room. */
 const LARGE = 128 * 1024
 
 async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
@@ -36,8 +36,8 @@ async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinat
 const NOTHING: Enqueued = { guards: [], writes: [] }
 
 /**
- * The part of a commit that enqueues deliveries for the tenant's destinations. Returns no promise where the list is
- * cached and empty: most calls are allowed.
+ * The part of a commit that enqueues deliveries for the tenant's destinations. Returns the value without a promise when
+ * the cached list is empty, because most calls are allowed.
  */
 export function enqueue(
   deps: Deps,
@@ -70,7 +70,10 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
   }
 }
 
-/** A thread keeps its heading. The notice masks the values that the policy in force calls sensitive. */
+/**
+ * The heading is the stored heading of the thread. The notice masks the values that the policy in force marks as
+ * sensitive.
+ */
 function asShown(deps: Deps, notice: Notice): Notice {
   const { tool_name, heading } = notice.body
   if (tool_name === undefined || heading === undefined) return notice
@@ -78,7 +81,7 @@ function asShown(deps: Deps, notice: Notice): Notice {
   return { ...notice, body: { ...notice.body, heading: shown } }
 }
 
-/** @param between awaited after each delivery: large texts must not block the event loop */
+/** @param between awaited after each delivery, because large texts must not block the event loop */
 async function written(
   deps: Deps,
   tenant: string,
@@ -98,7 +101,7 @@ const guardsOf = (known: KnownDestinations): Guard[] => [
   unchanged('destinations', DESTINATIONS, known.record),
 ]
 
-/** Enqueues one delivery for one destination, whichever events it subscribes to. */
+/** Enqueues one delivery for one destination, regardless of its subscribed events. */
 export async function enqueueOne(
   deps: Deps,
   tenant: string,
@@ -112,10 +115,10 @@ export async function enqueueOne(
   }
 }
 
-/** The common text of a notice's deliveries, made once: a payload may be large. */
+/** The text that the deliveries of a notice share, created once because a payload may be large. */
 interface Texts {
   readonly thin: string
-  /** Empty where no destination gets the payload. */
+  /** Empty when no destination receives the payload. */
   readonly full: string
 }
 
@@ -192,7 +195,7 @@ function deliveryWrites({ id, record }: NewDelivery): Write[] {
   ]
 }
 
-/** The payload with masked values; of a thread, masked as in the console. */
+/** The payload with masked values. The payload of a thread is masked as in the console. */
 async function payloadOf(deps: Deps, tenant: string, notice: Notice): Promise<JsonObject | undefined> {
   const { thread_id, tool_name } = notice.body
   const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))

@@ -5,7 +5,7 @@ import { isoTime } from '../core/event-record.ts'
 import { enqueueOne } from './outbox.ts'
 import { transact } from '../core/transact.ts'
 
-/** Sends a test through the same outbox and the same guard as every delivery. @throws GatewayError `not_found` */
+/** Sends a test event, with the same outbox and guard as every delivery. @throws GatewayError `not_found` */
 export async function pingDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   const { tenant, id, actor } = acting
   await transact(deps, tenant, async () => {

@@ -15,7 +15,7 @@ import { authenticateAgent, deadKeyFirst, decideTogether } from './agent.ts'
 import { isAttended, reviewerOf } from './auth.ts'
 import { requireSameOrigin } from './same-origin.ts'
 
-/** Hooks before a handler, which admit the callers that the operation names. */
+/** Hooks that run before a handler and admit the kinds of callers that the operation lists. */
 export interface AccessHooks {
   readonly onRequest: (onRequestHookHandler | onRequestAsyncHookHandler)[]
   readonly preHandler: preHandlerHookHandler[]
@@ -54,7 +54,7 @@ const HOOKS: Readonly<Record<Access, (http: HttpDeps, operation: Operation) => A
   public: () => ({ onRequest: [], preHandler: [] }),
 }
 
-/** `entryOf` determines which reviewers are admitted in addition to the admin key. */
+/** `entryOf` determines the reviewers that are admitted in addition to the admin key. */
 function rightHook(http: HttpDeps, entryOf: typeof reviewerEntry): onRequestAsyncHookHandler {
   return async (request: FastifyRequest) => {
     request.adminRight = await rightOf(request, http, entryOf)

@@ -24,7 +24,7 @@ export function administratorOf(right: AdminRight, tenant: string): Administrato
   return { actor: { kind, id }, ...(right.kind === 'reviewer' && { caller: right.caller }) }
 }
 
-/** Refuses another tenant as if it did not exist. @throws GatewayError `not_found` */
+/** Refuses access to another tenant with the same error as for a missing tenant. @throws GatewayError `not_found` */
 export function requireTenant(right: AdminRight, tenant: string): void {
   if (right.kind === 'reviewer' && right.tenant !== tenant)
     throw new GatewayError('not_found', 'no such tenant')

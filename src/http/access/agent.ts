@@ -8,8 +8,8 @@ import { answerProblem, asGatewayError, type ErrorHandler } from '../problem.ts'
 import { bearerOf } from './auth.ts'
 
 /**
- * Admits a known agent synchronously, because an asynchronous hook makes Node buffer the body, which costs more than
- * the check.
+ * Admits a known agent synchronously. After an asynchronous hook, Node buffers the body, which costs more than the
+ * check.
  */
 export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
   const admit = (request: FastifyRequest, caller: Omit<Caller, 'standing'>): void => {
@@ -37,14 +37,14 @@ export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
 }
 
 /**
- * Requests of one turn of the event loop are all parsed first and decided afterwards. A processor that alternates
- * between the two tasks spends most of its time on loading code into its cache.
+ * The gateway first parses all requests of one turn of the event loop, and then decides them. A processor that
+ * alternates between the two tasks spends most of its time loading code into its cache.
  */
 export const decideTogether: preHandlerHookHandler = (_, __, done) => {
   setImmediate(done)
 }
 
-/** Checks the key of a recognised agent before it reports another refusal, so that a revoked key is reported first. */
+/** Checks the key of a recognised agent before reporting another refusal, so that a revoked key is reported first. */
 export function deadKeyFirst({ gateway }: HttpDeps): ErrorHandler {
   const firstOf = async (error: unknown, caller: Caller | undefined): Promise<unknown> => {
     const { status } = ERRORS[asGatewayError(error).code]

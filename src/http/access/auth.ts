@@ -12,7 +12,7 @@ import type { HttpDeps } from '../deps.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
-/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
+/** Matches RFC 6750 section 2.1: a case-insensitive scheme (RFC 9110 section 11.1), one space, one credential. */
 const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i
 
 /** The bearer credential, or undefined when the header is missing, malformed or present twice. */
@@ -24,7 +24,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
 
 /**
  * The session in the cookie, when the request has no bearer credential. A key takes precedence, because a program sends
- * it on purpose. A `Basic` credential is ignored, because it is for a proxy on the way.
+ * a key on purpose. A `Basic` credential is ignored, because it is intended for a proxy.
  */
 export function sessionOf(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers
@@ -33,7 +33,7 @@ export function sessionOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The reviewer who calls, by key or by session. An attended request keeps the session open.
+ * The reviewer who calls, by key or by session. A request that a person makes keeps the session open.
  *
  * @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable`
  */
@@ -55,13 +55,13 @@ export async function reviewerOf(
   return identifySession(http.gateway, proof, attended)
 }
 
-/** Undefined when it is missing or present twice. */
+/** The secret in the page's header; undefined when the header is missing or present twice. */
 function pageSecretOf(request: FastifyRequest): string | undefined {
   const secret = request.headers[PAGE_SECRET]
   return typeof secret === 'string' && countOf(request, PAGE_SECRET) === 1 ? secret : undefined
 }
 
-/** Whether a person makes the request. A page marks the requests that it makes by itself. */
+/** True when a person makes the request. Pages mark the requests that they make automatically. */
 export function isAttended({ headers }: FastifyRequest): boolean {
   return headers[UNATTENDED] === undefined
 }

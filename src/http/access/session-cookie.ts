@@ -3,7 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** `__Host-`: only this host can have set it, over a secure connection, for all paths (RFC 6265bis section 4.1.3.2). */
 export const SESSION_COOKIE = '__Host-countersign'
 
-/** The value of a cookie; undefined when it is missing or present twice: another site may have set one of them. */
+/**
+ * The value of a cookie; undefined when the cookie is missing or present twice, because another site may have set one
+ * of the two.
+ */
 export function cookieOf(request: FastifyRequest, name: string): string | undefined {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const values = pairs.filter((pair) => pair.startsWith(`${name}=`))
@@ -12,8 +15,8 @@ export function cookieOf(request: FastifyRequest, name: string): string | undefi
 
 export interface CookieForm {
   /**
-   * `Strict`: browsers never send it with requests from another site. `Lax`: browsers send it when a link on
-   * another site leads here.
+   * `Strict`: browsers never send the cookie with requests from another site. `Lax`: browsers send the cookie when a
+   * person follows a link from another site.
    */
   readonly sameSite: 'Strict' | 'Lax'
   /** Absent when the cookie lasts until the browser closes. */

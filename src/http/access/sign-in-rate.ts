@@ -5,12 +5,12 @@ import type { HttpDeps } from '../deps.ts'
 const MINUTE_MS = 60_000
 
 /**
- * Kinds of attempts, each with its own count. A stranger can exhaust `discovery` and `stranger` without locking people
- * out.
+ * Kinds of attempts, each with a separate count. A stranger who exhausts `discovery` and `stranger` does not lock
+ * people out.
  */
 type SignInBy = 'link' | 'oidc' | 'discovery' | 'stranger'
 
-/** Limits attempts, to spare this instance and its provider. @throws GatewayError `rate_limited` */
+/** Limits attempts, to protect this instance and its provider. @throws GatewayError `rate_limited` */
 export function limitSignIns({ rates }: HttpDeps, by: SignInBy): void {
   const rate = { calls: LIMITS.SIGN_INS_PER_MINUTE, withinMs: MINUTE_MS }
   const retryAfterMs = rates.take(`sign-in by ${by}`, rate)

@@ -8,19 +8,22 @@ import type { Sender } from './sender.ts'
 import { createShares, type Shares } from './shares.ts'
 
 /**
- * Admits a bounded number of requests at a time; the rest wait in one queue, each for a limited time
- * (docs/decisions/0026). A waiting request is not routed yet, and its credential is not looked up. Its body is not read
- * beyond the part that arrived with its header.
+ * Admits a limited number of requests at a time. Further requests wait in a queue for a limited time
+ * (docs/decisions/0026). Routing and the lookup of the credential happen only after admission. While a request waits,
+ * the gateway reads only the part of the body that arrived with the header.
  */
 export interface Admission {
   /**
-   * Calls `go` at once or when it is the request's turn. Otherwise refuses and answers the request, which then changes
-   * nothing.
+   * Calls `go` immediately or in the request's turn. Otherwise, refuses and answers the request, which then has no
+   * effect.
    */
   enter(request: IncomingMessage, response: ServerResponse, go: () => void): void
-  /** The body has arrived. Calls `go` at once, or in turn when the request lost its place because its body was late. */
+  /**
+   * Called when the body has arrived. Calls `go` immediately, or in the request's turn when the request lost its place
+   * because of a late body.
+   */
   resume(response: ServerResponse, go: () => void): void
-  /** Called when the request waits for something else or is answered. It then gives up its place for good. */
+  /** Called when the request starts a long wait or is answered. The request then permanently gives up its place. */
   leave(response: ServerResponse): void
   /** Called when the gateway accepted a connection; further connections may wait. */
   connected(): void
@@ -28,7 +31,7 @@ export interface Admission {
   close(): void
 }
 
-/** Requests of each kind: with a place, in the queue, and refused since the start. */
+/** The number of requests of each kind: with a place, in the queue, and refused since the start. */
 export interface Sight {
   readonly underWay: Readonly<Record<RequestKind, number>>
   readonly waiting: Readonly<Record<RequestKind, number>>
@@ -47,29 +50,29 @@ export interface AdmissionOptions {
 
 export const ADMISSION = {
   /**
-   * Requests admitted at once, of each kind. A single active tenant may use three quarters of them
-   * (src/http/admission/shares.ts).
+   * Requests of each kind that are admitted at the same time. A single active tenant may use three quarters of the
+   * places (src/http/admission/shares.ts).
    */
   PLACES: { propose: 128, follow: 128, people: 64 },
   /**
-   * Requests that start in one turn of the event loop. Fewer start while new connections arrive, because each turn
-   * accepts one connection.
+   * Requests that start in one turn of the event loop. Fewer requests start while new connections arrive, because each
+   * turn accepts one connection.
    */
   BEGIN_AT_ONCE: 16,
   BEGIN_IN_CROWD: 4,
   /**
-   * Memory for all requests without a place, which are waiting requests and requests with a late body. Each counts at
-   * least for a connection and a header, and at most for the part of a body that Node reads in one piece.
+   * Memory for all requests without a place, which are waiting requests and requests with a late body. Each request
+   * counts at least as a connection and a header, and at most as the part of a body that Node reads in one piece.
    */
   WAITING_BYTES: 128 * 1024 * 1024,
   LEAST_BYTES: 16 * 1024,
   READ_BYTES: 64 * 1024,
   /** Bytes of the bodies of admitted requests. */
   BODIES_BYTES: 64 * 1024 * 1024,
-  /** Time for the body to arrive, ms. After that time, the request has no place until its body is complete. */
+  /** Time in which the body must arrive, ms. After that time, the request has no place until its body is complete. */
   LATE_MS: 100,
   SWEEP_MS: 50,
-  /** Time without a refusal after which the overload counts as over, ms. */
+  /** Time without a refusal after which the overload is considered over, ms. */
   CALM_MS: 5_000,
 } as const
 
@@ -90,7 +93,7 @@ interface Asking {
   /** The time at which the request got its place. */
   at: number
   waiting: Waiting<Asking> | undefined
-  /** The holder for whom a late body counts. */
+  /** The name under which a late body is counted. */
   holder: string
 }
 
@@ -135,7 +138,7 @@ class QueueWithPatience implements Admission {
     const rest = { state: 'left', at: 0, waiting: undefined } as const
     const asking: Asking = { request, response, lane, ...sender, bodyBytes, go, ...rest }
     response[ASKING] = asking
-    // a written answer is enough: a slow reader must not keep a place
+    // a written answer ends the place, because a slow reader must not keep it
     response.on('prefinish', this.#end)
     response.once('close', this.#end)
     if (lane.queue.size === 0 && this.#takes(asking)) this.#begin(asking)
@@ -143,7 +146,7 @@ class QueueWithPatience implements Admission {
   }
 
   resume(response: Response, go: () => void): void {
-    // refused, because its holder had too many late bodies
+    // the request was refused, because its holder had too many late bodies
     if (response.writableEnded) return
     const asking = response[ASKING]
     if (asking?.state !== 'late') return go()
@@ -186,7 +189,7 @@ class QueueWithPatience implements Admission {
     clearInterval(this.#sweeper)
   }
 
-  /** Takes a place and room for the body. False when no place or no room is free. */
+  /** Reserves a place and room for the body. Returns false when no place or no room is free. */
   #takes({ lane, tenant, bodyBytes }: Asking): boolean {
     if (!lane.places.take(tenant, 1)) return false
     if (bodyBytes === 0 || this.#bodies.take(tenant, bodyBytes)) return true
@@ -221,7 +224,7 @@ class QueueWithPatience implements Admission {
     asking.state = 'waits'
     asking.waiting = lane.queue.add(tenant, asking, now, first)
     this.#keepSweeping()
-    // the share of another tenant may still allow a free place
+    // a place may be free for this tenant, although another tenant has used up its share
     this.#wake()
   }
 
@@ -231,7 +234,7 @@ class QueueWithPatience implements Admission {
     setImmediate(() => this.#serve())
   }
 
-  /** Serves in one turn of the loop: refuses the requests that waited too long, and starts those whose turn it is. */
+  /** Refuses requests that waited too long and starts the next requests, in one turn of the event loop. */
   #serve(): void {
     this.#woken = false
     const most = this.#crowded ? ADMISSION.BEGIN_IN_CROWD : ADMISSION.BEGIN_AT_ONCE
@@ -250,7 +253,7 @@ class QueueWithPatience implements Admission {
     }
   }
 
-  /** Returns the number served. */
+  /** Returns the number of served requests. */
   #serveEach(most: number, next: () => Asking | undefined, serve: (asking: Asking) => void): number {
     for (let count = 0; count < most; count++) {
       const asking = next()
@@ -280,11 +283,11 @@ class QueueWithPatience implements Admission {
     this.#sweeper = undefined
   }
 
-  /** Takes back the place of a request whose body is late, because places are for work. */
+  /** Takes the place away from a request whose body is late, because places are for work. */
   #lookForBody(asking: Asking, now: number): void {
     const { request, response } = asking
     if (request.complete) this.#arriving.delete(asking)
-    // unread bytes mean that the gateway is late and the client is not
+    // unread bytes mean that the gateway is late, not the client
     if (request.complete || request.readableLength > 0 || now - asking.at < ADMISSION.LATE_MS) return
     this.leave(response)
     asking.holder = this.#options.senderOf(request).holder
@@ -307,6 +310,6 @@ class QueueWithPatience implements Admission {
   }
 }
 
-/** Memory of the request while it has no place, in bytes. */
+/** Memory that the request needs while it has no place, in bytes. */
 const memoryOf = ({ bodyBytes }: Asking): number =>
   Math.min(ADMISSION.READ_BYTES, Math.max(ADMISSION.LEAST_BYTES, bodyBytes))

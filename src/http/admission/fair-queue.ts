@@ -1,12 +1,14 @@
-/** Longest time that a request waits for its turn, ms. */
+/** Maximum time that a request waits for its turn, ms. */
 export const PATIENCE = {
-  /** In a burst, the time from its start within which a tenant's line must become empty. */
+  /** The time from the start of a burst within which a tenant's line must become empty. */
   BURST_MS: 5_000,
-  /** In an overload, in which the line did not become empty in that time, the time that each new request waits. */
+  /** The time that each new request waits in an overload, when the line did not become empty in time. */
   OVERLOAD_MS: 500,
 } as const
 
-/** A request in a line. It is linked to its neighbours, so that it can be removed from any place. */
+/**
+ * An element of a tenant's line. Each element is linked to its neighbours, so that it can be removed from any position.
+ */
 export interface Waiting<T> {
   readonly item: T
   readonly at: number
@@ -17,7 +19,7 @@ export interface Waiting<T> {
 
 interface Line<T> {
   readonly tenant: string
-  /** The time since which the line has requests. */
+  /** The time since which the line has not been empty. */
   readonly since: number
   size: number
   oldest: Waiting<T> | undefined
@@ -26,8 +28,8 @@ interface Line<T> {
 
 /**
  * A line for each tenant, served in turn. A line is first in, first out, except in an overload that is too long to
- * serve every request in time. Then the newest request is first, because its caller most likely still waits (adaptive
- * LIFO).
+ * serve every request in time. In such an overload, the newest request is first, because its caller is most likely
+ * still waiting (adaptive LIFO).
  */
 export class FairQueue<T> {
   readonly #lines = new Map<string, Line<T>>()
@@ -37,7 +39,7 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** @param first true when the request had its turn before and joins the front of its tenant's line */
+  /** @param first true when the request has already had its turn and joins the front of its tenant's line */
   add(tenant: string, item: T, at: number, first = false): Waiting<T> {
     let line = this.#lines.get(tenant)
     if (line === undefined) {
@@ -61,9 +63,9 @@ export class FairQueue<T> {
   }
 
   /**
-   * Removes the next item in turn for which `fits` is true.
+   * Removes the next item, in turn, that satisfies `fits`.
    *
-   * @param perMs items served in a ms, or undefined while unknown
+   * @param perMs items served per ms, or undefined while unknown
    */
   next(now: number, perMs: number | undefined, fits: (item: T) => boolean): T | undefined {
     for (const line of this.#lines.values()) {
@@ -90,14 +92,14 @@ export class FairQueue<T> {
     return undefined
   }
 
-  /** Whether one more item of this tenant would wait in vain, because at this pace its turn would be too late. */
+  /** True when another item of this tenant would wait in vain, because at this pace its turn would be too late. */
   isTooLong(tenant: string, now: number, perMs: number | undefined): boolean {
     const line = this.#lines.get(tenant)
     if (line === undefined || isStanding(line, now)) return false
     return this.#msOf(line, perMs) > Math.max(PATIENCE.OVERLOAD_MS, line.since + PATIENCE.BURST_MS - now)
   }
 
-  /** Time to serve the whole line while no other line becomes empty, ms. */
+  /** Time for serving the whole line while no other line becomes empty, ms. */
   #msOf({ size }: Line<T>, perMs = Infinity): number {
     return (size * this.#lines.size) / perMs
   }

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Operation, RequestKind } from '../../contract/operation.ts'
 import { OPERATIONS } from '../../contract/operations.ts'
 
-/** An escape in one of the first two parts of a path: the router reads `%61gent` as `agent`. */
+/** Matches an escape in one of the first two segments of a path, because the router decodes `%61gent` to `agent`. */
 const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
 
 /**
- * Paths of agents up to the first parameter, and paths of probes, from the table of operations. All other paths are for
- * people.
+ * Paths of agents up to the first parameter, and paths of probes, from the table of operations. All other paths are
+ * used by people.
  */
 const KINDS = new Map(
   Object.values<Operation>(OPERATIONS).flatMap(({ path, admission }) =>
@@ -17,8 +17,8 @@ const KINDS = new Map(
 const AGENT = '/api/agent/'
 
 /**
- * The kind of the request for this target, before it is routed; none for probes, which are always answered. Requests
- * for unknown paths of agents will be refused. They wait with proposals.
+ * The kind of a request, from its target before routing; none for probes, which are always answered. Requests for
+ * unknown agent paths will be refused after admission. Until then, such requests wait with proposals.
  */
 export function kindOf(url: string): RequestKind | 'none' {
   if (!url.startsWith(AGENT)) return KINDS.get(url) ?? (DISGUISED.test(url) ? 'propose' : 'people')

@@ -1,16 +1,16 @@
 import { FairQueue } from './fair-queue.ts'
 import { createShares } from './shares.ts'
 
-/** Period over which the pace is averaged, ms. It is longer than the pauses of a store. */
+/** Period over which the pace is averaged, ms. The period is longer than the pauses of a store. */
 const MEMORY_MS = 1_000
-/** The longest `Retry-After`, in seconds. */
+/** Maximum value of `Retry-After`, in seconds. */
 const MOST_SECONDS = 15
 
-/** The places of one kind of request, the queue behind them, and its pace. */
+/** The places for one kind of request, the queue for these places, and its pace. */
 export class Lane<T> {
   readonly places
   readonly queue = new FairQueue<T>()
-  /** Refused since the start. */
+  /** The number of refusals since the start. */
   refused = 0
   #freed = 0
   #perMs: number | undefined
@@ -24,7 +24,7 @@ export class Lane<T> {
     this.places = createShares(places)
   }
 
-  /** Gives back a place. */
+  /** Releases a place. */
   free(tenant: string): void {
     this.places.free(tenant, 1)
     this.#freed += 1
@@ -50,7 +50,10 @@ export class Lane<T> {
     this.#at = now
   }
 
-  /** Counts a refusal. Returns the seconds until the caller's turn at this pace; each caller gets a turn of its own. */
+  /**
+   * Counts a refusal. Returns the seconds until the caller's turn at this pace. Each refused caller gets a separate
+   * turn.
+   */
   refuse(): number {
     this.refused += 1
     this.#promised += 1

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
 /**
- * An answer whose text is composed only once. The text is sent in one piece with its header, because a refusal must be
- * cheap.
+ * An answer with a text that is composed only once. The text and the header are sent in one piece, because a refusal
+ * must be cheap.
  */
 export interface Refusal {
   readonly status: number

@@ -3,11 +3,11 @@ import type { Deps } from '../../gateway/core/deps.ts'
 import { recognise } from '../../gateway/auth/identify.ts'
 import { isAdminKey } from '../access/admin-key.ts'
 
-/** The names under which a request is counted before its credential is looked up. */
+/** The names under which a request is counted before the lookup of its credential. */
 export interface Sender {
   /** The tenant whose turn the request takes in the queue. */
   readonly tenant: string
-  /** The holder for whom a late body counts. */
+  /** The name under which a late body is counted. */
   readonly holder: string
 }
 
@@ -15,15 +15,15 @@ const STRANGER: Sender = { tenant: '?', holder: '?' }
 const ADMIN: Sender = { tenant: '!', holder: '!' }
 
 /**
- * A key of an agent or a reviewer, or a session in a cookie. The checksum is not verified, because every credential is
- * only a claim at this point.
+ * A key of an agent or a reviewer, or a session in a cookie. The checksum is not verified, because a credential is only
+ * a claim at this point.
  */
 const CREDENTIAL = /\bcs[krs]_([a-z0-9-]{1,32})_[\w-]{43,}/
 
 /**
- * Reads the tenant from the credential. A key that was accepted before counts for its tenant. Any other key is only a
- * claim. Claims of a tenant have a separate turn, so that forged keys do not delay a known agent. All tenants that no
- * directory lists share one name.
+ * Reads the tenant from the credential. A key that was accepted before is counted under its tenant. Any other key is
+ * only a claim. Claims to be of a tenant have a separate line, so that forged keys do not delay a known agent. All
+ * tenants that no directory lists share one name.
  */
 export function senderOf({ headers, url = '' }: IncomingMessage, { gateway, adminKeyHash }: Known): Sender {
   const { authorization, cookie } = headers

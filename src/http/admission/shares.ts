@@ -1,12 +1,13 @@
-/** A bounded amount (places, bytes, polls), which always leaves a part for a name that has nothing yet. */
+/** A limited amount (places, bytes, polls), of which a part always remains for names that have none. */
 export interface Shares {
   /**
-   * Takes `amount` for `name`. False, without a change, when the name would then have more than three times the rest.
+   * Reserves `amount` for `name`. Returns false and reserves nothing when the name would then have more than three
+   * times the rest.
    */
   take(name: string, amount: number): boolean
-  /** Gives back a taken amount. */
+  /** Releases a reserved amount. */
   free(name: string, amount: number): void
-  /** The sum of all taken amounts. */
+  /** The sum of all reserved amounts. */
   held(): number
 }
 

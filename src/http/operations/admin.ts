@@ -33,7 +33,7 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
 
   listInstances: async ({ gateway }) => answer(200, await listInstances(gateway)),
 
-  // every reviewer may read the policy and have it explain a call; changes happen only in git
+  // every reviewer may read the policy and request explanations; changes happen only in git
   showPolicies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
 
   explainPolicies: async ({ gateway, caller, body }) => {
@@ -75,7 +75,7 @@ async function revoke(
   return answer(204, null)
 }
 
-/** The agent for which the call is explained. A reviewer may name only agents of the reviewer's own tenant. */
+/** The agent of the call to explain. A reviewer may name only agents of the reviewer's own tenant. */
 function agentFor(right: AdminRight, agent: string | undefined): string {
   const named = agent ?? (right.kind === 'reviewer' ? `${right.tenant}/test` : 'test/test')
   requireTenant(right, named.split('/')[0] ?? '')

@@ -28,7 +28,7 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
 
     poll: (call) => pollOrHold(http, call),
 
-    // an authenticated call gets 200 whatever its body says: callers inspect `valid`
+    // answers every authenticated call with 200, regardless of its body, because callers inspect `valid`
     validate: async ({ gateway, caller, body }) => {
       const claimed = (body as { signature?: unknown } | null | undefined)?.signature
       const signature = typeof claimed === 'string' ? claimed : undefined
@@ -59,7 +59,7 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
   }
 }
 
-/** Holds the poll for the time that the caller prefers, while there is room. A held poll occupies no place. */
+/** Holds the poll for the caller's preferred time, if there is room. A held poll gives up its place. */
 async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   const { gateway, caller, query, wait: seconds, request, reply } = call
   if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision must not be prefetched')

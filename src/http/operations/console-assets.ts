@@ -9,13 +9,13 @@ import { rightPlace, type Site } from '../access/same-origin.ts'
 /** The directory that `npm run build` writes. */
 export const BUILT_CONSOLE = new URL('dist/console/', PACKAGE_ROOT)
 const PAGE = 'index.html'
-/** The answer is text and not a problem document, because people read it in a browser. */
+/** The answer when the console is missing. It is text, not a problem document, because people read it in a browser. */
 const NOT_BUILT =
   'The console was not built. Run `npm run build` and start the gateway again; until then, use `countersign review`.\n'
 
 /**
- * Headers of the console, which shows text of agents. Even if the page treated such text as markup, the browser would
- * run, load and send nothing (docs/decisions/0014).
+ * Headers of the console, which shows text from agents. Even if the page treated such text as markup, the browser would
+ * not run, load or send anything (docs/decisions/0014).
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -28,7 +28,7 @@ const HEADERS: Readonly<Record<string, string>> = {
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "require-trusted-types-for 'script'",
-    // the playground uses this policy for one address, that of its evaluator, and for no markup
+    // the playground uses this policy only for the address of its evaluator, not for markup
     'trusted-types evaluator',
   ].join('; '),
   'x-content-type-options': 'nosniff',
@@ -39,11 +39,11 @@ const HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 }
 
-/** The evaluator of the playground, a worker. */
+/** The evaluator of the playground, which is a worker. */
 const EVALUATOR = /^evaluator-[\w-]+\.js$/
 /**
- * A worker has its own content security policy, which comes with its file. The evaluator compiles contracts, and has no
- * page, no cookie and no network (docs/decisions/0031).
+ * A worker has its own content security policy, which is sent with its file. The evaluator compiles contracts, and has
+ * no access to a page, cookies or the network (docs/decisions/0031).
  */
 const EVALUATOR_POLICY = "default-src 'none'; script-src 'unsafe-eval'"
 
@@ -73,8 +73,8 @@ interface ConsoleParts {
 }
 
 /**
- * Serves the reviewer console from files that are read once, at the start. Without a built console the gateway still
- * decides and reviews.
+ * Serves the reviewer console from files that the gateway reads once, at the start. Without a built console, the
+ * gateway still decides calls and takes votes.
  */
 export function consoleRoutes(app: FastifyInstance, { built, site }: ConsoleParts): void {
   const files = readBuilt(built)
@@ -157,7 +157,7 @@ function codingOf(accepted: string | string[] | undefined): Coding | undefined {
   return (['br', 'gzip'] as const).find((coding) => wanted.includes(coding))
 }
 
-/** Whether the header names the tag (RFC 9110 section 13.1.2): in a list, weak or strong, or with `*`. */
+/** True when the header contains the tag (RFC 9110 section 13.1.2), weak or strong, in a list, or as `*`. */
 function namesTag(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

@@ -17,8 +17,8 @@ import { showAfter } from '../problem.ts'
 import { streamHandler } from './stream.ts'
 
 /**
- * Handlers of the review plane (docs/review-api.md). Its credentials differ from those of the agent API, and its
- * answers contain no proof.
+ * Handlers of the review plane (docs/review-api.md). The review plane's credentials differ from those of the agent API,
+ * and its answers contain no proof.
  */
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
@@ -66,7 +66,7 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   stream: streamHandler(http),
 })
 
-/** Headers that make browsers open an image only as an image of this type. */
+/** Headers with which browsers open an image only as an image of this type. */
 const IMAGE_HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
@@ -86,7 +86,7 @@ async function show<const Status extends 200 | 201>(status: Status, { gateway, c
   return answer(status, view, { etag: `"${view.digest}"` })
 }
 
-/** The changed thread, with the receipt of the change. */
+/** The changed thread and the receipt of the change. */
 function showChanged<const Status extends 200 | 201>(
   status: Status,
   call: OfThread,

@@ -11,7 +11,7 @@ import type { HttpDeps } from '../deps.ts'
 import { answer, type Handlers } from '../handler.ts'
 import { singleSignOnHandlers } from './single-sign-on.ts'
 
-/** Handlers for signing in to the console and out of it (docs/signing-in.md). */
+/** Handlers for signing in to and out of the console (docs/signing-in.md). */
 export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
   signInOptions: async ({ request }) =>
     answer(200, {
@@ -33,7 +33,7 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
         throw error
       },
     )
-    // the cookie ends when the browser closes, and the session ends by its limits
+    // the cookie ends when the browser closes, and the session ends at its time limits
     setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
     return answer(200, { me: me(gateway, caller), page_secret: page })
   },

@@ -21,12 +21,13 @@ type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' |
 
 /**
  * Handlers of single sign-on. A request that waits for the provider gives up its place, because the provider may hang
- * and every visitor can cause such a request.
+ * and any visitor can make such a request.
  */
 export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
   startSingleSignOn: async ({ request, reply }) => {
     const { provider } = configured(http)
-    // Once the provider is known, this request costs nothing, so a page that sends its visitors here exhausts no limit.
+    // Once the provider's metadata is known, this request is not counted. A page that sends visitors here therefore
+    // exhausts no limit.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
     http.admission.leave(reply.raw)
     return redirect(302, http, request, async () => {
@@ -42,20 +43,20 @@ export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
     const isOurs = belongsToFlow(request, http)
     limitSignIns(http, isOurs ? 'oidc' : 'stranger')
     http.admission.leave(reply.raw)
-    // a callback from an older tab or another page ends no sign-in in progress
+    // a callback from an older tab or another page must not end a sign-in in progress
     if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
     return redirect(303, http, request, async () => {
       const { flow, callback } = answerOf(request, http)
       const identity = await provider.redeem(flow, callback)
       const link = await signInByProvider(gateway, identity, matching, flow.challenge)
-      // browsers do not send the fragment to any server, so only the gateway's own page reads it
+      // browsers never send the fragment to a server, so only the gateway's own page can read it
       return `${CONSOLE_PATH}#/sign-in/${link}`
     })
   },
 })
 
 /**
- * The challenge that the page made before it left. It binds the answer to that page.
+ * The challenge that the page created before the redirect. The challenge binds the answer to that page.
  *
  * @throws SignInError `expired`
  */
@@ -79,7 +80,7 @@ function answerOf(request: FastifyRequest, http: HttpDeps): { flow: SealedFlow; 
   return { flow: resumeFlow(http.gateway, sealed, callback.searchParams.get('state')), callback }
 }
 
-/** Whether the answer belongs to a flow of this browser. Only then does the gateway call the provider. */
+/** True when the answer belongs to a flow of this browser. The gateway calls the provider only for such an answer. */
 function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
   try {
     answerOf(request, http)
@@ -97,7 +98,7 @@ function configured({ singleSignOn }: HttpDeps): SingleSignOn {
   throw new GatewayError('not_found', 'no identity provider is configured')
 }
 
-/** Redirects the browser. Every failure ends on the sign-in page, and its reason goes to the log. */
+/** Redirects the browser. Every failure leads to the sign-in page, and its reason is logged. */
 async function redirect<const Status extends 302 | 303>(
   status: Status,
   http: HttpDeps,
@@ -116,7 +117,7 @@ async function redirect<const Status extends 302 | 303>(
 
 const MOST_CAUSES = 5
 
-/** The problem in sentences and codes only, because other details may hold secrets of the sign-in. */
+/** The problem in sentences and codes only, because other details may contain secrets of the sign-in. */
 function reasonOf(error: unknown): { problem: SignInProblem; reason: string; causes: string[] } {
   const causes: string[] = []
   let cause = (error as Error).cause

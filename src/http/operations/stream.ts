@@ -16,13 +16,13 @@ import { answer, type Handlers } from '../handler.ts'
 import { lineOf } from '../tracing.ts'
 
 /**
- * Time between two comments of a stream, ms. They keep proxies from closing the connection, and detect a revoked
- * credential.
+ * Time between two comments of a stream, ms. The comments keep proxies from closing the connection, and allow the
+ * gateway to notice a revoked credential.
  */
 export const BEAT_MS = 15_000
 /**
- * The most unsent bytes of a reader. The gateway disconnects a reader above this number. The reader then resumes at the
- * last event received.
+ * Maximum number of unsent bytes for a reader. The gateway disconnects a reader that exceeds this number. The reader
+ * then resumes after the last event that it received.
  */
 const BACKLOG_BYTES = 1024 * 1024
 
@@ -39,7 +39,7 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
     const wait = http.waits.holdStream(request)
     reply.hijack()
     const { raw } = reply
-    // the answer may end while its connection stays open
+    // the answer may end although its connection stays open
     const over = new AbortController()
     raw.once('close', () => over.abort())
     raw.writeHead(200, {
@@ -98,7 +98,7 @@ function signOut(raw: ServerResponse): void {
   if (!raw.writableEnded) raw.end('event: signed_out\ndata: {}\n\n')
 }
 
-/** The seats of open streams, with a bound for each reviewer. */
+/** Counts open streams, with a limit for each reviewer. */
 function createSeats(): { take(who: string): () => void } {
   const taken = new Map<string, number>()
   let all = 0

@@ -75,7 +75,7 @@ const actingIn = (caller: OfWebhook['caller'], tenant: string) => ({
 })
 
 /**
- * The tenant to search: the tenant in the id for the admin key, or the reviewer's own tenant. To a reviewer, another
+ * The tenant to search: the tenant in the id for the admin key, or the reviewer's own tenant. For a reviewer, another
  * tenant's webhook does not exist.
  */
 function actingOn({ caller, params: { id } }: OfWebhook) {

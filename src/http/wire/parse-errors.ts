@@ -6,8 +6,8 @@ import { NO_ROUTE } from '../request-metrics.ts'
 import { ifSlow } from './slow-client.ts'
 
 /**
- * Answers requests that Node's parser refuses, which reach no route. The answer is written to the socket after earlier
- * answers, and the connection then ends.
+ * Answers requests that Node's parser refuses, which reach no route. The gateway writes the answer to the socket after
+ * earlier answers, and then ends the connection.
  */
 export interface Malformed {
   /** Called when a request was read. */
@@ -22,14 +22,14 @@ interface Asked {
   readonly before: ServerResponse | undefined
 }
 
-/** `patienceMs` is the time that a client gets again when Node wrongly considers it slow. */
+/** `patienceMs` is the additional time for a client that Node wrongly considers slow. */
 export function answerMalformed(watcher: TrafficWatcher, patienceMs: number): Malformed {
   const asked = new WeakMap<Socket, Asked>()
   const refused = new WeakSet<Socket>()
   const answer = answerOnce(watcher, { asked, refused })
   return {
     note: (request, response) => {
-      // keeps only the answer, because a client that keeps sending would build a chain of requests
+      // keeps only the previous answer, because a client that keeps sending would otherwise build a chain of requests
       const before = asked.get(request.socket)?.response
       asked.set(request.socket, { request, response, before })
     },
@@ -61,7 +61,7 @@ function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malform
       if (broken?.response.headersSent === true) socket.end()
       else if (socket.writable) send(watcher, error, socket)
     }
-    // the request before it may have taken effect, so its answer is sent first and may end the connection
+    // the previous request may have taken effect, so its answer is sent first and may end the connection
     if (answered?.destroyed === false) answered.once('close', refuse)
     else refuse()
   }

@@ -15,10 +15,10 @@ interface Line {
 
 /**
  * Serves the requests of a connection one after the other. Only safe requests may run at the same time (RFC 9112
- * section 9.3.2), and Node emits all of them at once. A request after an answer that ends the connection is never
+ * section 9.3.2), but Node emits all requests immediately. A request after an answer that ends the connection is never
  * served (section 9.6), because its caller could not learn the result. The current answer is therefore always the first
  * on its connection, and Node emits `close` for it when the caller disconnects. Without that event, a request would
- * keep its place for good.
+ * keep its place permanently.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Line>()

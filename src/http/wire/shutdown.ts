@@ -6,18 +6,21 @@ import type { Admission } from '../admission/admission.ts'
 import type { Malformed } from './parse-errors.ts'
 import { oneAtATime } from './pipelining.ts'
 
-/** How long each part of closing may take, ms. */
+/** Maximum time for each part of closing, ms. */
 export const DRAINING = {
   /** Time during which answers end their connections, while new connections are still accepted. */
   LINGER_MS: 250,
   /** Time after which arriving requests are refused. */
   REFUSE_AFTER_MS: 1_000,
-  /** How often idle connections are ended after the listener is closed, and when all other connections are ended. */
+  /**
+   * The interval at which idle connections are ended once the listener is closed, and the time after which all others
+   * are ended.
+   */
   REAP_EVERY_MS: 50,
   DRAIN_MS: 8_000,
 } as const
 
-/** A server that asks admission first: refused and waiting requests have not reached Fastify. */
+/** A server with admission before Fastify, which refused and waiting requests do not reach. */
 export function admittingServer(admission: Admission, malformed: Malformed) {
   return (handle: RequestListener, options: FastifyServerOptions): Server => {
     const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
@@ -30,7 +33,7 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
     })
     // Node would silently drop headers above a certain number; their bytes are limited separately
     server.maxHeadersCount = 0
-    // otherwise Node would answer an unknown expectation by itself, without a body
+    // otherwise Node would answer an unknown expectation itself, without a body
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_, socket) => refuseTunnel(socket as Socket, malformed))
     server.keepAliveTimeout = keepAliveTimeout
@@ -43,8 +46,8 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
 }
 
 /**
- * Ends an idle socket. Node checks the clock before it reads, but a request that arrived while the event loop was late
- * counts.
+ * Ends an idle socket. Node checks the clock before it reads. A request that arrived while the event loop was late must
+ * keep the socket open.
  */
 function endUnlessHeard(socket: Socket): void {
   const { bytesRead } = socket
@@ -53,7 +56,10 @@ function endUnlessHeard(socket: Socket): void {
   })
 }
 
-/** Node would end the connection without an answer. Node no longer manages the socket, so the gateway ends it. */
+/**
+ * Answers a CONNECT request, because Node would end the connection without an answer. Node no longer manages the
+ * socket, so the gateway ends it.
+ */
 function refuseTunnel(socket: Socket, malformed: Malformed): void {
   socket.on('error', () => socket.destroy())
   socket.once('finish', () => socket.destroy())
@@ -69,9 +75,9 @@ interface Options {
 }
 
 /**
- * Closes the server without a failed request. First, every answer ends its connection and the listener stays open,
- * which serves clients that have just sent a request on a kept-alive connection. Then the listener closes, the
- * remaining requests finish, and idle connections are ended.
+ * Closes the server without a failed request. First, every answer ends its connection while the listener stays open.
+ * Clients that have just sent a request on a kept-alive connection are still served. After that, the listener closes,
+ * the remaining requests finish, and idle connections are ended.
  */
 export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): void {
   let closingSince: number | undefined
@@ -112,7 +118,7 @@ function shuttingDown(): GatewayError {
   })
 }
 
-/** Resolves at once without connections, otherwise after the time for late requests. */
+/** Calls `then` immediately when there are no connections, otherwise after the time for late requests. */
 function whenNobodyIsLeft(app: FastifyInstance, then: () => void): void {
   app.server.getConnections((_, count) => {
     if (count > 0) setTimeout(then, DRAINING.LINGER_MS)
@@ -120,7 +126,7 @@ function whenNobodyIsLeft(app: FastifyInstance, then: () => void): void {
   })
 }
 
-/** Connections without any request for long enough, which Node does not count as idle. */
+/** Finds connections that have had no request for long enough, which Node does not count as idle. */
 function silentSockets(app: FastifyInstance): () => Socket[] {
   const open = new Map<Socket, number>()
   app.server.on('connection', (socket: Socket) => {

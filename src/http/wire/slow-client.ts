@@ -6,15 +6,15 @@ export interface Suspect {
   readonly socket: Socket
   /** The last request whose header was read, if any. */
   readonly last: () => IncomingMessage | undefined
-  /** The time that a client gets again if it was not slow, ms. */
+  /** The additional time for a client that was not slow, ms. */
   readonly patienceMs: number
 }
 
 /**
- * Calls `blame` when the client itself was slow. Node checks the clock before it reads. So Node would answer 408 to a
- * request that arrived while the event loop was late, or whose body this server has not read yet. A client therefore
+ * Calls `blame` when the client itself was slow. Node checks the clock before it reads. Node would therefore answer 408
+ * to a request that arrived while the event loop was late, or to a request with an unread body. A client therefore
  * counts as slow only when a turn of the event loop has read no more bytes. A connection without any request ends
- * without an answer: its client could mistake it for the answer to its first request.
+ * without an answer, which the client could mistake for the answer to its first request.
  */
 export function ifSlow(suspect: Suspect, blame: () => void): void {
   const { socket, last, patienceMs } = suspect

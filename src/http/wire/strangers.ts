@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { GatewayError, problemOf } from '../../contract/errors.ts'
 
 /**
- * Connections without an accepted credential, counted by address. Above the bound, the oldest connection without a
+ * Connections without an accepted credential, counted by address. Above the limit, the oldest connection without a
  * request is ended. When each connection has a request, the new connection gets the answer 429.
  */
 export interface StrangerBounds {

@@ -5,10 +5,13 @@ import type { JsonValue } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { parseRequest } from '../../contract/strict-json.ts'
 
-/** White space is space and tab only (RFC 9110 section 5.6.3). */
+/** Whitespace consists only of spaces and tabs (RFC 9110 section 5.6.3). */
 const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i
 
-/** Only `application/json` in UTF-8 without encoding, after the strict scan. Everything else is 415 or 400. */
+/**
+ * Accepts only `application/json` in UTF-8 without encoding, after the strict scan. All other bodies are refused with
+ * 415 or 400.
+ */
 export function acceptStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
@@ -23,8 +26,8 @@ export function acceptStrictJson(app: FastifyInstance): void {
 }
 
 /**
- * Serves the route that answers 200 to any body: a body that is not strict JSON arrives as undefined. This leaves room
- * for a payload of the largest size and the members around it.
+ * Parses bodies for the route that answers 200 to any body. A body that is not strict JSON arrives as undefined. The
+ * limit leaves room for a payload of maximum size and the members around it.
  */
 export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   app.removeAllContentTypeParsers()
@@ -35,10 +38,12 @@ export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   })
 }
 
-/** Reading and judging a body of 256 KiB each take a few ms. */
+/** Parsing and judging a body of 256 KiB each take a few ms. */
 const LARGE_BYTES = 32 * 1024
 
-/** Gives the work after a large body its own turn of the event loop, so that no other request waits for both steps. */
+/**
+ * Gives the work after a large body a separate turn of the event loop, so that no other request waits for both steps.
+ */
 function afterATurn({ length }: Buffer, follow: () => void): void {
   if (length > LARGE_BYTES) setImmediate(follow)
   else follow()
@@ -66,7 +71,7 @@ function checkMediaType(request: FastifyRequest): void {
   }
 }
 
-/** The number of times that a header occurs in the request: Node keeps only the first of some headers. */
+/** The number of occurrences of a header in the request, because Node keeps only the first of some headers. */
 export function countOf({ raw }: { readonly raw: IncomingMessage }, header: string): number {
   const { rawHeaders } = raw
   let count = 0

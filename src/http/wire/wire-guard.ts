@@ -7,12 +7,12 @@ import { countOf } from './strict-json.ts'
 const HOST = /^(?:\[[0-9a-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})*)(?::\d*)?$/i
 
 export interface Acceptance {
-  /** The target that the router receives. A refused request reaches no route. */
+  /** The target that the router receives. A refused request does not reach a route. */
   readonly targetOf: (request: IncomingMessage) => string
   readonly refusalOf: (request: IncomingMessage) => GatewayError | undefined
 }
 
-/** A target for which the router finds no route. */
+/** A target without a route. */
 const NOWHERE = '/-/nowhere'
 
 /** Checks each request once, before the router does. */
@@ -29,7 +29,7 @@ export function acceptRequests(): Acceptance {
   }
 }
 
-/** The reason to refuse a request on any route. The connection ends with that answer. */
+/** The reason for refusing a request on any route. The connection ends after the refusal. */
 function refusalOf(request: IncomingMessage): GatewayError | undefined {
   const why =
     unlikeTarget(request.url ?? '') ?? unlikeNames(request) ?? unlikeHost(request) ?? unlikeFraming(request)
@@ -57,9 +57,11 @@ function isEscaped(target: string): boolean {
   }
 }
 
-/** An escape of a character that needs none (RFC 3986 section 2.3): letters, digits and `-` `.` `_` `~`. */
+/**
+ * Matches an escape of a character that needs no escape (RFC 3986 section 2.3): letters, digits and `-` `.` `_` `~`.
+ */
 const NEEDLESS_ESCAPE = /%(?:3[0-9]|[46][1-9a-f]|[57][0-9a]|2[de]|5f|7e)/i
-/** An empty segment, or a segment that names this folder or its parent. */
+/** Matches an empty segment, or a segment that names this folder or its parent. */
 const ODD_SEGMENT = /\/(?:\.{0,2}\/|\.{1,2}$)/
 /** The only two paths of the gateway whose last segment is empty. */
 const ENDING_IN_SLASH: ReadonlySet<string> = new Set(['/', '/console/'])
@@ -85,7 +87,7 @@ function unlikeNames({ rawHeaders }: IncomingMessage): string | undefined {
   return undefined
 }
 
-/** HTTP/1.1 with exactly one Host, or 1.0 with at most one, and a valid value (RFC 9112 section 3.2). */
+/** Requires exactly one Host for HTTP/1.1, or at most one for 1.0, with a valid value (RFC 9112 section 3.2). */
 function unlikeHost(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'send the request as HTTP/1.1'
@@ -96,7 +98,7 @@ function unlikeHost(request: IncomingMessage): string | undefined {
     : 'the Host header must be a name or an address, and a port'
 }
 
-/** A coding below `chunked` would hide the body, and chunked HTTP/1.0 is faulty (RFC 9112 section 6.1). */
+/** Another coding beneath `chunked` would hide the body, and chunked HTTP/1.0 is faulty (RFC 9112 section 6.1). */
 function unlikeFraming(request: IncomingMessage): string | undefined {
   const coding = request.headers['transfer-encoding']
   if (coding === undefined) return undefined

@@ -36,11 +36,11 @@ export interface EmbeddedPlace {
 }
 
 /**
- * Opens the store in a directory to read all of it. It changes nothing. It accepts evidence with gaps, so that the
- * reader can report them.
+ * Opens the store in a directory to read its whole content. It changes nothing. Accepts evidence with gaps, so that the
+ * caller can report the gaps.
  *
- * @throws WrongPlace when there is no store; an Error of one sentence when another process has the store open, or the
- * file is damaged
+ * @throws WrongPlace when the directory has no store; an Error with a one-sentence message when another process has the
+ * store open, or the file is damaged
  */
 export async function openEmbeddedArchive({ path, clock }: EmbeddedPlace): Promise<StoreArchive> {
   const directory = resolve(path)
@@ -88,10 +88,11 @@ const BATCH_ENTRIES = 5_000
 const BATCH_UNITS = 2_000_000
 
 /**
- * Prepares a restore into a directory without a store. A subdirectory on the same file system holds the loaded data,
- * until one rename makes it the store. So a mount point works as well, and no process ever sees a partial store.
+ * Prepares a restore into a directory without a store. A subdirectory on the same file system contains the loaded data,
+ * until one rename turns it into the store. Mount points therefore work as well, and no process ever sees a partial
+ * store.
  *
- * @throws WrongPlace when there is a store already
+ * @throws WrongPlace when the directory already has a store
  */
 export async function openEmbeddedRestore({
   path,
@@ -126,7 +127,7 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   readonly #lock: DirectoryLock
   readonly #directory: string
   readonly #building: string
-  /** A new store id, which also makes a new epoch (S19). */
+  /** A new store id, which also starts a new epoch (S19). */
   readonly #storeId = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #waiting: [partition: string, entry: StoredEntry][] = []
@@ -157,7 +158,7 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   }
 
   /**
-   * Publishes the store. The data file is a complete store, so its rename is the atomic moment. The rename needs no
+   * Publishes the store. The data file is a complete store, so its rename makes the restore atomic. The rename needs no
    * disk space; a full disk was reported earlier.
    */
   async publish(): Promise<void> {

@@ -2,16 +2,16 @@ import { amountIn, charged, type LimitWindow, spanOf } from '../../domain/limit-
 import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from '../store.ts'
 
 /**
- * A batch is a group of commits that one disk transaction makes durable. It is planned in memory: the state on disk,
- * overlaid with the changes of earlier callers. So commits run one after the other (S04), and all guards of each are
- * checked before it changes anything (S03). Only the final values are written to disk, once per key.
+ * A batch is a group of commits that one disk transaction makes durable. The batch is planned in memory, on the state
+ * on disk plus the changes of earlier callers. Commits therefore run one after the other (S04), and all guards of a
+ * commit are checked before it makes any change (S03). Only the final values are written to disk, once per key.
  *
- * It is safe to plan on a snapshot. One batch is written at a time, and the disk transaction checks that no other
+ * Planning on a snapshot is safe. The store writes one batch at a time, and the disk transaction checks that no other
  * process wrote in between (lmdb.ts, `writeBatch`).
  */
 export interface Batch {
   readonly before: StateBefore
-  /** ms since 1970: commits with an earlier deadline are late (S08). */
+  /** ms since 1970. Commits with an earlier deadline are late (S08). */
   readonly time: number
   readonly records: Map<string, RecordState>
   readonly members: Map<string, MemberState>
@@ -27,11 +27,11 @@ export interface Batch {
 
 /** The state on disk before the batch. */
 export interface StateBefore {
-  /** Makes later reads see every batch written so far. */
+  /** Refreshes the snapshot, so that later reads see every batch written so far. */
   refresh(): void
-  /** The store's id: a restore creates another store (S19). */
+  /** The store's id. A restore creates a store with a different id (S19). */
   readonly epoch: string
-  /** Revision and writer of a record; revision 0 and an empty writer when absent. */
+  /** Revision and writer of a record. For a missing record, the revision is 0 and the writer is empty. */
   head(partition: string, type: string, id: string): RecordHead
   score(partition: string, index: string, member: string): number | undefined
   lastNumber(partition: string): number
@@ -42,7 +42,7 @@ export interface StateBefore {
 
 export interface RecordHead {
   readonly revision: number
-  /** The commit that wrote it. */
+  /** The commit that wrote the record. */
   readonly commitId: string
 }
 
@@ -62,7 +62,7 @@ export interface MemberState {
   readonly partition: string
   readonly index: string
   readonly member: string
-  /** Scores before and after the batch; undefined when not in the index. */
+  /** Scores before and after the batch; undefined when the member is not in the index. */
   readonly before: number | undefined
   after: number | undefined
 }
@@ -82,13 +82,13 @@ export interface EventWrite {
   readonly value: Buffer
 }
 
-/** A commit, encoded: one value for each put and each event, in order. */
+/** An encoded commit, with one value for each put and each event, in order. */
 export interface CommitTask {
   readonly partition: string
   readonly commit: Commit
   readonly bodies: readonly Buffer[]
   readonly events: readonly Buffer[]
-  /** Length of all bodies and events, in code units. */
+  /** Total length of all bodies and events, in code units. */
   readonly length: number
 }
 
@@ -160,8 +160,8 @@ function hasRoom(batch: Batch, partition: string, guard: LimitGuard): boolean {
 }
 
 /**
- * Applies the writes. `first` is the number of the commit's first event. It is undefined without events; then no mark
- * is written (S17).
+ * Applies the writes. `first` is the number of the commit's first event. Without events, `first` is undefined and no
+ * mark is written (S17).
  */
 function applyWrites(
   batch: Batch,
@@ -186,7 +186,7 @@ type Charge = Write & { readonly op: 'charge' }
 
 /**
  * Applies a charge. Only a commit that guards the limit knows its current window length. Other commits may follow an
- * older policy (an approval that ends, an old thread). So they never shorten a window.
+ * older policy (an approval that ends, an old thread). Other commits therefore never shorten a window.
  */
 function asCharged(
   batch: Batch,

@@ -1,6 +1,8 @@
-/* The embedded store's requirements for its disk: it is local, has free space, and still holds the open files. */
+/*
+ * The embedded store's requirements for its disk: it must be local, have free space, and still contain the open files.
+ */
 
-/** The part of `fs.statfs` that is used; sizes in blocks of `bsize` bytes. */
+/** The fields of `fs.statfs` that the store uses. Sizes are in blocks of `bsize` bytes. */
 export interface FileSystemFacts {
   readonly type: number
   readonly bsize: number
@@ -12,7 +14,10 @@ export const DEFAULT_MIN_FREE_BYTES = 64 * 1024 * 1024
 const CHECK_EVERY_MS = 100
 const FULL_BELOW_BYTES = 1024 * 1024
 
-/** File systems on which memory maps and locks are not coherent between hosts. The numbers are Linux's (statfs(2)). */
+/**
+ * File systems on which memory maps and locks are not coherent between hosts. The numbers are those of Linux
+ * (statfs(2)).
+ */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -39,8 +44,8 @@ export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
 }
 
 /**
- * Refuses a disk that is too full to create the files. LMDB maps the files, and a mapping on a full disk kills the
- * process without a message.
+ * Refuses a disk without enough space for creating the files. LMDB maps the files into memory. Access to a mapping on a
+ * full disk kills the process without a message.
  *
  * @throws Error of one sentence
  */
@@ -50,19 +55,22 @@ export function refuseFullDisk(path: string, statfs: Statfs): void {
 }
 
 export interface DiskGuard {
-  /** The reason, in one sentence, while writes are refused; otherwise undefined. Checks at most every 100 ms. */
+  /**
+   * The reason, in one sentence, why writes are refused; undefined while they are accepted. Checks the disk at most
+   * every 100 ms.
+   */
   refusal(): string | undefined
-  /** The reason, in one sentence, while too little space is free for new work. */
+  /** The reason, in one sentence, why there is not enough free space for new work. */
   shortage(): string | undefined
-  /** True when the disk is practically full, whatever `minFreeBytes` says. */
+  /** True when the disk is practically full, regardless of `minFreeBytes`. */
   isFull(): boolean
-  /** Bytes that can be written before writes are refused; undefined when the disk does not respond. */
+  /** Bytes that can be written before the store refuses writes; undefined when the disk does not respond. */
   roomBytes(): number | undefined
   /** Records that a write failed because the disk is full. */
   reportFull(): void
 }
 
-/** Free bytes below which the store refuses writes, and below which it has too little space for new work. */
+/** Free bytes below which the store refuses writes, and free bytes below which it refuses new work. */
 export interface DiskFloors {
   readonly minFreeBytes: number
   readonly newWorkBytes?: number | undefined
@@ -75,8 +83,8 @@ export interface DiskFacts {
 }
 
 /**
- * Refuses writes before the disk is full, and while written data would be lost. Afterwards it allows writes again by
- * itself.
+ * Refuses writes when the disk is nearly full, and while written data would be lost. Allows writes again automatically
+ * when the condition has ended.
  */
 export function createDiskGuard(
   path: string,

@@ -4,8 +4,8 @@ import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, rea
 import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
- * Everything in a partition of an embedded store. The lock keeps other processes out, so paged reads all see the same
- * moment.
+ * Yields the whole content of a partition in an embedded store. The lock keeps other processes out, so all pages show
+ * the same state.
  */
 
 type Tag = (typeof TAG)[keyof typeof TAG]
@@ -20,7 +20,7 @@ const PAGE_ENTRIES = 1_000
 const PAGE_UNITS = 1_000_000
 const PARTITIONED = [TAG.event, TAG.entry, TAG.limit, TAG.member, TAG.number, TAG.record]
 
-/** Every non-empty partition, by name. Each step seeks the first key after the previous partition. */
+/** Yields the names of all non-empty partitions. Each step jumps to the first key after the previous partition. */
 export function namesOfPartitions(db: Database): string[] {
   const names = new Set<string>()
   for (const tag of PARTITIONED) {
@@ -56,7 +56,7 @@ export async function* dumpPartition(db: Database, partition: string): AsyncGene
   yield* entriesOf(db, partition, TAG.record, readRecord)
 }
 
-/** An entry without its row in the table of members, which no commit could ever move or remove (S15). */
+/** Reports an entry without its row in the table of members, which no commit could ever move or remove (S15). */
 function* strayEntry(
   db: Database,
   partition: string,

@@ -18,8 +18,8 @@ import { makeDirectory } from '../../system/make-directory.ts'
  * The files of a data directory:
  * - `store.mdb`: LMDB's data.
  * - `store.mdb-lock`: LMDB's readers.
- * - `store.json`: written once the store exists. It reveals an emptied or removed data file, which must not look like a
- *   new store.
+ * - `store.json`: written once the store exists. With this file, the store detects an emptied or removed data file,
+ *   which must not look like a new store.
  * - `lock.<n>.sock`: see lock.ts.
  */
 export const DATA_FILE = 'store.mdb'
@@ -37,14 +37,15 @@ export interface Marker {
 }
 
 /**
- * `absent`: no data yet. `short`: the file ends before the last page that LMDB has used, so it needs full verification.
+ * `absent`: no data yet. `short`: the file ends before the last page that LMDB has used, and needs full verification.
  */
 export type DataFile = 'absent' | 'whole' | 'short'
 
 /**
  * Creates the directory.
  *
- * @throws Error with the name of the directory, because the system's error may name an unknown file
+ * @throws Error with the name of the directory, because the system's error may name a file that the operator does not
+ * know
  */
 export function prepareDirectory(directory: string): void {
   try {
@@ -66,14 +67,14 @@ export function createDataFiles(directory: string): void {
   try {
     syncDirectory(dirname(directory))
   } catch (error) {
-    // an unreadable parent, such as /var/lib in some set-ups, existed before, so it is durable already
+    // an unreadable parent, such as /var/lib in some setups, existed before, so it is already durable
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
 
 /**
- * Gives a file to the directory's owner. Root may maintain the store of a service with its own user. A file that root
- * owns would keep that user's gateway from opening the store. It changes the owner of a link itself, not of its target.
+ * Gives a file to the directory's owner. Root may maintain the store of a service with its own user. If root owned a
+ * file, that user's gateway could not open the store. Changes the owner of a link itself, not the owner of its target.
  */
 export function handOver(directory: string, name: string): void {
   if (process.geteuid?.() !== 0) return
@@ -82,7 +83,7 @@ export function handOver(directory: string, name: string): void {
   try {
     lchownSync(join(directory, name), uid, gid)
   } catch {
-    // without the capability, as in some containers, root cannot change owners: the file stays root's
+    // without the capability, as in some containers, root cannot change owners and remains the owner of the file
   }
 }
 
@@ -112,7 +113,8 @@ export function writeMarker(directory: string, store: string): void {
 }
 
 /**
- * Inspects the data file before LMDB maps it, because reading a mapped page beyond the end of a file kills the process.
+ * Inspects the data file before LMDB maps it, because access to a mapped page beyond the end of a file kills the
+ * process.
  *
  * @throws Error when the header is damaged or the data of an existing store is missing
  */
@@ -127,8 +129,8 @@ export function inspectDataFile(directory: string, exists: boolean): DataFile {
 }
 
 /**
- * Watches the open data file. When the directory is removed, or restored from a copy, the open file no longer has a
- * name. Its data is synced, but is lost when this process ends.
+ * Watches the open data file. When the directory is removed or restored from a copy, the open file no longer has a
+ * name. The file's data is still synced, but is lost when this process ends.
  */
 export function watchDataFile(directory: string): () => string | undefined {
   const file = join(directory, DATA_FILE)
@@ -150,7 +152,7 @@ function identityOf(file: string): string | undefined {
   return facts && `${facts.dev} ${facts.ino}`
 }
 
-/** Extends a short file with zeros, so that reading it is an error that can be reported. */
+/** Extends a short file with zeros, so that the store can report an error when it reads the missing part. */
 export function extendDataFile(directory: string): void {
   const file = join(directory, DATA_FILE)
   const size = usedBytes(file)
@@ -159,7 +161,7 @@ export function extendDataFile(directory: string): void {
   closeSync(descriptor)
 }
 
-/** Bytes up to the last page that either meta record references. */
+/** Bytes up to the last page that one of the meta records references. */
 function usedBytes(file: string): number {
   const first = readMeta(file, 0)
   const pageSize = first.readUInt32LE(META.pageSize)
@@ -198,7 +200,7 @@ function parseMarker(text: string): Marker {
     if (typeof marker.format === 'number' && typeof marker.store === 'string')
       return { format: marker.format, store: marker.store }
   } catch {
-    // reported like a marker without its fields
+    // reports this file like a marker without its fields
   }
   throw new Error(`${MARKER_FILE} is damaged: restore it from a backup`)
 }

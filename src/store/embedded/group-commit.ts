@@ -8,8 +8,8 @@ import type { DiskGuard } from './disk.ts'
 import type { Claim, CommitResult, IndexEntry } from '../store.ts'
 
 /*
- * The group commit. Calls queue up while a batch is being written, and become the next batch. So one disk transaction
- * serves all waiting callers, and a single caller has no delay.
+ * The group commit. Calls that arrive while a batch is being written form the next batch. One disk transaction
+ * therefore serves all waiting callers, and a single caller has no delay.
  */
 
 export interface ClaimTask {
@@ -21,7 +21,7 @@ export interface ClaimTask {
 export interface GroupCommit {
   commit(task: CommitTask): Promise<CommitResult>
   claim(task: ClaimTask): Promise<IndexEntry[]>
-  /** The reason that writes fail now; undefined while they succeed. */
+  /** The reason why writes fail now; undefined while writes succeed. */
   refusal(): string | undefined
   /** Refuses the queued calls, and resolves when the last batch has ended (S13). */
   close(): Promise<void>
@@ -32,22 +32,22 @@ export interface GroupCommitPorts {
   readonly disk: DiskGuard
   readonly before: StateBefore
   /**
-   * Resolves when the batch is durable; `false` when another process wrote to the directory and so nothing was
-   * written.
+   * Resolves when the batch is durable. Resolves with `false` when nothing was written because another process wrote to
+   * the directory.
    */
   write(batch: Batch): Promise<boolean>
-  /** True when a failed batch has provably written nothing. */
+  /** True when a failed batch has certainly written nothing. */
   leftNothing(): boolean
   landed(batch: Batch): void
 }
 
-/** The most calls of a batch, so that planning does not block the event loop for long. */
+/** Maximum number of calls in a batch, so that planning does not block the event loop for long. */
 const MAX_BATCH_CALLS = 512
 const MAX_BATCH_CHARACTERS = 8 * 1024 * 1024
 const MAX_WAITING = 100_000
-/** Time of a batch after which the store is unready. */
+/** Duration of a batch after which the store reports that it is not ready. */
 const STUCK_MS = 5_000
-/** The longest delay until deadlines are checked after the wall clock has jumped. */
+/** Maximum delay until the store checks deadlines after the wall clock has jumped. */
 const LONGEST_TIMER_MS = 1_000
 
 /** Error numbers of the operating system, as LMDB reports them. */
@@ -55,7 +55,7 @@ const { ENOSPC, EDQUOT, EIO } = constants.errno
 
 type Task = { readonly commit: CommitTask } | { readonly claim: ClaimTask }
 
-/** A caller that waits for its answer. */
+/** A caller that waits for an answer. */
 interface Caller {
   readonly task: Task
   readonly deadline: number
@@ -82,7 +82,10 @@ class Committer implements GroupCommit {
   #underWay: UnderWay | undefined
   #scheduled = false
   #closed = false
-  /** Set once and kept, because a disk that failed to sync may have lost any data. Only a restart helps. */
+  /**
+   * The reason is permanent, because a disk that failed to sync may have lost any data. Only a restart of the process
+   * clears this state.
+   */
   #failure: string | undefined
   #timer: NodeJS.Timeout | undefined
   #timerAt = Infinity
@@ -189,9 +192,9 @@ class Committer implements GroupCommit {
   }
 
   /**
-   * Handles a failed batch. After a failed sync the kernel may have dropped unwritten pages, so no later sync can be
-   * trusted (fsync-gate). A full disk is the exception: LMDB drops the transaction before its root is written, and the
-   * next transaction writes its pages again.
+   * Handles the failure of a batch. After a failed sync the kernel may have dropped unwritten pages, so no later sync
+   * can be trusted (fsync-gate). A full disk is the exception. LMDB drops the transaction before writing its root, and
+   * the next transaction writes the pages again.
    */
   async #failed(callers: readonly Caller[], error: unknown): Promise<void> {
     const cause = await failureCause(error)
@@ -208,7 +211,7 @@ class Committer implements GroupCommit {
     this.#schedule()
   }
 
-  /** True for a full disk. LMDB reports EIO when only a part of a write fits on the disk. */
+  /** True for an error that means a full disk. LMDB reports EIO when only a part of a write fits on the disk. */
   #isDiskFull({ code }: { code?: unknown }): boolean {
     return code === ENOSPC || code === EDQUOT || (code === EIO && this.#ports.disk.isFull())
   }
@@ -230,7 +233,7 @@ class Committer implements GroupCommit {
     for (const caller of callers) settle(caller, () => caller.reject(new StoreUnavailable(reason)))
   }
 
-  /** One timer for all deadlines, set to the earliest. */
+  /** Sets one timer for all deadlines, to the earliest deadline. */
   #expectBy(deadline: number): void {
     if (deadline >= this.#timerAt) return
     clearTimeout(this.#timer)
@@ -240,7 +243,7 @@ class Committer implements GroupCommit {
     this.#timer.unref()
   }
 
-  /** Expires calls. A queued call past its deadline was not executed; a call being written may be (S08, S09). */
+  /** Expires calls. A queued call was not executed; a call that is being written may be executed (S08, S09). */
   #expire(): void {
     this.#timerAt = Infinity
     const now = this.#ports.clock.now()
@@ -254,7 +257,7 @@ class Committer implements GroupCommit {
   }
 }
 
-/** Plans one call. Undefined when the claim must wait for the next batch. */
+/** Plans one call. Returns undefined when the claim must wait for the next batch. */
 function plan(batch: Batch, { task }: Caller): CommitResult | IndexEntry[] | undefined {
   if ('commit' in task) return planCommit(batch, task.commit)
   return planClaim(batch, task.claim.partition, task.claim.index, task.claim.claim)
@@ -274,7 +277,7 @@ function expireUnderWay(caller: Caller): void {
   })
 }
 
-/** True for a refused commit. Its answer depends on earlier commits of the batch. */
+/** True for the result of a refused commit. The refusal depends on earlier commits of the batch. */
 function changedNothing(outcome: Caller['outcome']): boolean {
   return outcome !== undefined && 'ok' in outcome && !outcome.ok
 }
@@ -287,7 +290,7 @@ function settle(caller: Caller, answer: () => void): void {
 
 /**
  * The cause of a failed commit. LMDB rejects with an error whose `commitError` is a second promise that rejects with
- * the cause. No other code handles that promise; an unhandled rejection would end the process.
+ * the cause. Only this function handles that promise. An unhandled rejection would end the process.
  */
 export async function failureCause(error: unknown): Promise<Error & { code?: unknown }> {
   const { commitError: cause } = error as { commitError?: Promise<never> }
@@ -296,7 +299,9 @@ export async function failureCause(error: unknown): Promise<Error & { code?: unk
 }
 
 /**
- * Awaits a write outside of batches, such as a first stamp or a restore. @throws Error of one sentence, with the cause
+ * Awaits a write outside of batches, such as the first stamp or a restore.
+ *
+ * @throws Error with a one-sentence message and the cause
  */
 export async function orFailureCause<T>(write: Promise<T>): Promise<T> {
   try {

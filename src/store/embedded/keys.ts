@@ -1,7 +1,7 @@
 import { STORE_LIMITS } from '../store.ts'
 
 /*
- * Keys of the embedded store. Compared byte by byte, the keys have the order of their parts:
+ * Keys of the embedded store. The byte order of the keys is the order of their parts:
  *
  *   'e' partition number               an event
  *   'i' partition index score member   an index entry
@@ -11,9 +11,9 @@ import { STORE_LIMITS } from '../store.ts'
  *   'r' partition type id              a record
  *   'z'                                the stamp: last time, store id, count of batches
  *
- * Text is one to three bytes per UTF-16 code unit and ends with 0, so its order is code unit order for every string
- * (S05). UTF-8 would sort astral characters after U+E000..U+FFFF. Code units 0 and 1 are escaped. Scores are doubles
- * with the sign bit inverted, numbers are six bytes, both big-endian.
+ * Text takes one to three bytes per UTF-16 code unit and ends with 0. The byte order of every string is therefore its
+ * code unit order (S05). UTF-8 would sort astral characters after U+E000..U+FFFF. Code units 0 and 1 are escaped.
+ * Scores are doubles with the sign bit inverted, and numbers take six bytes. Both are big-endian.
  */
 export const TAG = {
   event: 0x65,
@@ -37,8 +37,8 @@ const LONGEST_KEY =
 const scratch = Buffer.alloc(LONGEST_KEY)
 
 /*
- * The functions below return a view of one shared buffer. Pass the view on at once, or `keep` it. LMDB copies a key
- * before its call returns.
+ * The functions below return a view of one shared buffer. Pass the view to LMDB immediately, or `keep` it. LMDB copies
+ * a key before its call returns.
  */
 
 export function stampKey(): Buffer {
@@ -70,24 +70,24 @@ export function entryKey(partition: string, index: string, score: number, member
   return scratch.subarray(0, writeText(writeScore(partition, index, score), member))
 }
 
-/** The position before every entry of the index that has this score or a higher one. */
+/** The position before every entry of the index with this score or a higher score. */
 export function scoreFloor(partition: string, index: string, score: number): Buffer {
   return scratch.subarray(0, writeScore(partition, index, score))
 }
 
-/** The position after every entry of the index that has this score or a lower one. */
+/** The position after every entry of the index with this score or a lower score. */
 export function scoreCeiling(partition: string, index: string, score: number): Buffer {
   const end = writeScore(partition, index, score)
   scratch[end] = AFTER_TEXT
   return scratch.subarray(0, end + 1)
 }
 
-/** The position after this key and before the next one. No key is a prefix of another key of its kind. */
+/** The position between this key and the next key. No key is a prefix of another key of its kind. */
 export function justBehind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.alloc(1)])
 }
 
-/** The position before this key and after the previous one. Keys that end with a text end with 0. */
+/** The position between the previous key and this key. Keys that end with a text end with 0. */
 export function justBefore(key: Buffer): Buffer {
   return Buffer.from(key.subarray(0, key.length - 1))
 }
@@ -105,7 +105,7 @@ export function readEventNumber(key: Buffer): number {
   return key.readUIntBE(key.length - NUMBER_BYTES, NUMBER_BYTES)
 }
 
-/** Reads score and member of an entry key; `start` is the length of `scoreFloor` without its score. */
+/** Reads the score and the member of an entry's key. `start` is the length of `scoreFloor` without its score. */
 export function readEntry(key: Buffer, start: number): { score: number; member: string } {
   return { score: readScore(key, start), member: readText(key, start + SCORE_BYTES) }
 }
@@ -138,13 +138,13 @@ function readScore(key: Buffer, start: number): number {
   return bytes.readDoubleBE(0)
 }
 
-/** Inverts negative doubles, and the sign bit of positive ones, so that they order as unsigned bytes. */
+/** Inverts negative doubles, and the sign bit of positive doubles, so that their order is that of unsigned bytes. */
 function turnSign(bytes: Buffer, start: number): void {
   if (((bytes[start] as number) & 0x80) === 0) bytes[start] = (bytes[start] as number) | 0x80
   else for (let i = start; i < start + SCORE_BYTES; i++) bytes[i] = ~(bytes[i] as number)
 }
 
-/** Writes `text` and its end into the shared buffer; returns the position after it. */
+/** Writes `text` and its end into the shared buffer, and returns the position after the end. */
 function writeText(start: number, text: string): number {
   let at = start
   for (let i = 0; i < text.length; i++) {
@@ -200,14 +200,14 @@ export function allIn(tag: Tag, partition: string): { start: Buffer; end: Buffer
   return { start, end: keep(scratch.subarray(0, length + 1)) }
 }
 
-/** The names in the key of a record, member, limit or number: the partition first. */
+/** The names in the key of a record, member, limit or number, the partition first. */
 export function readNames(key: Buffer): string[] {
   const names: string[] = []
   for (let at = 1; at < key.length; at = key.indexOf(0, at) + 1) names.push(readText(key, at))
   return names
 }
 
-/** Index, score and member of an entry key. */
+/** Index, score and member in an entry's key. */
 export function readWholeEntry(key: Buffer): { index: string; score: number; member: string } {
   const index = key.indexOf(0, 1) + 1
   return { index: readText(key, index), ...readEntry(key, key.indexOf(0, index) + 1) }

@@ -28,8 +28,8 @@ import type { Batch, RecordHead } from './batch.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
 
 /*
- * The layout in LMDB: one database, binary keys (keys.ts). LMDB stores a version with each entry, a double before the
- * value. It is:
+ * The layout in LMDB: one database, binary keys (keys.ts). LMDB stores a version with each entry, as a double before
+ * the value. It is:
  * - the revision of a record
  * - the score of a member
  * - the last number of a partition
@@ -37,7 +37,7 @@ import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../stor
  *
  * Values of records and events are `<commit id>\n<body>` in UTF-8.
  *
- * Reads are synchronous, see the state of the last batch, and drain their iterator before they return.
+ * Reads are synchronous, see the state of the last batch, and exhaust their iterator before they return.
  */
 export type Database = RootDatabase<string, Buffer>
 
@@ -128,7 +128,7 @@ export function readRange(db: Database, partition: string, index: string, bounds
   return entries
 }
 
-/** Counts all entries of the index; a million takes an eighth of a second. */
+/** Counts all entries of the index, at about an eighth of a second per million. */
 export function countRange(db: Database, partition: string, index: string): number {
   const [start, end] = limits(partition, index, { limit: NO_LIMIT })
   return db.getKeysCount({ start, end })
@@ -145,14 +145,14 @@ export function readEvents(db: Database, partition: string, after: number, limit
   return events
 }
 
-/** Numbers of events > `after`, in order. */
+/** Numbers of events after `after`, in order. */
 export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {
   const start = keep(eventKey(partition, firstAfter(after)))
   const end = keep(eventKey(partition, NO_EVENT))
   return Array.from(db.getKeys({ start, end, limit }), readEventNumber)
 }
 
-/** The number of the last stored event, 0 without events; to compare with `readLastNumber`. */
+/** The number of the last stored event, for comparison with `readLastNumber`; 0 when there are no events. */
 export function readFinalEvent(db: Database, partition: string): number {
   const start = keep(eventKey(partition, NO_EVENT))
   const end = keep(eventKey(partition, 0))
@@ -167,7 +167,8 @@ export function readPartitions(db: Database): string[] {
 
 /**
  * Writes a planned batch in one LMDB transaction on LMDB's own thread, if its stamp is still the current one. Resolves
- * when it is on disk; `false` when another process wrote in between, and nothing was written. Rejects when it failed.
+ * when the batch is on disk. Resolves with `false` when nothing was written because another process wrote in between.
+ * Rejects when the write failed.
  */
 export async function writeBatch(db: Database, batch: Batch, stamp: Stamp): Promise<boolean> {
   const batches = stamp.batches + 1
@@ -181,12 +182,12 @@ export async function writeBatch(db: Database, batch: Batch, stamp: Stamp): Prom
   })
 }
 
-/** Writes the first stamp of a new store. `false` when there is one already. */
+/** Writes the first stamp of a new store. Resolves with `false` when the store already has a stamp. */
 export function writeFirstStamp(db: Database, time: number, storeId: string): Promise<boolean> {
   return db.ifNoExists(keep(stampKey()), () => put(db, stampKey(), stampValue(time, storeId), 1))
 }
 
-/** Writes one entry of a dump. Call it inside a batch. */
+/** Writes one entry of a dump. The caller must be inside a batch. */
 export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
   switch (entry.kind) {
     case 'event':
@@ -254,13 +255,13 @@ function stampValue(time: number, storeId: string): Buffer {
   return Buffer.from(`${time}\n${storeId}`)
 }
 
-/** Greater than any event's number. */
+/** A value greater than any event's number. */
 const NO_EVENT = 2 ** 48 - 1
 
-/** The number after this one; for the highest number, a number above all. */
+/** The number after the given number; after the highest number, a value greater than any number. */
 const firstAfter = (after: number): number => Math.min(after + 1, NO_EVENT)
 
-/** The half-open interval [low, high) of keys; both bounds are never keys themselves. */
+/** The half-open interval [low, high) of keys. The bounds themselves are never keys. */
 function limits(partition: string, index: string, bounds: RangeBounds): [low: Buffer, high: Buffer] {
   const { min = -Infinity, max = Infinity, after, reverse = false } = bounds
   let low = keep(scoreFloor(partition, index, Math.max(min, -Number.MAX_VALUE)))

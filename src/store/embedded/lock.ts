@@ -6,15 +6,16 @@ import { basename, join } from 'node:path'
 import { handOver } from './files.ts'
 
 /*
- * One process per data directory. The lock is a Unix socket in the directory on which its owner listens. So the kernel
- * releases the lock however its owner dies. Process ids (always 1 in a container) are not used.
+ * A lock that allows one process per data directory. The lock is a Unix socket in the directory on which its owner
+ * listens. The kernel therefore releases the lock regardless of how its owner exits. The lock does not use process ids,
+ * which are always 1 in a container.
  *
- * The socket of the n-th owner is called `lock.<n>.sock` and stays when the owner exits. A process that finds the
- * highest socket dead takes the next number with a hard link, which only one process can create. It then checks again,
- * because other owners may have come and gone since, and removes the lower sockets. So no process ever moves or removes
- * a living owner's socket.
+ * The socket of the n-th owner is called `lock.<n>.sock` and remains after the owner exits. A process that finds the
+ * highest socket dead claims the next number with a hard link, which only one process can create. The process then
+ * checks again, because other owners may have started and exited since, and removes the lower sockets. No process
+ * therefore ever moves or removes the socket of a live owner.
  *
- * The lock gives a clear message at start; the stamp that every batch checks (lmdb.ts) protects the data.
+ * The lock provides a clear message at start. The stamp that every batch checks (lmdb.ts) protects the data.
  */
 
 /** sockaddr_un has 108 bytes on Linux and 104 elsewhere, including a final 0. */
@@ -27,13 +28,13 @@ export interface DirectoryLock {
   release(): Promise<void>
 }
 
-/** Locks the directory. Rejects when a living process holds it. */
+/** Locks the directory. Rejects when a live process holds the lock. */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const place = openPlace(directory)
   const own = join(place.path, `lock.${randomUUID()}.sock`)
   const server = await listen(own).catch((cause: NodeJS.ErrnoException) => {
     place.close()
-    // the first file is a socket, so the system's error would name "listen", as for a port
+    // the system's error would name "listen", as for a port, because the first file is a socket
     throw new Error(`the data directory ${directory} cannot be written: ${cause.code ?? cause.message}`, {
       cause,
     })
@@ -88,7 +89,7 @@ function ofAnotherUser(path: string): Error {
   )
 }
 
-/** Links a file; false when the name is taken. */
+/** Links a file. Returns false when the name already exists. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to)
@@ -132,7 +133,9 @@ function listen(path: string): Promise<Server> {
   })
 }
 
-/** Opens the directory by a path that is short enough for a socket: on Linux its descriptor has such a path. */
+/**
+ * Opens the directory under a path that is short enough for a socket. On Linux, its descriptor provides such a path.
+ */
 function openPlace(directory: string): { path: string; close(): void } {
   if (Buffer.byteLength(directory) + 1 + LONGEST_NAME <= LONGEST_SOCKET_PATH)
     return { path: directory, close: () => {} }

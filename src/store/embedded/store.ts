@@ -65,26 +65,26 @@ import type {
 } from '../store.ts'
 
 export interface EmbeddedOptions {
-  /** The data directory; created for the owner only when absent. */
+  /** The data directory. A missing directory is created with access for the owner only. */
   readonly path: string
-  /** Free bytes on the disk below which writes are refused. Default 64 MiB. */
+  /** Free bytes on the disk below which the store refuses writes. Default 64 MiB. */
   readonly minFreeBytes?: number
-  /** Free bytes below which new work is to be refused. Default: `minFreeBytes`. */
+  /** Free bytes below which the store asks callers to refuse new work. Default: `minFreeBytes`. */
   readonly newWorkBytes?: number
   readonly clock?: ClockSources
   readonly statfs?: Statfs
 }
 
-/** A store in one directory on a local disk, for one process. */
+/** A store in one directory on a local disk, for use by one process. */
 export interface EmbeddedStore extends Store {
   partitions(): Promise<string[]>
-  /** Reads the numbers of all events, and returns their count. Rejects with the first gap (S06). */
+  /** Reads the numbers of all events, and returns their count. Rejects at the first gap (S06). */
   verifyDensity(partition: string): Promise<number>
 }
 
 /**
  * Opens or creates the store in a directory. Rejects with one clear sentence when another process uses the directory,
- * it is on a network file system, or its data is damaged or incomplete.
+ * when it is on a network file system, or when its data is damaged or incomplete.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const directory = resolve(options.path)
@@ -108,7 +108,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   }
 }
 
-/** Explains an error of LMDB as damage, in one sentence. */
+/** Turns an error of LMDB into one sentence about damaged data. */
 function asDamage(error: unknown): unknown {
   const { message } = error as Error
   return /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC)\b/.test(message)
@@ -130,7 +130,7 @@ function openFiles(directory: string, statfs: Statfs): Database {
 }
 
 /**
- * Reads or writes the stamp. The stamp and the marker file must name the same store, otherwise the data file does not
+ * Reads or writes the stamp. The stamp and the marker file must name the same store. Otherwise the data file does not
  * belong to this directory.
  */
 async function readOrWriteStamp(db: Database, directory: string, sources?: ClockSources): Promise<Stamp> {
@@ -158,7 +158,10 @@ class Embedded implements EmbeddedStore {
   readonly #parts: Parts
   readonly #groupCommit: GroupCommit
   readonly #watchers = createWatchers()
-  /** Last numbers, cached between batches. No other process writes to the store, and `writeBatch` checks this. */
+  /**
+   * A cache of last numbers between batches. The cache is valid because no other process writes to the store, which
+   * `writeBatch` checks.
+   */
   readonly #lastNumbers = new Map<string, number>()
   #stamp: Stamp
   #closing: Promise<void> | undefined
@@ -229,7 +232,7 @@ class Embedded implements EmbeddedStore {
     })
   }
 
-  /** Commits. Not an async function: this is the hot path, and each layer of promises costs a microsecond. */
+  /** Commits. This function is not async, because each layer of promises costs a microsecond on this hot path. */
   commit(partition: string, commit: Commit): Promise<CommitResult> {
     try {
       return this.#groupCommit.commit(encodeCommit(partition, commit, checkCommit(partition, commit)))
@@ -270,7 +273,7 @@ class Embedded implements EmbeddedStore {
     return this.#read((db) => countEvents(db, partition))
   }
 
-  /** Runs a read; its exceptions become rejections. */
+  /** Runs a read, and turns exceptions into rejections. */
   async #read<T>(run: (db: Database) => T | Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new StoreUnavailable('the store is closed')
     return run(this.#parts.db)
@@ -291,11 +294,11 @@ class Embedded implements EmbeddedStore {
     try {
       await writeBatch(db, createBatch(this.#before(), clock.now()), this.#stamp)
     } catch (error) {
-      await failureCause(error) // no data is lost, because every commit was answered before the store closes
+      await failureCause(error) // no data is lost, because each commit was answered before closing
     }
   }
 
-  /** Also false when LMDB can no longer read the stamp, for example after a failure to write its root. */
+  /** False also when LMDB can no longer read the stamp, for example after a failure to write its root. */
   #stampIsUnchanged(): boolean {
     try {
       this.#parts.db.resetReadTxn()

@@ -6,7 +6,7 @@ import type { Database } from './lmdb.ts'
 const PAGE = 10_000
 
 /**
- * Checks both ends of every partition; cheap enough for every start.
+ * Checks both ends of every partition, which is fast enough for every start.
  *
  * @throws Error when a partition is incomplete
  */
@@ -20,7 +20,7 @@ export function checkEnds(db: Database): void {
   }
 }
 
-/** Counts all events of a partition, a page at a time so that other tasks can run. Rejects with the first gap. */
+/** Counts all events of a partition, a page at a time, so that other tasks can run. Rejects at the first gap. */
 export async function countEvents(db: Database, partition: string): Promise<number> {
   const last = readLastNumber(db, partition)
   let count = 0
@@ -38,7 +38,7 @@ export async function countEvents(db: Database, partition: string): Promise<numb
 /**
  * Reads every entry.
  *
- * @throws Error when entries are missing or hold only zeros, as in a truncated file
+ * @throws Error when entries are missing or contain only zeros, as in a truncated file
  */
 export function checkEverything(db: Database): void {
   const { entryCount } = db.getStats() as { entryCount: number }

@@ -1,13 +1,13 @@
-/** The address of Redis, read from `COUNTERSIGN_STORE`. */
+/** The address of Redis, parsed from `COUNTERSIGN_STORE`. */
 export interface RedisAddress {
   readonly kind: 'single' | 'cluster' | 'sentinel'
   readonly tls: boolean
   readonly hosts: readonly Host[]
   readonly username?: string
   readonly password?: string
-  /** `single` and `sentinel` only; clusters have one database. */
+  /** Only for `single` and `sentinel`, because clusters have one database. */
   readonly database?: number
-  /** `sentinel` only: the name under which the sentinels watch the primary. */
+  /** Only for `sentinel`: the name under which the sentinels watch the primary. */
   readonly master?: string
 }
 
@@ -55,7 +55,8 @@ export function parseRedisAddress(text: string): RedisAddress {
 }
 
 /**
- * Parses a host. Text that is not a host may be a password whose `@` is missing, so the error gives only its position.
+ * Parses a host. An invalid host may be a password whose `@` is missing, so the error gives only the position of the
+ * text.
  */
 function parseHost(text: string, { number, port }: { number: number; port: number }): Host {
   const [, bracketed, plain, given] =
@@ -98,7 +99,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The address without its password. It is safe to show even when it is malformed. */
+/** The address without its password. The result is safe to show even for a malformed address. */
 export function withoutPassword(text: string): string {
   const at = text.lastIndexOf('@')
   if (at < 0 || text.startsWith('file:')) return text

@@ -7,10 +7,10 @@ import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
 
 /**
- * Opens a store in Redis to read all of it, while gateways use it. It has its own connections, so that no gateway waits
- * for its reads.
+ * Opens a store in Redis to read its whole content, while gateways use the store. The archive has its own connections,
+ * so that no gateway waits for its reads.
  *
- * @throws UnsafeRedis, StoreUnavailable as the store does
+ * @throws UnsafeRedis, StoreUnavailable under the same conditions as the store
  */
 export async function openRedisArchive(options: RedisOptions): Promise<StoreArchive> {
   const { topology } = await connectRedis(options)
@@ -23,7 +23,10 @@ export async function openRedisArchive(options: RedisOptions): Promise<StoreArch
   return new RedisArchive(topology, options)
 }
 
-/** The slots or the role of a server changed during the read: refresh the topology and retry. */
+/**
+ * Errors when the slots or the role of a server changed during the read. The caller must refresh the topology and
+ * retry.
+ */
 const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /
 
 export class RedisArchive implements StoreArchive {
@@ -92,9 +95,9 @@ export class RedisArchive implements StoreArchive {
 }
 
 /**
- * Turns a failure of the connection into one sentence.
+ * Turns a connection failure into one sentence.
  *
- * @throws StoreUnavailable, and errors of this module unchanged
+ * @throws StoreUnavailable for connection failures; rethrows errors of this module unchanged
  */
 export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {

@@ -6,22 +6,22 @@ import { afterSilence } from '../patience.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
 
 /*
- * Calls to Redis that end by their deadline (S09), whatever the server and the network do. node-redis bounds only the
- * time until a command is written, so each call races a timer of the store. The kind of failure depends on one
- * question: may the command have been executed? An error reply that Redis sends before it runs a script means no. No
- * answer means perhaps.
+ * Calls to Redis that end by their deadline (S09), regardless of the server and the network. node-redis limits only the
+ * time until a command is written, so each call races a timer of the store. The kind of error depends on whether the
+ * command may have been executed. An error reply that Redis sends before it runs a script means no. A missing answer
+ * means maybe.
  */
 export interface Calls {
   /**
-   * Runs a call. With `reads` the call changes nothing, so a missing answer is `StoreUnavailable`.
+   * Runs a call. With `reads`, the call changes nothing, so a missing answer causes `StoreUnavailable`.
    *
-   * @throws StoreUnavailable when it was not executed, StoreIndeterminate when it may have been
+   * @throws StoreUnavailable when the call was not executed, StoreIndeterminate when it may have been executed
    */
   run(call: Call): Promise<Answer>
 }
 
 export interface Call {
-  /** Any key of the partition; it selects the server. */
+  /** Any key of the partition, which selects the server. */
   readonly key: string
   readonly args: readonly string[]
   /** The script that `args` call by its hash. The store sends it as text to a server that does not have it yet. */
@@ -37,13 +37,13 @@ export interface Answer {
   readonly peer: Peer
 }
 
-/** Errors that Redis sends before a command runs: nothing changed, and a retry may succeed. */
+/** Errors that Redis sends before a command runs. The data is unchanged, and a retry may succeed. */
 const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
-/** Errors that Redis sends before a command runs, and that are likely to persist. */
+/** Errors that Redis sends before a command runs. Such errors are likely to persist. */
 const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
 /**
  * The text that Redis adds to an error from inside a script, after a part of the script has run. Newer servers use the
- * same codes before and inside a script.
+ * same codes for errors before and inside a script.
  */
 const FROM_INSIDE = / script: [0-9a-f]{40}/
 const PAUSE_MS = 25
@@ -99,12 +99,12 @@ export function createCalls(topology: Topology): Calls {
   }
 }
 
-/** The arguments of a script call; `keys` come first. */
+/** The arguments of a script call, `keys` first. */
 export function scriptArguments(script: Script, keys: readonly string[], args: readonly string[]): string[] {
   return ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
 }
 
-/** Sends the script as text: only the next command may follow ASKING, so it must not need a second try. */
+/** Sends the script as text. ASKING applies only to the next command, so that command must not need a second try. */
 function withSource(call: Call): Call {
   const { script, ...plain } = call
   return script === undefined ? call : { ...plain, args: sourceArguments(script, call.args) }
@@ -124,7 +124,7 @@ function sent(peer: Peer | undefined, call: Call, ms: number): Promise<unknown> 
   return raced(connectionOf(peer), call, ms)
 }
 
-/** Not an async function, and one timer: this is the hot path. */
+/** This function is not async and uses one timer, because it is on the hot path. */
 function raced(connection: Connection, call: Call, ms: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = afterSilence(() => reject(silence(call)), Math.max(ms, 0))
@@ -151,7 +151,7 @@ function silence({ reads }: Call): Error {
     : new StoreIndeterminate('the server did not answer in time')
 }
 
-/** True when Redis sent an error of this kind before it ran anything. */
+/** True when Redis sent an error of this kind before it ran the command. */
 function isBefore(kind: RegExp, { message }: Error): boolean {
   return kind.test(message) && !FROM_INSIDE.test(message)
 }
@@ -179,7 +179,7 @@ function movedOn(topology: Topology, key: string, error: Error): void {
   if (error.message.startsWith('READONLY')) topology.peerOf(key)?.renew('the server is no longer a primary')
 }
 
-/** Gives a server that was never connected a moment to connect. */
+/** Waits a short time for a server that was never connected. */
 async function soon(peer: Peer, end: number): Promise<void> {
   if (peer.connection() !== undefined) return
   await Promise.race([peer.tried, pause(Math.max(0, end - performance.now()))])

@@ -1,15 +1,15 @@
 /**
- * A minute of heartbeats (peer.ts). However busy both sides are, at least one answer among them arrives fast, and
- * running clocks drift by a few milliseconds only. After that time, the clock of a server is trusted even if it was set
- * back.
+ * The number of heartbeats in a minute (peer.ts). Even when both sides are busy, at least one of these answers arrives
+ * fast, and running clocks drift by only a few milliseconds. After a minute, the estimate follows the clock of a server
+ * even if that clock was set back.
  */
 export const OFFSET_SAMPLES = 240
 
 /** The difference between a server's clock and this process's clock, estimated from the server's answers. */
 export interface Offset {
   /**
-   * Records an answer that arrived just now. The server read its time earlier, so the estimate is never ahead of the
-   * server (S08, S12).
+   * Records an answer that arrived just now. The server read its clock before the answer arrived, so the estimate is
+   * never ahead of the server (S08, S12).
    */
   heard(serverMs: number, ourMs: number): void
   /** ms; undefined before the first answer. */

@@ -1,7 +1,7 @@
 import { encodeMember, keysOf, lineOf, type PartitionKeys } from './keys.ts'
 import type { Commit, CommitResult, Guard, Write } from '../store.ts'
 
-/** The arguments of the commit script in scripts.ts, and its answer. */
+/** The arguments and the answer of the commit script in scripts.ts. */
 export interface CommitArguments {
   readonly keys: readonly string[]
   readonly args: readonly string[]
@@ -16,7 +16,7 @@ export type CommitReply =
 const FOREVER = 1e300
 
 export interface CommitOptions {
-  /** Asks for the partition's epoch in the answer. */
+  /** Requests the partition's epoch in the answer. */
   readonly askEpoch: boolean
   /** ms since 1970; the server's time when absent. */
   readonly time?: number

@@ -14,13 +14,13 @@ import {
 import { within } from '../patience.ts'
 
 /*
- * Keeps the connection to one Redis server. A server that stops answering is dropped after `SILENCE_MS`: all calls in
- * flight end, and the gateway reconnects. Nothing is queued without a connection.
+ * Keeps the connection to one Redis server. The gateway drops a server that has not answered for `SILENCE_MS`: all
+ * calls in progress end, and the gateway reconnects. No call is queued without a connection.
  */
 
 /** The part of a node-redis connection that the store uses. */
 export interface Connection {
-  /** Time of the last answer, by `performance.now()`; senders update it. */
+  /** Time of the last answer, by `performance.now()`. Senders update this time. */
   heardAt: number
   sendCommand(args: readonly string[]): Promise<unknown>
   sSubscribe(channel: string, listener: () => void): Promise<void>
@@ -35,7 +35,7 @@ export interface PeerOptions {
   readonly password?: string
   readonly database?: number
   readonly wanted: Wanted
-  /** Called after each change between usable and not. */
+  /** Called each time the server becomes usable or unusable. */
   readonly onChange: (peer: Peer) => void
 }
 
@@ -43,23 +43,23 @@ export interface Peer {
   readonly host: Host
   /**
    * The connection. Undefined while the server is not connected, does not answer, is not a primary or has unsafe
-   * settings; `reason` then says why.
+   * settings. `reason` returns the reason.
    */
   connection(): Connection | undefined
-  /** A separate connection for WAIT, which blocks every command behind it. */
+  /** A separate connection for WAIT, which blocks all later commands on its connection. */
   waiter(): Promise<Connection>
   subscribe(channel: string, listener: () => void): Promise<void>
   unsubscribe(channel: string): Promise<void>
   reason(): string | undefined
   facts(): ServerFacts | undefined
   /**
-   * The lead of the server's clock over `performance.now()`, ms; never overestimated. Undefined before the first
-   * answer.
+   * The difference, in ms, between the server's clock and `performance.now()`. The estimate is never too high.
+   * Undefined before the first answer.
    */
   clockOffset(): number | undefined
   /** Resolves when the first attempt to connect is over. */
   readonly tried: Promise<void>
-  /** Drops the connection and makes a new one, because the server was demoted or misbehaves. */
+  /** Drops the connection and opens a new connection, because the server was demoted or misbehaves. */
   renew(reason: string): void
   close(): void
 }
@@ -78,7 +78,10 @@ export function createPeer(options: PeerOptions): Peer {
   return new RedisPeer(options)
 }
 
-/** Opens one connection that does not reconnect by itself. `onEnd` is called once, when it ends or fails to open. */
+/**
+ * Opens one connection that does not reconnect by itself. `onEnd` is called once, when the connection ends or fails to
+ * open.
+ */
 export async function connect(
   options: Omit<PeerOptions, 'wanted' | 'onChange'>,
   onEnd: () => void,
@@ -89,7 +92,7 @@ export async function connect(
     socket: {
       host,
       port,
-      // the store's own limit is shorter, and excludes pauses of this process
+      // the store's own limit is shorter, and does not count pauses of this process
       connectTimeout: 4 * CONNECT_MS,
       reconnectStrategy: false,
       ...(options.tls ? { tls: true as const } : {}),
@@ -277,7 +280,7 @@ class RedisPeer implements Peer {
       if (main === this.#main) this.#heartbeatLater()
     } catch (error) {
       if (main !== this.#main) return
-      // a busy server answers earlier commands first, and every such answer shows that it is alive
+      // a busy server answers earlier commands first, and each of these answers shows that the server is alive
       if (performance.now() - main.heardAt < SILENCE_MS) this.#heartbeatLater()
       else this.#drop(`the server does not answer: ${(error as Error).message}`)
     }
@@ -309,8 +312,8 @@ class RedisPeer implements Peer {
   }
 
   /**
-   * Subscribes again after a new connection. Waiters read again, because messages were lost. Commits and reads work
-   * without messages.
+   * Subscribes again after a new connection. Waiters then read again, because messages were lost. Commits and reads
+   * work without messages.
    */
   async #resubscribe(): Promise<void> {
     try {
@@ -336,13 +339,13 @@ class RedisPeer implements Peer {
   }
 }
 
-/** The pause before an attempt. It doubles up to a second; jitter spreads the reconnects of many gateways. */
+/** The pause before an attempt. The pause doubles up to a second. Jitter spreads the reconnects of many gateways. */
 function pauseAfter(failures: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
   return longest * (0.5 + Math.random() / 2)
 }
 
-/** Asks a server for facts that only a recent primary can report. Other servers were refused earlier. */
+/** Asks a server for facts that only servers of recent versions report. Other servers were refused earlier. */
 async function readForbidden(
   main: Connection,
   { role, version }: ServerFacts,

@@ -13,10 +13,10 @@ import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
 /*
- * Everything in a partition in Redis, at one moment, which Redis itself verifies. Each commit writes the partition's
- * head, so the head is watched (WATCH) while the keys are listed and read. Every index that takes more than one call is
- * watched as well, because a claim moves entries without a commit. An empty transaction then fails exactly when a
- * watched key changed.
+ * Yields the content of a partition in Redis at one point in time, which Redis itself verifies. Each commit writes the
+ * partition's head, so the dump watches the head (WATCH) while it lists and reads the keys. The dump also watches every
+ * index that takes more than one call, because a claim moves entries without a commit. An empty transaction then fails
+ * exactly when a watched key changed.
  */
 
 const SCAN_COUNT = 2_000
@@ -43,7 +43,7 @@ export async function* dumpPartition(connection: Connection, partition: string):
   }
 }
 
-/** Keys that match a pattern, in the order of SCAN: unsorted, and some twice. */
+/** Yields keys that match a pattern, in the order of SCAN: unsorted, and possibly with repetitions. */
 export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): AsyncGenerator<string[]> {
   let cursor = '0'
   do {
@@ -63,7 +63,7 @@ export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): 
 
 const KINDS = ['events', 'index', 'limit', 'record', 'head'] as const
 
-/** The order of an archive: kind, then names. Foreign keys are first. */
+/** The order of an archive: kind, then names. Foreign keys come first. */
 function partsOf(key: string): readonly string[] {
   const name = readKey(key)
   if (name === undefined) return ['', key]
@@ -76,7 +76,7 @@ const FEWEST_UNITS = 300_000
 const MOST_UNITS = 1_000_000
 const MOST_AT_ONCE = 500
 
-/** The number of values to request in one round trip, because a body may have twenty code units or millions. */
+/** The number of values to request in one round trip. A body may have twenty code units or millions. */
 class Pace {
   count = 16
 
@@ -129,7 +129,7 @@ function fault(law: string, what: string): DumpEntry {
 
 const shown = (key: string): string => `\`${JSON.stringify(key).slice(1, -1)}\``
 
-/** The values; undefined for a key that is not a string. */
+/** Returns the values; undefined for a key that is not a string. */
 async function readAll(connection: Connection, keys: readonly string[]): Promise<(string | undefined)[]> {
   const values = await connection.sendCommand(['MGET', ...keys])
   return (values as (string | null)[]).map((value) => value ?? undefined)
@@ -214,7 +214,7 @@ function readValue(key: string, value: string | undefined): DumpEntry {
   return { kind: 'limit', limit, width, buckets: buckets.sort(([a], [b]) => a - b) }
 }
 
-/** Undefined when the key has another type than the command expects. */
+/** Returns undefined when the type of the key differs from the type that the command expects. */
 async function unlessOfAnotherType<T>(answer: Promise<unknown>): Promise<T | undefined> {
   try {
     return (await answer) as T

@@ -1,6 +1,6 @@
 /*
- * Keys in Redis. All keys of a partition share one hash tag, so they are on one node and one script may use them
- * together:
+ * Keys in Redis. All keys of a partition share one hash tag. They are therefore on one node, and one script may use
+ * them together:
  *
  *     cs:{<partition>}:h               hash: n last event number, t latest time in ms, g generation, w barrier
  *     cs:{<partition>}:e               stream of events; the id of an event is its number
@@ -15,8 +15,8 @@
  * - `cs:{<partition>}:w`, the channel of every commit.
  * - `cs:{<partition>}:w:<type>:<id>`, the channel of commits that wrote the record.
  *
- * Names may hold any code units, lone surrogates included, but sorted sets compare bytes. So text is escaped to ASCII,
- * in code unit order (S05).
+ * Names may contain any code units, including lone surrogates, but sorted sets compare bytes. Names are therefore
+ * escaped to ASCII, which keeps the code unit order (S05).
  */
 
 const PREFIX = 'cs:{'
@@ -25,21 +25,21 @@ const PREFIX = 'cs:{'
 export const ALL_PATTERN = 'cs:*'
 
 /**
- * Exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its value is the
- * id of the restore.
+ * The key that exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its
+ * value is the id of the restore.
  */
 export const RESTORING_KEY = 'cs:restoring'
 
 /**
- * The version of the key layout. Format 1, described here, has no such key. A version with another layout sets it
- * first, so that this version neither reads nor writes there.
+ * The version of the key layout. Format 1, described here, has no such key. A version with another layout sets this key
+ * first, so that this version neither reads nor writes in that store.
  */
 export const FORMAT_KEY = 'cs:format'
 export const FORMAT = '1'
 
 /**
- * The escape: an ambiguous unit, or a unit that is not below DEL, becomes DEL and four hex digits. No unit below DEL
- * sorts after it.
+ * The escape: an ambiguous unit, or a unit that is not below DEL, becomes DEL and four hex digits. All other units of
+ * encoded text sort before DEL.
  */
 const ESCAPE = '\x7f'
 const IN_MEMBER = /[\x7f-\uffff]/g
@@ -55,7 +55,7 @@ export function decodeMember(text: string): string {
   return text.includes(ESCAPE) ? text.replace(ESCAPED, (_, hex: string) => unitOf(hex)) : text
 }
 
-/** Encodes a part of a key, without colon, brace or blank; does not keep the order. */
+/** Encodes a part of a key, without colons, braces or blanks. The result does not keep the order. */
 export function encodeName(text: string): string {
   return text.replace(IN_NAME, escapeUnit)
 }
@@ -71,8 +71,8 @@ function unitOf(hex: string): string {
 }
 
 /**
- * The prefix of a partition's keys. Redis ignores an empty hash tag, so the empty partition is written as a lone
- * escape.
+ * The prefix of a partition's keys. Redis ignores an empty hash tag, so an empty partition name is written as a single
+ * escape character.
  */
 function partitionPrefix(partition: string): string {
   return `${PREFIX}${partition === '' ? ESCAPE : encodeName(partition)}}:`

@@ -3,9 +3,9 @@ import { SCRIPTS } from './scripts.ts'
 import { within } from '../patience.ts'
 
 /*
- * Confirmations by replicas (WAIT). WAIT blocks its connection, so it has a separate connection. All commits that land
- * during one WAIT share the next WAIT. The barrier before a WAIT names the epoch, because a server of another epoch
- * lacks the commit, whatever its replicas confirm (S19).
+ * Confirmations by replicas (WAIT). WAIT blocks its connection, and therefore has a separate connection. All commits
+ * that land during one WAIT share the next WAIT. The barrier before a WAIT reads the epoch, because a server of another
+ * epoch lacks the commit, whatever its replicas confirm (S19).
  */
 export interface Confirmations {
   /**
@@ -49,8 +49,8 @@ export function createConfirmations(replicas: number, waitMs: number): Confirmat
   }
 
   /**
-   * Writes one barrier for all waiters, at the first head that is still on this node, so that a moved slot delays no
-   * other. Undefined when too few replicas confirmed.
+   * Writes one barrier for all waiters, at the first head that is still on this node, so that a moved slot does not
+   * delay others. Returns undefined when too few replicas confirmed.
    */
   const barrier = async (peer: Peer, headKeys: ReadonlySet<string>): Promise<Confirmed | undefined> => {
     const connection = await peer.waiter()
@@ -71,8 +71,8 @@ export function createConfirmations(replicas: number, waitMs: number): Confirmat
   }
 
   /**
-   * Writes the barrier; undefined when this node does not hold the key. A slot that is still moving to this node needs
-   * ASKING. The script is sent as text, because no command may separate it from WAIT.
+   * Writes the barrier. Returns undefined when this node does not have the key. A slot that is moving to this node
+   * needs ASKING. The script is sent as text, because no other command may run between the script and WAIT.
    */
   const written = async (
     connection: Connection,

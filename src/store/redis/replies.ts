@@ -2,7 +2,7 @@ import { type LimitWindow } from '../../domain/limit-window.ts'
 import { decodeMember } from './keys.ts'
 import type { IndexEntry, StoredRecord } from '../store.ts'
 
-/** Converts answers of Redis to the types of the port. keys.ts describes the formats. */
+/** Converts answers of Redis to the types of the port. The formats are described in keys.ts. */
 
 export function readRecord(reply: unknown): StoredRecord | undefined {
   if (typeof reply !== 'string') return undefined

@@ -28,8 +28,8 @@ const CLOCK_TOLERANCE_MS = 5_000
 /**
  * Prepares a restore into Redis. Until `publish`, a marker keeps every gateway from opening the store.
  *
- * @throws WrongPlace when the server already holds a store or another restore; UnsafeRedis and StoreUnavailable as the
- * store does
+ * @throws WrongPlace when the server already has a store or another restore; UnsafeRedis and StoreUnavailable under the
+ * same conditions as the store
  */
 export async function openRedisRestore(options: RedisRestoreOptions): Promise<StoreRestore> {
   const { topology } = await connectRedis(options)
@@ -46,7 +46,10 @@ export async function openRedisRestore(options: RedisRestoreOptions): Promise<St
 class RedisRestore extends RedisArchive implements StoreRestore {
   readonly #topology: Topology
   readonly #options: RedisRestoreOptions
-  /** Names this restore in the marker. It is also the generation of every partition, which makes a new epoch (S19). */
+  /**
+   * The id of this restore in the marker. The id is also the generation of every partition, which starts a new epoch
+   * (S19).
+   */
   readonly #id = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #partition = ''
@@ -114,7 +117,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   /**
-   * Empties the place. When the server is unreachable, the marker remains: no gateway opens the store, and the next
+   * Empties the place. When the server is unreachable, the marker remains. No gateway opens the store, and the next
    * restore can start over.
    */
   async abandon(): Promise<void> {
@@ -124,7 +127,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
       if (own === this.#id) await this.#removeAll()
       await this.#removeMarker()
     } catch {
-      // the caller that abandons the restore reports why it failed
+      // ignores the error, because the caller that abandons the restore reports the cause
     } finally {
       await this.close()
     }
@@ -158,7 +161,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     await Promise.all(commands.map((command) => connection.sendCommand(command)))
   }
 
-  /** Confirms the load on each server: a replica that has a later write has all loaded entries. */
+  /** Confirms the loaded entries on each server. A replica with a later write has all of them. */
   async #confirm(): Promise<void> {
     const { replicas = 0, callMs = STORE_LIMITS.callMs } = this.#options
     if (replicas === 0) return

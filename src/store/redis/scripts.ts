@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 
 /*
- * The scripts that run inside Redis. They are content-addressed (EVALSHA), so two versions of the gateway can run side
- * by side in a rolling upgrade. `#!lua` (Redis 7.0) makes the server refuse a script before it runs, and never stop it
- * half-way. The server refuses a script when it is out of memory, read-only or without its replicas. Numbers in Lua are
- * doubles, as in JavaScript; amounts are integers below 2^53.
+ * The scripts that run inside Redis. The scripts are content-addressed (EVALSHA), so two versions of the gateway can
+ * run side by side in a rolling upgrade. With `#!lua` (Redis 7.0), the server may refuse a script before it runs, but
+ * never stops the script halfway. The server refuses a script when it is out of memory, read-only or without its
+ * replicas. Numbers in Lua are doubles, as in JavaScript, so amounts are integers below 2^53.
  */
 export interface Script {
   readonly source: string
@@ -19,8 +19,8 @@ const READS = '#!lua flags=no-writes'
 
 /**
  * The start of every script that needs the epoch. The epoch is the partition's generation (changed by a restore) and
- * the replication id of the server. Redis draws a new id when a replica is promoted and when a primary starts. So the
- * epoch changes whenever commits may have been lost (S19).
+ * the replication id of the server. Redis draws a new id when a replica is promoted and when a primary starts. The
+ * epoch therefore changes whenever commits may have been lost (S19).
  */
 const PRELUDE = `
 local call, num = redis.call, tonumber
@@ -30,9 +30,9 @@ end
 `
 
 /**
- * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written.
- * Time is the server's, and never before the partition's latest time (S12). Functions that few commits need are defined
- * on demand. Redis runs the text from the top each time, and defining a function costs more than calling it.
+ * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before the first write.
+ * The time is the server's, but never before the partition's latest time (S12). The script defines rarely used
+ * functions only on demand. Redis runs the whole text each time, and defining a function costs more than calling it.
  *
  * - KEYS: 1 head, 2 events, then the keys that the parts name by position.
  * - ARGV: 1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member.
@@ -47,7 +47,7 @@ end
  *     c key windowMs at amount guarded('1'|'0')
  *     e body
  *
- * If a message cannot be published, only the message is lost and not the commit. Callers re-read.
+ * If a message cannot be published, only the message is lost; the commit remains. Callers re-read.
  *
  * Returns one of these; positions start at 0:
  *
@@ -55,7 +55,7 @@ end
  *     {'guard', position...}
  *     {'ok', first number or 0, epoch or ''}
  *
- * The code repeats the ring of src/domain/limit-window.ts; test/store/redis/window.test.ts compares the two.
+ * The code duplicates the ring logic of src/domain/limit-window.ts. test/store/redis/window.test.ts compares the two.
  */
 const COMMIT = `${WRITES}${PRELUDE}
 local function int(x) return string.format('%.0f', x) end
@@ -262,9 +262,9 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
 `
 
 /**
- * Claims due entries and moves them to the end of their lease (S07). It claims nothing when the partition has recorded
- * a later time than the end of the lease. Each commit of the claimant would then be late, and the entry would be
- * claimed again and again.
+ * Claims due entries and moves them to the end of their lease (S07). The script claims no entry when the partition has
+ * recorded a time later than the end of the lease. In that case, each commit of the claimant would be late, and the
+ * entry would be claimed again and again.
  *
  * - KEYS: 1 index, 2 head.
  * - ARGV: 1 now, 2 end of the lease, 3 limit, 4 the latest time that the partition may have recorded.
@@ -284,11 +284,11 @@ return epoch(KEYS[1])
 `
 
 /**
- * A dummy write before WAIT. Replicas that confirm it have everything that was written before it.
+ * A dummy write before WAIT. Replicas that confirm the write have all earlier writes as well.
  *
  * - KEYS: 1 head.
  * - ARGV: 1 some text.
- * - Returns the epoch. An epoch other than the commit's means another server, which may lack the commit.
+ * - Returns the epoch. A different epoch than the commit's means a different server, which may lack the commit.
  */
 const BARRIER = `${WRITES}${PRELUDE}
 call('HSET', KEYS[1], 'w', ARGV[1])
@@ -296,10 +296,10 @@ return epoch(KEYS[1])
 `
 
 /**
- * Returns the commands of the scripts that the user may not run. Redis would stop a commit half-way if a permission
- * were missing.
+ * Returns the commands of the scripts that the user may not run. With a missing permission, Redis would stop a commit
+ * halfway.
  *
- * Returns names of commands.
+ * The result contains names of commands.
  */
 const RIGHTS = `${READS}
 local key, missing = 'cs:{t}:h', {}

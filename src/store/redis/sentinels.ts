@@ -6,7 +6,7 @@ import { within } from '../patience.ts'
 export interface Sentinels {
   /**
    * The primary according to the sentinel that knows the latest failover, because a partitioned sentinel reports an old
-   * one. Undefined when no sentinel answers. Never rejects.
+   * primary. Undefined when no sentinel answers. Never rejects.
    */
   primary(): Promise<Host | undefined>
   close(): void
@@ -19,7 +19,7 @@ export interface SentinelOptions {
 
 interface Said {
   readonly host: Host
-  /** Grows with each failover. */
+  /** A number that increases with each failover. */
   readonly epoch: number
 }
 
@@ -35,7 +35,7 @@ export function createSentinels(options: SentinelOptions): Sentinels {
   }
 }
 
-/** One sentinel. Its connection is kept. After a failure, the next question opens a new connection. */
+/** One sentinel. The connection to that sentinel is kept. After a failure, the next request opens a new connection. */
 class Sentinel {
   readonly #host: Host
   readonly #options: SentinelOptions

@@ -2,7 +2,7 @@ import type { Durability } from '../store.ts'
 
 /*
  * The settings under which a Redis server keeps the promises of the store (docs/operations.md, "Redis"). The functions
- * are pure: they read the text of INFO and CONFIG GET, and return problems.
+ * are pure. The text of INFO and CONFIG GET is the input, and problems are the result.
  */
 
 /** Facts that a server reports about itself. */
@@ -15,7 +15,7 @@ export interface ServerFacts {
   readonly roomBytes?: number
   /** Commands that the store needs but the user may not run. */
   readonly forbidden: readonly string[]
-  /** Undefined where CONFIG GET is not allowed, as on some hosted servers. */
+  /** Undefined when CONFIG GET is not allowed, as on some hosted servers. */
   readonly config?: Readonly<Record<string, string>>
 }
 
@@ -24,7 +24,7 @@ export const ACCEPTABLE = ['eviction', 'unconfirmed-failover', 'unread-settings'
 export type Acceptable = (typeof ACCEPTABLE)[number]
 
 export interface Wanted {
-  /** Replicas that confirm each commit (WAIT). */
+  /** The number of replicas that confirm each commit (WAIT). */
   readonly replicas: number
   /** `async` allows a store that may lose the last seconds. */
   readonly durability?: 'async'
@@ -61,7 +61,7 @@ export function roomOf(servers: readonly (ServerFacts | undefined)[]): { readonl
   return rooms.length === 0 ? {} : { roomBytes: Math.min(...rooms) }
 }
 
-/** The only settings under which each command is on disk before its answer, also while Redis rewrites its file. */
+/** The only settings under which each command is on disk before its answer, even while Redis rewrites its file. */
 const SYNCED = [
   ['appendonly', 'yes'],
   ['appendfsync', 'always'],
@@ -74,8 +74,8 @@ export function durabilityOf(facts: ServerFacts, wanted: Wanted): Durability {
 }
 
 /**
- * Returns sentences for the operator. Each names a promise that cannot be kept, and the remedy. Empty without a
- * problem.
+ * Returns sentences for the operator. Each sentence names a promise that the server cannot keep, and the remedy. The
+ * list is empty when there is no problem.
  */
 export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
   const { config } = facts
@@ -107,7 +107,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
   return problems
 }
 
-/** All problems in one sentence, so that the operator need not restart for each. Undefined without problems. */
+/** All problems in one sentence, so that the operator can fix them before one restart. Undefined without problems. */
 export function inOneSentence(problems: readonly string[]): string | undefined {
   return problems.length === 0 ? undefined : [...new Set(problems)].join('; and ')
 }

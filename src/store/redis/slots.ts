@@ -19,14 +19,14 @@ function crc16(text: string): number {
 }
 
 export interface Slots {
-  /** The primary of each slot; undefined where no node serves it. */
+  /** The primary of each slot; undefined when no node serves the slot. */
   readonly bySlot: readonly (Host | undefined)[]
   readonly primaries: readonly Host[]
 }
 
 /**
- * Parses the answer of CLUSTER SLOTS. `asked` is the node that answered. It may not know its own address. Undefined for
- * an unusable answer.
+ * Parses the answer of CLUSTER SLOTS. `asked` is the node that sent the answer. That node may not know its own address.
+ * Undefined for an unusable answer.
  */
 export function parseSlots(answer: unknown, asked: Host): Slots | undefined {
   if (!Array.isArray(answer) || answer.length === 0) return undefined

@@ -1,6 +1,6 @@
 import { compareText } from '../archive.ts'
 
-/** The parts of a key to compare, because the escaped key does not keep the order. */
+/** The parts of a key for comparison, because the escaped key does not keep the order. */
 export type PartsOf = (key: string) => readonly string[]
 
 interface Sortable {
@@ -9,8 +9,8 @@ interface Sortable {
 }
 
 /**
- * Returns the keys in order, each once. SCAN yields keys unordered, and may repeat a key. All keys are in memory, at
- * about 200 bytes each.
+ * Returns the keys in order, without repetitions. SCAN yields keys unordered, and may repeat a key. All keys are in
+ * memory, at about 200 bytes each.
  */
 export async function sortedKeys(
   pages: AsyncIterable<readonly string[]>,

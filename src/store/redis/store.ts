@@ -46,25 +46,25 @@ export interface RedisOptions {
   readonly durability?: 'async'
   /** Unsafe settings accepted by name (settings.ts). */
   readonly accept?: Wanted['accept']
-  /** Longest time of a read, a claim, and of a wait for replicas, ms. */
+  /** Maximum duration, in ms, of a read, of a claim, and of a wait for replicas. */
   readonly callMs?: number
-  /** A clock in place of the server's. All processes that open the store must share it. */
+  /** A clock that replaces the server's. All processes that open the store must share it. */
   readonly clock?: ClockSources
 }
 
-/** The reason that no server with keys is known. */
+/** The reason why no server with keys is known. */
 const NOBODY = {
   single: 'no server is known',
   sentinel: 'no sentinel that answers knows a primary by this name',
   cluster: 'no node of the cluster answers, or the servers are not a cluster',
 } as const
 
-/** An answer that the server sent in time may still be on its way. */
+/** Extra time for an answer that the server sent in time but that has not arrived yet. */
 const GRACE_MS = 50
-/** How far a partition's latest time may be ahead of this process's estimate of the server's time, ms. */
+/** Maximum lead, in ms, of a partition's latest time over this process's estimate of the server's time. */
 const LAG_MS = 1_000
 
-/** The settings of the server do not let the store keep its promises. */
+/** The error for server settings with which the store cannot keep its promises. */
 export class UnsafeRedis extends Error {
   override readonly name = 'UnsafeRedis'
 }
@@ -73,7 +73,7 @@ export class UnsafeRedis extends Error {
  * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of
  * the gateway may open the same store.
  *
- * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore has not been completed
+ * @throws UnsafeRedis with the setting's name, StoreUnavailable when no server answers or a restore is incomplete
  */
 export async function openRedisStore(options: RedisOptions): Promise<Store> {
   let changed = (): void => undefined
@@ -95,7 +95,7 @@ export interface ConnectedRedis {
 }
 
 /**
- * The servers, connected, and with settings under which the promises of the store hold.
+ * Connects to the servers and checks that their settings let the store keep its promises.
  *
  * @throws UnsafeRedis, StoreUnavailable
  */
@@ -135,7 +135,7 @@ export async function connectRedis(
 /**
  * Refuses an incomplete store, and a store of a later version.
  *
- * @throws StoreUnavailable while a restore is under way, or was broken off; an Error of one sentence for another format
+ * @throws StoreUnavailable while a restore is incomplete; an Error with a one-sentence message for another format
  */
 export async function refuseForeign(topology: Topology, { callMs }: RedisOptions): Promise<void> {
   const calls = createCalls(topology)
@@ -160,7 +160,7 @@ class RedisStore implements Store {
   readonly #callMs: number
   readonly #ownTime: boolean
   #closed = false
-  /** Commits; each ends by its deadline. */
+  /** Commits a change. Each call ends by its deadline. */
   #underWay = 0
   #drained: (() => void) | undefined
 
@@ -182,7 +182,7 @@ class RedisStore implements Store {
     })
   }
 
-  /** Callers may now wait for keys that another server holds. */
+  /** Moves subscriptions, because another server may now have the keys that callers wait for. */
   serversChanged(): void {
     this.#waking.serversChanged()
   }
@@ -313,7 +313,7 @@ class RedisStore implements Store {
     return readEntries(reply)
   }
 
-  /** A full Redis refuses every write at once, because it reserves no memory for some of them. */
+  /** Returns undefined, because Redis reserves no memory: when it is full, it refuses all writes. */
   shortOfRoom(): undefined {
     return undefined
   }
@@ -321,7 +321,7 @@ class RedisStore implements Store {
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
     const peers = this.#topology.peers()
-    // when one node of a cluster is unavailable, the tenants on the other nodes must stay ready
+    // when one node of a cluster is unavailable, the tenants on the other nodes must still be served
     if (peers.some((peer) => peer.reason() === undefined))
       return { ready: true, ...roomOf(peers.map((peer) => peer.facts())) }
     return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
@@ -361,8 +361,8 @@ class RedisStore implements Store {
   }
 
   /**
-   * @throws StoreIndeterminate when the replicas did not confirm in time: the commit is written, and may be lost with
-   * its server
+   * @throws StoreIndeterminate when the replicas did not confirm in time. The commit is written, but may be lost with
+   * its server.
    */
   async #confirm({ peer }: Answer, headKey: string, epoch: string, end: number): Promise<void> {
     if (this.#confirmations === undefined) return
@@ -373,7 +373,7 @@ class RedisStore implements Store {
     const confirmed = await Promise.race([this.#confirmations.confirmed(peer, headKey, epoch), tooLate])
     clearTimeout(timer)
     if (confirmed) return
-    this.#topology.refresh() // another server may have taken over, with the replicas
+    this.#topology.refresh() // another server may have taken over the replicas
     throw new StoreIndeterminate('the replicas did not confirm in time')
   }
 

@@ -5,14 +5,14 @@ import type { RecordName } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 
 /*
- * Wakes waiters across instances (S11). Each commit publishes to a channel of its partition, and to one of each record
- * that it wrote. An instance subscribes to the channels that its callers wait for. The channels are sharded: in a
- * cluster, only the partition's node carries them. Messages can be lost (a new connection, a failover). So callers
- * re-read from time to time, and each new subscription compares versions.
+ * Wakes waiters across instances (S11). Each commit publishes to a channel of its partition, and to a channel of each
+ * record that it wrote. An instance subscribes to the channels that its callers wait for. The channels are sharded, so
+ * in a cluster only the partition's node carries them. Messages can be lost (a new connection, a failover). Callers
+ * therefore re-read from time to time, and each new subscription compares versions.
  */
 export interface Waking {
   wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
-  /** Wakes the waiters of this process, which need no message. */
+  /** Wakes the waiters of this process directly, without a message. */
   landed(partition: string, records: readonly RecordName[]): void
   /** Subscribes at the servers that now hold the partitions. */
   serversChanged(): void
@@ -21,7 +21,7 @@ export interface Waking {
 
 export interface WakingOptions {
   readonly topology: Topology
-  /** A value that changes with each commit for which a waiter waits. */
+  /** A value that changes with each commit that would wake the waiter. */
   readonly version: (partition: string, record: RecordName | undefined) => Promise<string>
 }
 
@@ -30,12 +30,14 @@ interface Subscription {
   readonly partition: string
   readonly record: RecordName | undefined
   waiting: number
-  /** The server to which the subscription listens; undefined without one. */
+  /** The server that the subscription uses; undefined when there is none. */
   peer: Peer | undefined
   lingering: NodeJS.Timeout | undefined
 }
 
-/** How long a subscription outlives its last waiter, so that a caller that waits in rounds subscribes once. */
+/**
+ * The time that a subscription remains after its last waiter, so that a caller that waits in rounds subscribes once.
+ */
 const LINGER_MS = 3_000
 
 export function createWaking(options: WakingOptions): Waking {
@@ -99,7 +101,7 @@ class RedisWaking implements Waking {
     subscription.lingering.unref()
   }
 
-  /** Subscribes at the partition's current server, unless it already listens there. */
+  /** Subscribes at the partition's current server, unless the subscription is already there. */
   async #listen(subscription: Subscription): Promise<void> {
     const { topology, version } = this.#options
     const { channel, partition, record } = subscription
@@ -113,7 +115,7 @@ class RedisWaking implements Waking {
     try {
       const before = moved ? undefined : await version(partition, record)
       await peer.subscribe(channel, wake)
-      // every waiter left while the subscription was being made
+      // every waiter left during the subscribe call
       if (!this.#subscriptions.has(channel)) return await peer.unsubscribe(channel)
       if (moved || (await version(partition, record)) !== before) wake()
     } catch {

@@ -1,13 +1,16 @@
 import { keysOf } from './keys.ts'
 import { connectRedis, type RedisOptions } from './store.ts'
 
-/** How far a partition's latest time is ahead of its server's clock, ms; negative when it is behind. */
+/**
+ * The difference, in ms, between a partition's latest time and its server's clock; negative when the partition is
+ * behind.
+ */
 export interface Ahead {
   readonly partition: string
   readonly ms: number
 }
 
-/** Returns how far each partition is ahead, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
+/** Returns the difference for each partition, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
 export async function timesOf(
   options: RedisOptions,
   partitions: readonly string[],

@@ -5,15 +5,15 @@ import { parseSlots, type Slots, slotOf } from './slots.ts'
 import type { Wanted } from './settings.ts'
 import { within } from '../patience.ts'
 
-/** The servers, the keys that each holds, and the connections to them. */
+/** The servers, the keys of each server, and the connections to the servers. */
 export interface Topology {
-  /** The server that holds the key, by the latest known topology; it may not be connected. */
+  /** The server of the key, by the latest known topology. The server may not be connected. */
   peerOf(key: string): Peer | undefined
   /** The server at an address that a redirection named. */
   peerAt(host: Host): Peer
-  /** All servers that hold keys. */
+  /** All servers that have keys. */
   peers(): Peer[]
-  /** Refreshes the topology soon, after a sign that it changed. */
+  /** Refreshes the topology soon, because it seems to have changed. */
   refresh(): void
   /** Resolves when every known server was tried once. */
   readonly tried: Promise<void>
@@ -28,7 +28,7 @@ export interface TopologyOptions {
   readonly onChange: () => void
 }
 
-/** Intervals while every server is usable, and while a server is not. */
+/** The refresh interval while every server is usable, and the interval while a server is unusable. */
 const LOOK_EVERY_MS = 5_000
 const LOOK_AGAIN_MS = 500
 
@@ -38,7 +38,7 @@ export function createTopology(options: TopologyOptions): Topology {
   return kind === 'sentinel' ? new SentinelTopology(options) : new FixedTopology(options, hosts[0] as Host)
 }
 
-/** Servers by address. Servers that hold no keys any more are disconnected. */
+/** Servers by address. Servers that no longer have keys are disconnected. */
 class Peers {
   readonly #options: TopologyOptions
   readonly #peers = new Map<string, Peer>()
@@ -99,13 +99,13 @@ class FixedTopology implements Topology {
   close = (): void => this.#peer.close()
 }
 
-/** Looks for changes at intervals, and at once on request. `look` must not throw. */
+/** Looks for changes at intervals, and immediately on request. `look` must not throw. */
 class Lookout {
   readonly #look: () => Promise<void>
   readonly #calm: () => boolean
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** After `close`, later results are discarded. */
+  /** Results that arrive after `close` are discarded. */
   closed = false
 
   constructor(look: () => Promise<void>, calm: () => boolean) {
@@ -181,7 +181,7 @@ class SentinelTopology implements Topology {
   }
 }
 
-/** Reads from any node which primary holds which slots (CLUSTER SLOTS). */
+/** Asks any node for the primary of each slot (CLUSTER SLOTS). */
 class ClusterTopology implements Topology {
   readonly tried: Promise<void>
   readonly #options: TopologyOptions
@@ -235,7 +235,7 @@ class ClusterTopology implements Topology {
     this.#options.onChange()
   }
 
-  /** The slots by the connected nodes; without a usable answer, by the nodes of the address. */
+  /** The slots as reported by the connected nodes, or by the nodes of the address when no usable answer arrives. */
   async #ask(): Promise<Slots | undefined> {
     const connected = this.peers().map(async (peer) => {
       const connection = peer.connection()
@@ -259,21 +259,24 @@ class ClusterTopology implements Topology {
   }
 }
 
-/** The cluster as one node sees it. */
+/** One node's view of the cluster. */
 interface View {
   readonly slots: Slots
   readonly epoch: number
   readonly healthy: boolean
 }
 
-/** The slots by the highest epoch, which knows the latest failover. A partitioned node still reports the old slots. */
+/**
+ * The slots as reported by the node with the highest epoch, which knows the latest failover. A partitioned node still
+ * reports the old slots.
+ */
 function newest(views: readonly (View | undefined)[]): Slots | undefined {
   const rank = (view: View): number => view.epoch + (view.healthy ? 0.5 : 0)
   const known = views.filter((view) => view !== undefined)
   return known.toSorted((a, b) => rank(b) - rank(a))[0]?.slots
 }
 
-/** The first node that is well connected, so that a frozen node delays no caller. */
+/** The first node with a working connection, so that a frozen node does not delay callers. */
 async function firstHealthy(views: readonly Promise<View | undefined>[]): Promise<Slots | undefined> {
   const healthy = views.map(async (view) => {
     const known = await view

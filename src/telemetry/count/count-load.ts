@@ -38,9 +38,9 @@ export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: L
 }
 
 /**
- * Drops the tools of the last bundle, so that renamed tools never use up the series. Tools of this bundle exist at 0
- * when there is room for all of them. Without room it does not iterate over the tools, because a large load must not
- * delay decisions.
+ * Drops the tools of the previous bundle, so that renamed tools never use up the series. Tools of this bundle exist at
+ * 0 when there is room for all of them. Without room, the function does not iterate over the tools, because a large
+ * load must not delay decisions.
  */
 function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   instruments.forget('tools', (name) => tools.has(name))
@@ -53,7 +53,9 @@ function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   )
 }
 
-/** Treats rules in the same way. Without room for all rules, it drops all series of rules and makes no list. */
+/**
+ * Treats rules in the same way. Without room for all rules, the function drops all series of rules and creates no list.
+ */
 function expectRules(instruments: Instruments, bundle: LoadedBundle): void {
   const room = mostSeries(METRICS.ruleMatches)
   if (bundle.ruleCount > room) return instruments.forget('rules', () => false)

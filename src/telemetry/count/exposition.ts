@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
 
 /**
- * The two texts of `/metrics`. A registry of prom-client 15 writes one format, and renames counters for good when it
- * writes OpenMetrics. So each format has its own registry, in which each metric has its name of that format.
+ * The two texts of `/metrics`. A registry of prom-client 15 writes one format, and permanently renames counters when it
+ * writes OpenMetrics. Each format therefore has a separate registry, in which each metric has its name for that format.
  */
 export type Format = 'openmetrics' | 'text'
 
@@ -12,7 +12,7 @@ export interface Exposition {
   readonly text: string
 }
 
-/** Characters between two turns of the event loop, so that a scrape does not delay decisions. */
+/** Characters written in one turn of the event loop, so that a scrape does not delay decisions. */
 const SLICE_CHARS = 32_768
 
 /** Creates a function that writes all metrics, in slices. */
@@ -58,7 +58,7 @@ const nameOf = (metric: Metric): string => (metric as Metric & { readonly name: 
 
 /**
  * Returns the format that a scraper prefers (RFC 9110 section 12.5.1): OpenMetrics when `accept` names it in the
- * supported version and does not prefer text. Otherwise it returns the classic text format.
+ * supported version and does not prefer text. Otherwise, returns the classic text format.
  */
 export function formatFor(accept = ''): Format {
   const offers = accept.split(',').map(offerOf)

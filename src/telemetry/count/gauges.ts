@@ -15,12 +15,12 @@ export interface Readings {
   /** Time that the oldest record has waited for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
-  /** Bytes of room in the store, undefined when unknown. */
+  /** Bytes of room in the store; undefined when unknown. */
   storeHealth(): Promise<{ readonly roomBytes?: number }>
   census(): Promise<Census>
 }
 
-/** The requests, connections, polls and streams that are open now. */
+/** The current numbers of requests, connections, polls and streams. */
 export interface Traffic {
   readonly requests: number
   readonly connections: number
@@ -28,16 +28,16 @@ export interface Traffic {
   readonly streams: number
   readonly underWay: OfKinds
   readonly waiting: OfKinds
-  /** Refusals since the start. */
+  /** The numbers of refusals since the start. */
   readonly refused: OfKinds
 }
 
 type OfKinds = Readonly<Record<RequestKind, number>>
 
-/** The longest time that a scrape waits for each reading of the store, ms. A late census appears in the next scrape. */
+/** Maximum time that a scrape waits for each reading of the store, ms. A late census appears in the next scrape. */
 const WAIT_MS = 2_000
 
-/** Creates a function that reads the gauges at each scrape. The census keeps its values until a newer one arrives. */
+/** Creates a function that reads the gauges at each scrape. The values of a census remain until the next census. */
 export function createReader(instruments: Instruments, readings: Readings): () => Promise<void> {
   const showQueue = createQueueReader(instruments)
   let counted: { readonly at: number; readonly census?: Census } = { at: readings.now() }

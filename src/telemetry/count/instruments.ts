@@ -24,15 +24,15 @@ export interface Instruments {
   set<N extends MetricOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void
   /** Replaces all series of a gauge. */
   setAll<N extends MetricOf<'gauge'>>(name: N, series: readonly (readonly [LabelsOf<N>, number])[]): void
-  /** Makes all of these series exist at 0. Without room for all, each exists from its first count. */
+  /** Creates all of these series with the value 0. Without room for all, each series is created at its first count. */
   expect<N extends MetricOf<'counter' | 'histogram'>>(name: N, series: readonly LabelsOf<N>[]): void
-  /** Drops the series whose open label of this origin holds a name that is no longer known. */
+  /** Drops the series whose open label of this origin contains a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
   readonly metrics: readonly Metric[]
 }
 
 export interface InstrumentOptions {
-  /** Called once for each metric that reaches its bound of series. */
+  /** Called once for each metric that reaches its maximum number of series. */
   readonly onFull: (metric: string) => void
   /** Returns true for a registered tool. All other tools count under `_other`. */
   readonly knowsTool: (name: string) => boolean
@@ -69,7 +69,7 @@ export function createInstruments({ onFull, knowsTool }: InstrumentOptions): Ins
   }
 }
 
-/** Widens the type of labels. The compiler has checked their values against the table. */
+/** Widens the type of labels. The compiler has checked the values of labels against the table. */
 const plain = (labels: object): Labels => labels as Labels
 
 interface Instrument {
@@ -129,8 +129,8 @@ interface Counted {
 }
 
 /**
- * Raises the value to at least 0, because a span between two gateways' clocks may be negative, and a sum must never
- * fall.
+ * Raises the value to at least 0. A duration between two gateways' clocks may be negative, but a sum must never
+ * decrease.
  */
 function countedOf(labels: Labels, given: number, exemplarLabels: Exemplar | undefined): Counted {
   const value = Math.max(0, given)

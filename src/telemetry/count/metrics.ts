@@ -17,21 +17,21 @@ import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
 import { traceOf } from '../tracing/trace.ts'
 
-/** Counters for the adapters. They only count, and never throw. */
+/** Counters for the adapters. The counters never throw. */
 export interface Metrics {
   /** Counts one observation of a verb. */
   readonly observe: (observation: Observation) => void
   readonly observeHttp: (request: HttpRequest) => void
   /** Counts a caller that left before its answer. */
   readonly observeAborted: () => void
-  /** Counts one try of a delivery; `lagMs` is the time from the event to its delivery. */
+  /** Counts one attempt of a delivery. `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
   readonly observeLoad: (load: Load) => void
   /** Returns the store, with its calls counted. */
   readonly observed: (store: Store) => Store
   /** Counts one round of the timer. */
   readonly observeTimer: (ok: boolean) => void
-  /** Makes the series of a route exist before its first request. */
+  /** Creates the series of a route before its first request. */
   readonly expectRoute: (route: { readonly method: string; readonly route: string }) => void
   /** Reads the gauges, and writes all metrics. */
   readonly scrape: (format: Format) => Promise<Exposition>
@@ -59,7 +59,7 @@ export interface Tried {
 
 export interface MetricSources extends Readings {
   readonly version: string
-  /** Called once for each metric that reaches its bound of series. */
+  /** Called once for each metric that reaches its maximum number of series. */
   readonly onFull: (metric: string) => void
 }
 
@@ -138,7 +138,7 @@ function countRequest(instruments: Instruments, request: HttpRequest): void {
   if (problem !== undefined) instruments.count('problems', { code: problem })
 }
 
-/** Statuses that exist at 0 from the start, because alerts watch them. */
+/** Statuses whose series exist with the value 0 from the start, because alerts watch them. */
 const EXPECTED_STATUSES = ['200', '500', '503']
 
 function expectRoute(instruments: Instruments, known: { method: string; route: string }): void {

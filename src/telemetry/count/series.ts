@@ -5,14 +5,15 @@ import { closedSeries, mostSeries } from '../../metrics/table.ts'
 export type Labels = Readonly<Record<string, string>>
 
 /**
- * The series of one metric, never more than the table allows. Every label set is admitted here before it is counted.
+ * The series of one metric, at most as many as the table allows. This module must admit every label set before it is
+ * counted.
  */
 export interface Series {
   /** Returns the labels to count under; undefined when the table has no place for them. */
   admit(labels: Labels): Labels | undefined
-  /** Makes all of these series exist at 0, or none of them without room for all. */
+  /** Creates all of these series with the value 0, or none when there is no room for all. */
   expect(wanted: readonly Labels[]): void
-  /** Drops the series whose open label of this origin holds a name that is no longer known. */
+  /** Drops the series whose open label of this origin contains a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
   clear(): void
 }

@@ -1,19 +1,20 @@
 import { EventEmitter } from 'node:events'
 import { write, writeSync } from 'node:fs'
 
-/** Most characters of lines that are written together. */
+/** Maximum number of characters in lines that are written together. */
 const TOGETHER = 16 * 1024
-/** Time between two tries while writing fails, ms. */
+/** Time between two attempts while writing fails, ms. */
 const RETRY_MS = 100
 /** Time after which a write counts as stuck, ms, because its reader may never return. */
 const STUCK_MS = 500
-/** Longest time for a slow reader at the end of a process, ms. */
+/** Maximum time for a slow reader at the end of a process, ms. */
 const LAST_LINES_MS = 1_000
 const LAST_TRIES_MS = 10
 
 /**
- * Writes lines to a file descriptor in order, without blocking the event loop. When writing fails, it keeps the lines
- * and tries again: the disk may be full, the terminal closed, or the pipe without a reader. Callers see no error.
+ * Writes lines to a file descriptor in order, without blocking the event loop. When writing fails, the output keeps the
+ * lines and tries again. The disk may be full, the terminal closed, or the pipe without a reader. Callers do not see
+ * errors.
  *
  * Events: `drop` for each line without room, `drain` when every line is written, `fault` with the error when writing
  * begins to fail.
@@ -27,7 +28,7 @@ export class LogOutput extends EventEmitter {
   #waiting = 0
   /** The start of the current write (`performance.now()`). */
   #since: number | undefined
-  /** The timer until the next try. */
+  /** The timer for the next attempt. */
   #pause: NodeJS.Timeout | undefined
   #failing = false
 
@@ -58,7 +59,7 @@ export class LogOutput extends EventEmitter {
     return this.#since !== undefined && performance.now() - this.#since > STUCK_MS
   }
 
-  /** Writes the waiting lines at the end of a process. Drops them when their reader takes more than a second. */
+  /** Writes the waiting lines at the end of a process. Drops the lines when their reader takes more than a second. */
   flush(): void {
     clearTimeout(this.#pause)
     // the system already has the chunk of the current write
@@ -102,7 +103,10 @@ export class LogOutput extends EventEmitter {
   }
 }
 
-/** Writes bytes. Returns the number written, 0 for a full pipe, and all of them when the descriptor fails otherwise. */
+/**
+ * Writes bytes. Returns the number of written bytes: 0 for a full pipe, and all bytes when the descriptor fails
+ * otherwise.
+ */
 function writtenNow(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes)

@@ -4,7 +4,7 @@ import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Origin } from '../../gateway/core/trace-context.ts'
 import { LogOutput } from './log-output.ts'
 
-/** Paths of members that may hold a secret. */
+/** Paths of members that may contain a secret. */
 const REDACTED = [
   'api_key',
   'approval_token',
@@ -29,7 +29,10 @@ const REDACTED = [
   '*.payload',
 ]
 
-/** Most characters that wait for a reader of the log. To save memory, further lines are dropped and counted. */
+/**
+ * Maximum number of characters that wait for a reader of the log. To save memory, further lines are dropped and
+ * counted.
+ */
 const MOST_WAITING = 16 * 1024 * 1024
 
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
@@ -46,8 +49,8 @@ export function createLog(level: string, destination: DestinationStream = standa
 }
 
 /**
- * Creates the output of the log. It writes the waiting lines at the end of the process, and kills a process that is
- * stuck in a write.
+ * Creates the output of the log. At the end of the process, the output writes the waiting lines, or kills the process
+ * if it is stuck in a write.
  *
  * @param onFault called when writing begins to fail, and again only after a recovery
  */

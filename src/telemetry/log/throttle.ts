@@ -1,11 +1,11 @@
-/** Shortest time between two reports of the same failure, ms. */
+/** Minimum time between two reports of the same failure, ms. */
 const AGAIN_MS = 60_000
-/** Most failures that are distinguished. */
+/** Maximum number of failures that are distinguished. */
 const MOST_FAILURES = 100
 
 /**
- * Throttles reports of work that is tried again within a second and may fail for days. `say` gets each failure at most
- * once a minute, with the number of its omitted repeats. Metrics count every failure.
+ * Throttles reports of work that is retried within a second and may fail for days. `say` receives each failure at most
+ * once a minute, with the number of omitted repetitions. Metrics count every failure.
  */
 export function throttled(
   say: (error: unknown, suppressed: number) => void,

@@ -9,8 +9,8 @@ export interface TimerNotes {
 }
 
 /**
- * Counts every round. Logs one line when the store is unreachable, and one when it answers again. Throttles other
- * failures, because the timer runs twice a second.
+ * Counts every round. Logs one line when the store becomes unreachable, and another line when it answers again.
+ * Throttles other failures, because the timer runs twice a second.
  */
 export function timerNotes(log: Pick<Logger, 'info' | 'error'>, observe: (ok: boolean) => void): TimerNotes {
   let away = false

@@ -13,7 +13,7 @@ import { createTracing, type Tracing } from './tracing.ts'
  * The SDK of OpenTelemetry and its exporter. Only `import()` loads this file, when an endpoint is set.
  */
 const PATH = 'v1/traces'
-/** Most spans that wait to be sent. Further spans are dropped; requests never are. */
+/** Maximum number of spans that wait to be sent. Further spans are dropped; requests never are. */
 const MOST_WAITING = 4_096
 const SEND_EVERY_MS = 1_000
 const SEND_MS = 5_000
@@ -26,7 +26,7 @@ export interface OtlpOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** Sends spans to the collector in batches. OTEL_EXPORTER_OTLP_HEADERS holds headers, such as credentials. */
+/** Sends spans to the collector in batches. OTEL_EXPORTER_OTLP_HEADERS contains headers, such as credentials. */
 export function startOtlp({ endpoint, version, log }: OtlpOptions): Tracing {
   const url = new URL(PATH, endpoint.endsWith('/') ? endpoint : `${endpoint}/`).href
   const exporter = saying(new OTLPTraceExporter({ url, timeoutMillis: SEND_MS }), log)

@@ -19,7 +19,7 @@ import {
   traceIdOf,
 } from '../../gateway/core/trace-context.ts'
 
-/** The pieces of work that traces show. They are few, because each span costs a part of the time of a decision. */
+/** The pieces of work that traces show. Their number is small, because each span adds to the time of a decision. */
 export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote' | 'deliver'
 
 export interface Tracing {
@@ -42,8 +42,8 @@ export function createTracing(tracer: Tracer, close: () => Promise<void>): Traci
 const ONLY_WHEN_NOTED: ReadonlySet<Work> = new Set(['collect', 'revise'])
 
 /**
- * A span that starts late, because the trace may be known only after the thread is read. Until then it collects
- * attributes.
+ * A span that starts late, because the trace may be known only after the thread is read. Before the start, the span
+ * collects attributes.
  */
 class WorkSpan implements Span {
   readonly received: TraceContext | undefined
@@ -136,7 +136,7 @@ function spanContextOf(context: TraceContext | undefined): SpanContext | undefin
   return isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
-/** Adds names and ids of a record to the span of its work. It never adds payloads or values that rules read. */
+/** Adds names and ids of a record to the span of its work. Payloads and values that rules read are never added. */
 export function noteEvidence(span: Span, record: EvidenceRecord): void {
   const { tenant, actor, task_id, thread_id, revision, tool } = record
   const { type, details } = record

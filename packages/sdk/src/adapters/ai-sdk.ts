@@ -1,4 +1,4 @@
-/** `@countersign/sdk/ai-sdk`: tools of the Vercel AI SDK behind the gateway. Imports nothing of the AI SDK. */
+/** `@countersign/sdk/ai-sdk`: tools of the Vercel AI SDK behind the gateway. This module does not import the AI SDK. */
 import type { Gate } from '../gate.ts'
 import {
   type AdapterOptions,
@@ -17,12 +17,13 @@ export interface AiSdkTool {
 }
 
 /**
- * Returns the same tools, but `gate.guard` runs each `execute`. `execute` gets a frozen copy of the approved payload,
- * which is the input after the AI SDK parsed it. The gateway's name of a tool is its key, after `prefix`. A call that
- * does not run becomes a `tool-error` whose `error` is a NotExecuted; the model reads its message.
+ * Returns the same tools, but `gate.guard` runs each `execute`. `execute` receives a frozen copy of the approved
+ * payload, which is the input as parsed by the AI SDK. The gateway's name for a tool is `prefix` followed by the tool's
+ * key. A call that does not run becomes a `tool-error` whose `error` is a NotExecuted. The model reads the message of
+ * this error.
  *
- * @throws TypeError for a tool without `execute`: a tool that runs in a browser or at the provider cannot be held. Pass
- *   it unwrapped, and remember that it bypasses review.
+ * @throws TypeError for a tool without `execute`, because a tool that runs in a browser or at the provider cannot be
+ * held. Pass such a tool unwrapped, and remember that it bypasses review.
  */
 export function guardTools<Tools extends Readonly<Record<string, AiSdkTool>>>(
   gate: Gate,
@@ -62,7 +63,7 @@ function guardTool(gate: Gate, name: string, tool: AiSdkTool, options: AdapterOp
   return withMembers(tool, { execute: isAsyncGeneratorFunction(execute) ? streaming : answering })
 }
 
-/** Reads a result as the AI SDK does: an iterable is a stream, and a promise of one is not. */
+/** Interprets a result like the AI SDK: an iterable is a stream, but a promise of an iterable is not. */
 async function given(result: unknown): Promise<Given> {
   if (isAsyncIterable(result)) return { kind: 'stream', stream: result }
   return { kind: 'value', value: await result }
@@ -75,13 +76,14 @@ function executed(outcome: Outcome): Given {
 }
 
 /**
- * Only such a function is known to stream before it is called. A promise of a stream would become the output itself.
+ * Before the call, only such a function is known to stream. The AI SDK would use a promise of a stream as the output
+ * itself.
  */
 function isAsyncGeneratorFunction(execute: Execute): boolean {
   return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
 }
 
-/** The last item, which the AI SDK takes for the output of a stream. */
+/** The last item, which the AI SDK uses as the output of a stream. */
 async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
   let last: unknown
   for await (const part of stream) last = part

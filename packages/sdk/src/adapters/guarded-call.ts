@@ -14,27 +14,27 @@ export interface AdapterOptions extends Pick<
   /** Prefix of every name: with `ledger.`, the framework's `transfer` is the bundle's `ledger.transfer`. */
   readonly prefix?: string | undefined
   /**
-   * Receives each call that did not run; `message` is the text for the model. The adapter waits for it, and an error of
-   * its own replaces the refusal.
+   * Receives each call that did not run; `message` is the text for the model. The adapter waits for this function, and
+   * an error from it replaces the refusal.
    */
   readonly onNotExecuted?: (refusal: NotExecuted, call: ToolCall) => unknown
 }
 
-/** One call of a tool, with the framework's names. */
+/** A call of a tool, with the framework's names. */
 export interface ToolCall {
-  /** The framework's name of the tool. */
+  /** The framework's name for the tool. */
   readonly tool: string
-  /** The framework's id of the call. */
+  /** The framework's id for the call. */
   readonly callId: string | undefined
 }
 
-/** The proposed call, with its input after the framework's own parsing. */
+/** The proposed call, with its input as parsed by the framework. */
 export interface Asked extends ToolCall {
   readonly input: unknown
   readonly signal: AbortSignal | undefined
 }
 
-/** The outcome of a call. A stream is still open: the call is done, and reported, when it ends. */
+/** The outcome of a call. A stream is still open, so the call is finished and reported only when the stream ends. */
 export type Outcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
@@ -46,14 +46,15 @@ export type Given = Exclude<Outcome, { readonly kind: 'refused' }>
 type Execute = (approved: Payload) => Promise<Given> | Given
 
 /**
- * Unfinished calls by gate: tools are often wrapped anew for each request, and the model repeats a call in a later one.
+ * Unfinished calls by gate. Tools are often wrapped again for each request, and the model may repeat a call in a later
+ * request.
  */
 const unfinished = new WeakMap<Gate, CallIds>()
 
 /**
- * Runs `execute` when `gate.guard` lets it. Resolves with its value or stream.
+ * Runs `execute` when `gate.guard` lets it. Resolves with the tool's value or stream.
  *
- * @throws the errors of `execute`, as `guard` does: a nested NotExecuted becomes the cause of another error
+ * @throws the errors of `execute`, like `guard`. A nested NotExecuted becomes the cause of another error.
  */
 export function guardedCall(
   gate: Gate,
@@ -109,7 +110,7 @@ async function guardedToItsEnd(
   }
 }
 
-/** @throws NotExecuted for anything but a JSON object */
+/** @throws NotExecuted unless the input is a JSON object */
 function payloadOf(input: unknown): Payload {
   const payload = checkedCopy(input as Payload, 'the input')
   if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload
@@ -127,14 +128,14 @@ function callIdOf(
   // the gateway refuses an id that is reused with other claims
   const own = isId(callId) ? [callId, workflow_name, task_label].join('\n') : undefined
   return ids.take({ ...action, taskId, workflow_name, task_label }, own).catch((cause: unknown) => {
-    // an input that just fits is nested too deeply as a member of its call
+    // an input at the limit is nested too deeply as a member of its call
     throw new NotExecuted('invalid_payload', `the call is not JSON: ${messageOf(cause)}`, { cause })
   })
 }
 
 /**
- * Whether the id can be used. Some models leave it empty, which must not join different calls. A malformed text cannot
- * be hashed.
+ * True when the id can be used. Some models leave the id empty, which must not join different calls. A malformed text
+ * cannot be hashed.
  */
 function isId(callId: string | undefined): callId is string {
   return callId !== undefined && callId !== '' && callId.isWellFormed()
@@ -154,7 +155,7 @@ function end(): End {
   return { reached, reach, fail }
 }
 
-/** Relays the stream. Its end ends the call, and the gateway learns of it before the reader does. */
+/** Relays the stream. The end of the stream ends the call, and is reported to the gateway before the reader sees it. */
 async function* relayed(
   stream: AsyncIterable<unknown>,
   ended: End,
@@ -171,7 +172,7 @@ async function* relayed(
   }
 }
 
-/** A copy of the object with other members. It keeps symbols, getters and the prototype, which frameworks use. */
+/** A copy of the object with other members. The copy keeps symbols, getters and the prototype, which frameworks use. */
 export function withMembers<T extends object>(original: T, members: object): T {
   const descriptors = {
     ...Object.getOwnPropertyDescriptors(original),

@@ -1,4 +1,4 @@
-/** `@countersign/sdk/langchain`: tools of LangChain behind the gateway. Imports nothing of LangChain. */
+/** `@countersign/sdk/langchain`: tools of LangChain behind the gateway. This module does not import LangChain. */
 import { type NotExecuted, refusalFacts } from '../errors.ts'
 import type { Gate } from '../gate.ts'
 import type { Payload } from '../types.ts'
@@ -13,13 +13,13 @@ export interface LangChainTool {
 }
 
 /**
- * Returns the same tool behind `gate.guard`. It gets a frozen copy of the approved payload, which is the input after
- * LangChain parsed it. The gateway's name of the tool is its own, after `prefix`. A refusal reaches the model as a
- * ToolMessage with status `error`, whose artifact has outcome and thread. A caller that invokes the tool without a tool
- * call gets the NotExecuted.
+ * Returns the same tool behind `gate.guard`. The tool receives a frozen copy of the approved payload, which is the
+ * input as parsed by LangChain. The gateway's name for the tool is `prefix` followed by the tool's name. A refusal
+ * reaches the model as a ToolMessage with status `error`, whose artifact has outcome and thread. A caller that invokes
+ * the tool without a tool call gets the NotExecuted.
  *
- * @throws TypeError for anything but a StructuredTool: tools at the provider, plain Runnables and tools with their own
- *   `invoke` cannot be held
+ * @throws TypeError unless the tool is a StructuredTool. Tools at the provider, plain Runnables and tools with their
+ * own `invoke` cannot be held.
  */
 export function guardTool<Tool extends LangChainTool>(
   gate: Gate,
@@ -59,8 +59,8 @@ export function guardTool<Tool extends LangChainTool>(
 }
 
 /**
- * Whether the tool has LangChain's own `invoke`: another one might never reach `_call`. The class StructuredTool
- * identifies it.
+ * True when the tool has LangChain's own `invoke`, because another implementation might never call `_call`. The class
+ * StructuredTool provides this method.
  */
 function isInvokedByLangChain(tool: object): boolean {
   let owner: object | null = tool
@@ -71,7 +71,7 @@ function isInvokedByLangChain(tool: object): boolean {
 
 interface Config {
   readonly signal?: AbortSignal
-  /** The model's call, which LangChain stores here before it parses. */
+  /** The model's call, which LangChain stores here before parsing. */
   readonly toolCall?: unknown
 }
 
@@ -81,14 +81,14 @@ interface Known {
   readonly responseFormat?: unknown
 }
 
-/** The payload. A tool that takes a text has `input` as its only argument, which is also what the model sees. */
+/** The payload. A tool that accepts a string has `input` as its only argument, and the model sees the same argument. */
 function shapeOf(input: unknown): { payload: unknown; inputOf: (approved: Payload) => unknown } {
   if (input === undefined) return { payload: {}, inputOf: () => undefined }
   if (typeof input === 'string') return { payload: { input }, inputOf: (approved) => approved['input'] }
   return { payload: input, inputOf: (approved) => approved }
 }
 
-/** Reads a result as LangChain does: an object with `next` is a stream. */
+/** Interprets a result like LangChain: an object with `next` is a stream. */
 function given(value: unknown): Given {
   const streams = isAsyncIterable(value) && 'next' in value && typeof value.next === 'function'
   return streams ? { kind: 'stream', stream: value } : { kind: 'value', value }
@@ -106,7 +106,7 @@ function idOf(config: Config | undefined): string | undefined {
   return isObject(call) && 'id' in call && typeof call.id === 'string' ? call.id : undefined
 }
 
-/** A separate object for this call, which `_call` finds in its config: the same call may be invoked twice. */
+/** A separate object for this call, which `_call` finds in its config, because the same call may be invoked twice. */
 function ownCall(input: unknown, config: Config | undefined) {
   if (isObject(input) && 'type' in input && input.type === 'tool_call') {
     const call = { ...input }

@@ -1,13 +1,13 @@
 /**
- * `@countersign/sdk/openai-agents`: function tools of the OpenAI Agents SDK behind the gateway. Imports nothing of that
- * SDK.
+ * `@countersign/sdk/openai-agents`: function tools of the OpenAI Agents SDK behind the gateway. This module does not
+ * import that SDK.
  */
 import type { Gate } from '../gate.ts'
 import { type AdapterOptions, guardedCall, withMembers } from './guarded-call.ts'
 
 export type { AdapterOptions, ToolCall } from './guarded-call.ts'
 
-/** The schema type of Zod and others, whose output `execute` gets. */
+/** The schema type of Zod and others, whose output `execute` receives. */
 export interface StandardSchema<Output> {
   readonly '~standard': { readonly types?: { readonly output: Output } | undefined }
 }
@@ -21,7 +21,7 @@ export interface FunctionToolOptions<Parameters, Input> {
 }
 
 /**
- * A JSON Schema, which does not parse. Its members are listed so that TypeScript does not take `'object'` for any text.
+ * A JSON Schema, which does not parse. The members are listed so that TypeScript does not widen `'object'` to string.
  */
 export interface JsonSchema {
   readonly type: 'object'
@@ -29,12 +29,12 @@ export interface JsonSchema {
 }
 
 /**
- * Returns the options for `tool()` whose `execute` runs under `gate.guard`. `execute` gets a frozen copy of the approved
- * payload, which is the input after the SDK parsed it. The gateway's name of the tool is its `name`, unchanged, after
- * `prefix`. A refusal reaches the model as the tool's output.
+ * Returns the options for `tool()` whose `execute` runs under `gate.guard`. `execute` receives a frozen copy of the
+ * approved payload, which is the input as parsed by the SDK. The gateway's name for the tool is `name` followed by the
+ * tool's unchanged `prefix`. A refusal reaches the model as the tool's output.
  *
- * @throws TypeError for options without `execute`: a tool at the provider, or a finished tool, which would parse the
- *   approved payload again
+ * @throws TypeError for options without `execute`, such as a tool at the provider or a finished tool, which would parse
+ * the approved payload again
  */
 export function guardTool<Input, Options extends object>(
   gate: Gate,
@@ -65,7 +65,7 @@ export function guardTool<Options extends { readonly name?: string | undefined }
     const outcome = await guardedCall(gate, asked, run, options)
     if (outcome.kind === 'value') return outcome.value
     if (outcome.kind === 'stream') return outcome.stream
-    // a text would break the promised output; the tool's own errorFunction can build a valid one
+    // plain text would not match the promised output type; the tool's own errorFunction can build a valid output
     if (outputSchema !== undefined) throw outcome.refusal
     return outcome.refusal.message
   }
@@ -74,7 +74,7 @@ export function guardTool<Options extends { readonly name?: string | undefined }
   return withMembers<Options>(tool, { execute: guarded })
 }
 
-/** The SDK's details of a call. */
+/** The SDK's details about a call. */
 interface Details {
   readonly toolCall?: { readonly callId?: string }
   readonly signal?: AbortSignal

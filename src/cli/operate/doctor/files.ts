@@ -10,7 +10,7 @@ const OTHERS_WRITE = 0o002
 const OTHERS_ENTER = 0o001
 const GROUP_AND_OTHERS = 0o077
 
-/** Checks who may read and write the files and directories that hold secrets or decide. */
+/** Checks who may read and write the files and directories that contain secrets or policies. */
 export function lookAtFiles(config: Config, named: readonly NamedFile[]): Finding[] {
   const findings = [
     ...named.flatMap(lookAtNamed),
@@ -33,8 +33,8 @@ function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
 }
 
 /**
- * Checks a secret that all users can read. deploy/secrets.sh makes such files in a directory that only one user may
- * enter, and compose mounts each file by itself.
+ * Checks a secret that all users can read. deploy/secrets.sh creates such files in a directory that only one user may
+ * enter, and compose mounts each file separately.
  */
 function lookAtOpenSecret(path: string, by: string): Finding[] {
   const real = realpathSync(path)
@@ -66,7 +66,7 @@ function lookAtData(path: string): Finding[] {
   )
 }
 
-/** Checks the nearest existing directory above a missing one. */
+/** Checks the nearest existing parent of a missing directory. */
 function mayBeMade(path: string): Finding[] {
   let above = dirname(resolve(path))
   while (factsOf(above) === undefined && above !== dirname(above)) above = dirname(above)
@@ -122,8 +122,8 @@ function lookAtAuthority(path: string, authority: X509Certificate): Finding[] {
 }
 
 /**
- * A finding on a certificate authority, at most a warning. System bundles contain expired authorities. An expired
- * authority that matters is an error where it is used.
+ * A finding on a certificate authority, at most a warning. System bundles contain expired authorities. The expiry of an
+ * authority in use is reported as an error where it is used.
  */
 export function authorityFinding(
   path: string,
@@ -138,8 +138,8 @@ export function authorityFinding(
 }
 
 /**
- * Whether this process may open the store. In another user's store, this process would create files that the other user
- * does not own.
+ * True when this process may open the store. In another user's store, this process would create files that the other
+ * user does not own.
  */
 export function isOurs(path: string): boolean {
   const owner = factsOf(path)?.uid
@@ -148,7 +148,7 @@ export function isOurs(path: string): boolean {
 
 export const mayWrite = (path: string): boolean => whyUnwritable(path) === undefined
 
-/** The system's code, such as `EACCES`; undefined where this user may write. */
+/** The system's error code, such as `EACCES`; undefined when this user may write. */
 export function whyUnwritable(path: string): string | undefined {
   try {
     accessSync(path, constants.W_OK)

@@ -1,4 +1,4 @@
-/** A finding of the doctor: a healthy part, or a problem with its remedy. */
+/** A finding of the doctor, which is a healthy part or a problem with its remedy. */
 export interface Finding {
   readonly level: 'ok' | 'warning' | 'error'
   /** The part that was checked. */

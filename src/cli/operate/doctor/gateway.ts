@@ -13,7 +13,7 @@ const MAKE_ROOM = 'free space on the disk of the store'
 /** The program that answers at this configuration's address. */
 export interface RunningGateway {
   readonly findings: readonly Finding[]
-  /** True when the program is a gateway. It then reports on its store itself. */
+  /** True when the program is a gateway. A gateway reports on its store itself. */
   readonly speaks: boolean
   /** The bundle revision in force. */
   readonly revision?: string
@@ -25,7 +25,10 @@ interface Readiness {
   readonly policies: string
 }
 
-/** Asks the gateway. Undefined when no program answers. The check of the ports then finds other users of them. */
+/**
+ * Asks the gateway. Undefined when no program answers. In that case, the check of the ports finds other programs that
+ * use them.
+ */
 export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
   if (config.port === 0) return undefined
   const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`

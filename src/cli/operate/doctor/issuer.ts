@@ -82,7 +82,7 @@ function ofResponses({ response_types_supported: types }: Metadata, issuer: stri
 function ofClaims({ claims_supported: known }: Metadata, config: Config, issuer: string): Finding[] {
   const wanted = { oidc_reviewer_claim: config.oidcReviewerClaim, oidc_groups_claim: config.oidcGroupsClaim }
   return Object.entries(wanted).flatMap(([setting, claim]) => {
-    // a path begins with the claim that holds the rest; a name with a dot may be the claim itself
+    // a path begins with the claim that contains the value; a name with a dot may be the claim itself
     const names = claim === undefined ? [] : [...new Set([claim, claim.split('.')[0] ?? ''])]
     if (lacking(known, names).length < names.length || names.length === 0) return []
     const what = `${issuer} does not list the claim \`${names.at(-1)}\` of ${setting} in claims_supported`
@@ -90,7 +90,7 @@ function ofClaims({ claims_supported: known }: Metadata, config: Config, issuer:
   })
 }
 
-/** The wanted entries that the list lacks. A missing list proves nothing. */
+/** The wanted entries that the list lacks. A missing list is not a finding. */
 const lacking = (list: unknown, wanted: readonly string[]): string[] =>
   Array.isArray(list) ? wanted.filter((one) => !list.includes(one)) : []
 

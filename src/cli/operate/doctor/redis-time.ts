@@ -8,9 +8,9 @@ import { error, type Finding } from './finding.ts'
 const LOOKED_AT = 1_000
 
 /**
- * Checks the time of an otherwise healthy Redis. After its clock was set back, stored times are in the future. A
- * gateway then starts and is ready, but its commits are late. The gateway is affected for all tenants, or for those
- * that were busy while the clock was wrong.
+ * Checks the time of an otherwise healthy Redis. After Redis's clock was set back, stored times are in the future. With
+ * such times, a gateway starts and is ready, but its commits are late. The gateway is affected for all tenants, or for
+ * those that were busy while the clock was wrong.
  */
 export async function lookAtRedisTime(config: Config): Promise<Finding[]> {
   const partitions = [SYSTEM, ...(await tenantsIn(config))]

@@ -4,7 +4,7 @@ import { error, type Finding } from './finding.ts'
 
 /**
  * Checks the replicas of an otherwise healthy Redis. A gateway starts without the replicas that must confirm, but
- * decides nothing until they connect.
+ * decides no calls until they connect.
  */
 export async function lookAtReplicas(config: Config): Promise<Finding[]> {
   const wanted = config.storeReplicas

@@ -141,7 +141,7 @@ function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): F
   return findings
 }
 
-/** Checks the ports of a gateway that does not run: no other program may use them. */
+/** Checks that no other program uses the ports of a gateway that does not run. */
 export async function lookAtPorts({ host, port, metricsHost, metricsPort }: Config): Promise<Finding[]> {
   const ports = [
     { name: 'port', host, port },

@@ -17,8 +17,8 @@ const CLOCK_ERROR_MS = 10_000
 const DATE_FUZZ_MS = 2_000
 
 /**
- * Opens the store as the gateway would: reachable, durable as configured, and writable. A running gateway holds the
- * embedded store open.
+ * Opens the store like the gateway, and checks that it is reachable, durable as configured, and writable. A running
+ * gateway has the embedded store open.
  */
 export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
   const name = config.store.shown
@@ -39,7 +39,7 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
   }
 }
 
-/** The reason not to open the directory; undefined when it may be opened. */
+/** The reason why the directory must not be opened; undefined when it may be opened. */
 function unopened(path: string, name: string): Finding | undefined {
   if (!existsSync(path))
     return isLink(path)
@@ -106,7 +106,7 @@ async function open(config: Config, name: string): Promise<Finding[]> {
   }
 }
 
-/** Writes a record that the same commit deletes: only a write shows whether the store accepts one. */
+/** Writes a record that the same commit deletes, because only a write shows that the store accepts writes. */
 async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promise<string | undefined> {
   const id = `doctor-${randomUUID()}`
   const now = store.now()
@@ -125,8 +125,8 @@ async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promi
 }
 
 /**
- * Compares our clock with another. Time in the store never runs backwards, so a gateway whose clock is behind waits for
- * deadlines that have passed.
+ * Compares this machine's clock with another clock. Time in the store never runs backwards, so a gateway whose clock is
+ * behind waits for deadlines that have passed.
  */
 export function clockFinding(whose: string, theirs: number, ours: number): Finding {
   return judge(whose, { apart: Math.abs(theirs - ours), isBehind: ours < theirs, fuzzMs: 0 })
@@ -152,7 +152,7 @@ function judge(whose: string, { apart, isBehind, fuzzMs }: Apart): Finding {
   return ok('clock', `within ${(CLOCK_WARNING_MS + fuzzMs) / 1_000} s of ${whose}`)
 }
 
-/** Checks this machine's clock without another: the present cannot be earlier than the newest write. */
+/** Checks this machine's clock without another clock. The present cannot be earlier than the newest write. */
 export function clockSanity(newestFileMs: number, ours: number): Finding[] {
   return newestFileMs > ours + CLOCK_ERROR_MS
     ? [
