@@ -10,12 +10,13 @@ const OUTSIDE =
   /^(test\/data|test\/.*\/data|schemas|grafana\/dashboards|package-lock|\.ci|prose\/rules\.mjs|deploy\/.*\.json|deploy\/kubernetes\/policies\.yaml)/
 
 /** Returns the files with prose in these folders or files; `.` is the repository. */
-export function filesUnder(rooms) {
+export function filesUnder(places) {
   const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
   })
-  const isIn = (path) => rooms.some((room) => room === '.' || path === room || path.startsWith(`${room}/`))
+  const isIn = (path) =>
+    places.some((place) => place === '.' || path === place || path.startsWith(`${place}/`))
   return tracked.split('\n').filter((path) => SCOPE.test(path) && !OUTSIDE.test(path) && isIn(path))
 }
 

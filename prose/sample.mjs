@@ -52,6 +52,6 @@ if (!/^\d+$/.test(seed)) {
   console.error('usage: node prose/sample.mjs SEED [--count N] [PATH...]; SEED is a whole number')
   process.exit(2)
 }
-const rooms = paths.length > 0 ? paths.map((path) => path.replace(/\/$/, '')) : ['.']
-for (const { path, line, kind, text } of sample(filesUnder(rooms), Number(values.count), Number(seed)))
+const places = paths.length > 0 ? paths.map((path) => path.replace(/\/$/, '')) : ['.']
+for (const { path, line, kind, text } of sample(filesUnder(places), Number(values.count), Number(seed)))
   console.log(`${path}:${line} (${kind})\n    ${text.replaceAll(/\s+/g, ' ')}`)

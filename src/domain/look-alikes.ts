@@ -139,7 +139,7 @@ const OTHER_CJK = new RegExp(`(?!${LIKE_ASCII})${CJK.source}`, 'u')
 /** Letters that look like the shell's `<` and `>` in a text without other letters of their scripts. */
 const AS_ARROWS = /(?:^|[\s0-9&])[\u1433\u1438\u16b2](?!\S)/u
 const OTHERS_OF_ARROWS = /(?![\u1433\u1438\u16b2])[\p{Script=Cans}\p{Script=Runr}]/u
-/** Two dots in one character that stands alone. In Japanese, several of these characters in a row mark an omission. */
+/** Two dots in one separate character. In Japanese, several of these characters in a row mark an omission. */
 const AS_PARENT = /(?:^|[\s./])\u2025(?!\S)/u
 /** Signs that look like the `-`, `*`, `~`, `.`, `|` or `/` of a shell or a name. */
 const AS_ASCII = new RegExp(

@@ -52,7 +52,7 @@ export interface Thread {
   /** The time when the agent withdrew the thread. */
   readonly withdrawn_at?: number
   readonly approval?: Approval
-  /** The charges of the approval to limits; absent when there are none, or after they were reversed. */
+  /** The charges of the approval to limits; absent without charges, or after their reversal. */
   readonly charges?: readonly LimitCharge[]
   /** The time of the timer's next check; absent when time alone cannot change the thread. */
   readonly due_at?: number

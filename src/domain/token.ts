@@ -37,7 +37,7 @@ export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
- * The reason for refusing a proof, or undefined when the proof may be redeemed now. The order is that of
+ * The reason for refusing a proof, or undefined when the proof may be redeemed now. The order follows
  * docs/agent-api.md (validate): first `invalid` for every mismatch, which leaves the proof unused, then `used`, then
  * `expired`.
  */

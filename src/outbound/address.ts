@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 
 /*
  * The permitted addresses of deliveries (docs/webhooks.md and docs/decisions/0015). The gateway refuses every address
- * that is not plainly public unicast: the IANA special-purpose registries, everything outside 2000::/3, and the
+ * but plain public unicast. It refuses the IANA special-purpose registries, everything outside 2000::/3, and the
  * addresses that clouds reserve in public space.
  */
 const REFUSED_V4 = [

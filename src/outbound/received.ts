@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 /**
  * Maximum number of bytes on the wire that one attempt may receive. TLS and HTTP/1.1 allow endless bytes that no parser
- * counts: renegotiations, new keys, blank lines before an answer, zeros and extensions before a chunk of one byte. A
+ * counts, such as renegotiations, blank lines before an answer, or zeros before a chunk. A
  * receiver could send gigabytes of such bytes within a deadline.
  */
 export const RECEIVED_BYTES = 2 * 1024 * 1024

@@ -44,7 +44,7 @@ export async function evaluate(
   }
 }
 
-/** Returns the first call with a payload in the bundle's tests, as a request; undefined when there is none. */
+/** Returns the first call with a payload in the bundle's tests, as a request; undefined without one. */
 export function exampleRequest(files: readonly BundleFile[]): string | undefined {
   for (const { path, text } of files) {
     if (!path.startsWith('rules/')) continue

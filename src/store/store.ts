@@ -13,7 +13,7 @@
  * S02 durable: when `commit` resolves with `ok: true`, its effects survive a crash at the stated `durability`.
  * S03 guards: the store checks all guards before any write. A commit with a failing guard changes nothing and names
  *   every guard that failed.
- * S04 isolation: a reader sees all of a commit or none of it. Partitions never see one another.
+ * S04 isolation: a reader sees a whole commit or nothing. Partitions never see one another.
  * S05 order: `range` is ordered by score, then by member in code unit order. With `reverse` the order is the exact
  *   opposite. `count` is the number of entries.
  * S06 dense: events of a partition are numbered 1, 2, 3, ... without gaps, in commit order. The events of one commit

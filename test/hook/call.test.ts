@@ -34,7 +34,7 @@ describe('a call', () => {
     ['nothing', '', 'at character 0'],
     ['no JSON', '{"session_id"', 'at character'],
     ['more than one document', `${said()}\n${said()}`, 'text after the document'],
-    ['a list', `[${said()}]`, 'no JSON object'],
+    ['a list', `[${said()}]`, 'not a JSON object'],
     ['a name twice', said().replace('{', '{"tool_name":"Read",'), 'duplicate key `tool_name`'],
     [
       'an input in which a name stands twice',
@@ -52,9 +52,9 @@ describe('a call', () => {
     ['a session that is no text', said({ session_id: 7 }), 'session'],
     ['no tool', said({ tool_name: undefined }), 'no tool'],
     ['a tool that is no text', said({ tool_name: ['Bash'] }), 'no tool'],
-    ['no input', said({ tool_input: undefined }), 'is an object'],
-    ['an input that is a list', said({ tool_input: ['ls'] }), 'is an object'],
-    ['an input that is null', said({ tool_input: null }), 'is an object'],
+    ['no input', said({ tool_input: undefined }), 'must be an object'],
+    ['an input that is a list', said({ tool_input: ['ls'] }), 'must be an object'],
+    ['an input that is null', said({ tool_input: null }), 'must be an object'],
   ])('is refused with %s', async (_, text, why) => {
     await expect(readCall(bytes(text), CLAUDE)).rejects.toMatchObject({
       name: 'NotExecuted',

@@ -329,7 +329,10 @@ describe('a backtest', () => {
   it.each([
     ['{', 'line 1 is not JSON'],
     ['{"number":1}', 'line 1 is not a line of `countersign evidence export`'],
-    ['{"number":1,"leaf_hash":"00","record":{"tenant":"a","type":"t"}}', 'record 1 does not match its recorded hash'],
+    [
+      '{"number":1,"leaf_hash":"00","record":{"tenant":"a","type":"t"}}',
+      'record 1 does not match its recorded hash',
+    ],
   ])('refuses %s', async (text, message) => {
     await expect(readAll(text)).rejects.toThrow(message)
   })

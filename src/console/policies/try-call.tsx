@@ -27,7 +27,7 @@ export function TryCall() {
   return (
     <Panel title="Try a call">
       <label htmlFor="proposal" class="quiet">
-        A request as an agent would send it. It goes nowhere.
+        A request as an agent would send it. The gateway only explains it.
       </label>
       <textarea
         id="proposal"

@@ -28,7 +28,7 @@ export function Help() {
           <dt>
             <kbd>Enter</kbd>
           </dt>
-          <dd>Open what is in focus</dd>
+          <dd>Open the focused item</dd>
         </div>
       </dl>
       <form method="dialog">

@@ -12,8 +12,8 @@ import { callUnder } from '../../policy/language/limits.ts'
 import type { Deps } from '../core/deps.ts'
 
 /**
- * Explains how the bundle in force decides a request, rule by rule (docs/operations.md). The explanation runs no tool,
- * counts no use of a limit and records no evidence.
+ * Explains how the bundle in force decides a request, rule by rule (docs/operations.md). It runs no tool, charges
+ * no limit and records no evidence.
  *
  * @param confined true when the caller may see only the tools of the agent's tenant
  */

@@ -41,7 +41,7 @@ export interface Reader {
 
 /**
  * Reads the decision on a thread (docs/agent-api.md, GET decisions). The first read of a signed approval mints the
- * proof and records it in one commit. Of two concurrent polls, one receives the proof.
+ * proof and records it in one commit. Only one of two concurrent polls receives the proof.
  *
  * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`,
  * `outcome_unknown`; `request_timeout` to a disconnected reader

@@ -7,8 +7,8 @@ import { keyInForce } from '../auth/identify.ts'
 import { standingOf } from '../auth/standing.ts'
 
 /**
- * The contracts of the tools that an agent may use (docs/agent-api.md, POST tools/resolve); all for an empty list. A
- * tool that the agent may not use is reported as unknown, like a missing tool. An answer contains as many contracts as
+ * The contracts of the tools that an agent may use (docs/agent-api.md, POST tools/resolve); all for an empty list. It
+ * reports forbidden tools as unknown, like missing tools. An answer contains as many contracts as
  * its size limit allows and names the others (docs/decisions/0027). Many callers therefore cannot exhaust the memory.
  *
  * @throws GatewayError `unauthenticated`

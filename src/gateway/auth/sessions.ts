@@ -107,7 +107,7 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
 }
 
 /**
- * Records a use of the session. The commit guards the session, so that no use is recorded for an ended session. If the
+ * Records a use of the session. The commit guards the session, so that it records nothing for an ended session. If the
  * store cannot write now, the request is still served, and the session may end sooner.
  */
 async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession): Promise<void> {

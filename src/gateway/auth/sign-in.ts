@@ -41,7 +41,7 @@ export interface LinkProof {
 }
 
 /**
- * Opens a session with a one-time link, and consumes the link in the same commit. Of two concurrent requests, only one
+ * Opens a session with a one-time link, and consumes the link in the same commit. Only one of two concurrent requests
  * gets a session.
  *
  * @throws GatewayError `unauthenticated`, the same for a link that was never issued, was used, has expired or is

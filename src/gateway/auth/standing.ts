@@ -21,8 +21,8 @@ export function standingOf({ policies }: Pick<Deps, 'policies'>, { tenant, id, s
 /**
  * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
  *
- * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or changed the entry after
- * sign-in; `not_ready` without a directory, so that a broken bundle ends no session
+ * @throws GatewayError `unauthenticated` when the directory lacks the reviewer, or changed the entry after sign-in;
+ * `not_ready` without a directory: a broken bundle ends no session
  */
 export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = requireDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)

@@ -40,7 +40,7 @@ const SAYS: Readonly<Record<Budget, string>> = {
 
 const PREFIX = 'budget/'
 
-/** One budget and its holder; the tenant is the holder when none is given. */
+/** One budget and its holder; the tenant is the default holder. */
 export interface Spending {
   readonly budget: Budget
   readonly holder?: string

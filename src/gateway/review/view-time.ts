@@ -20,7 +20,7 @@ export function noteShown({ shown, store }: Deps, caller: Caller, thread: Thread
 }
 
 /**
- * The longest time, in ms, for which the caller can have seen the current revision: since its submission, its first
+ * The longest time, in ms, that the caller can have seen the current revision. It begins with the submission, the first
  * display by this instance, or the claim.
  */
 export function lookedMs({ shown, store }: Deps, caller: Caller, thread: Thread): number {

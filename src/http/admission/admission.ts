@@ -61,8 +61,8 @@ export const ADMISSION = {
   BEGIN_AT_ONCE: 16,
   BEGIN_IN_CROWD: 4,
   /**
-   * Memory for all requests without a place, which are waiting requests and requests with a late body. Each request
-   * counts at least as a connection and a header, and at most as the part of a body that Node reads in one piece.
+   * Memory for all requests without a place, which are waiting requests and requests with a late body. A request
+   * counts as a connection and a header, plus at most the part of a body that Node reads in one piece.
    */
   WAITING_BYTES: 128 * 1024 * 1024,
   LEAST_BYTES: 16 * 1024,

@@ -52,7 +52,11 @@ function diffAgent(before: AgentEntry, after: AgentEntry): readonly DirectoryCha
       tightens(`${owner} is an owner, and does not vote`),
     ),
     ...flag('approvals need a signature', before.signedApprovals, after.signedApprovals),
-    ...flag('no reviewer votes on a call that they caused', before.preventSelfReview, after.preventSelfReview),
+    ...flag(
+      'no reviewer votes on a call that they caused',
+      before.preventSelfReview,
+      after.preventSelfReview,
+    ),
     ...amount('token_ttl', [before.tokenTtlMs, after.tokenTtlMs], duration),
     ...diffRates(before, after),
   ]

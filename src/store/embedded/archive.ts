@@ -39,8 +39,8 @@ export interface EmbeddedPlace {
  * Opens the store in a directory to read its whole content. It changes nothing. Accepts evidence with gaps, so that the
  * caller can report the gaps.
  *
- * @throws WrongPlace when the directory has no store; an Error with a one-sentence message when another process has the
- * store open, or the file is damaged
+ * @throws WrongPlace when the directory has no store; an Error of one sentence when another process uses the store, or
+ * the file is damaged
  */
 export async function openEmbeddedArchive({ path, clock }: EmbeddedPlace): Promise<StoreArchive> {
   const directory = resolve(path)

@@ -15,7 +15,7 @@ const CHECK_EVERY_MS = 100
 const FULL_BELOW_BYTES = 1024 * 1024
 
 /**
- * File systems on which memory maps and locks are not coherent between hosts. The numbers are those of Linux
+ * File systems on which memory maps and locks are not coherent between hosts. Linux defines the numbers
  * (statfs(2)).
  */
 const NETWORK_FILE_SYSTEMS = new Map([

@@ -3,13 +3,13 @@ import { STORE_LIMITS } from '../store.ts'
 /*
  * Keys of the embedded store. The byte order of the keys is the order of their parts:
  *
- *   'e' partition number               an event
- *   'i' partition index score member   an index entry
- *   'l' partition limit                the charges of a limit (S18)
- *   'm' partition index member         the score of a member (S15)
- *   'n' partition                      the number of the last event
- *   'r' partition type id              a record
- *   'z'                                the stamp: last time, store id, count of batches
+ * - 'e' partition number: an event.
+ * - 'i' partition index score member: an index entry.
+ * - 'l' partition limit: the charges of a limit (S18).
+ * - 'm' partition index member: the score of a member (S15).
+ * - 'n' partition: the number of the last event.
+ * - 'r' partition type id: a record.
+ * - 'z': the stamp, which has the last time, the store's id and the count of batches.
  *
  * Text takes one to three bytes per UTF-16 code unit and ends with 0. The byte order of every string is therefore its
  * code unit order (S05). UTF-8 would sort astral characters after U+E000..U+FFFF. Code units 0 and 1 are escaped.
@@ -138,7 +138,7 @@ function readScore(key: Buffer, start: number): number {
   return bytes.readDoubleBE(0)
 }
 
-/** Inverts negative doubles, and the sign bit of positive doubles, so that their order is that of unsigned bytes. */
+/** Inverts negative doubles, and the sign bit of positive doubles, so that they sort as unsigned bytes. */
 function turnSign(bytes: Buffer, start: number): void {
   if (((bytes[start] as number) & 0x80) === 0) bytes[start] = (bytes[start] as number) | 0x80
   else for (let i = start; i < start + SCORE_BYTES; i++) bytes[i] = ~(bytes[i] as number)

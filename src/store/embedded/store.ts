@@ -83,8 +83,8 @@ export interface EmbeddedStore extends Store {
 }
 
 /**
- * Opens or creates the store in a directory. Rejects with one clear sentence when another process uses the directory,
- * when it is on a network file system, or when its data is damaged or incomplete.
+ * Opens or creates the store in a directory. Rejects with one clear sentence when another process uses the directory.
+ * It also rejects a network file system, and damaged or incomplete data.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const directory = resolve(options.path)

@@ -30,7 +30,7 @@ interface Subscription {
   readonly partition: string
   readonly record: RecordName | undefined
   waiting: number
-  /** The server that the subscription uses; undefined when there is none. */
+  /** The server that the subscription uses; undefined without one. */
   peer: Peer | undefined
   lingering: NodeJS.Timeout | undefined
 }
