@@ -198,7 +198,7 @@ describe('one destination', () => {
     await dead.getByRole('button', { name: /^Redeliver review.pending of / }).focus()
     await page.keyboard.press('Enter')
     await page.getByText('review.pending is sent again.').waitFor()
-    await page.getByText('None is dead.').waitFor()
+    await page.getByText('No delivery is dead.').waitFor()
     await button(page, 'dead').click()
     await rows(page).filter({ hasText: done.thread }).getByText('1 try · last: 204').waitFor()
     await button(page, 'delivered').click()

@@ -393,7 +393,7 @@ describe('a tool that changes while its call is held', () => {
     await done
     expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
     expect((await ann.approve(thread)).status).toBe(409)
-    expect(textOf(client.at(-1))).toContain('`hold` differs from the tool')
+    expect(textOf(client.at(-1))).toContain('`hold` has changed since this proxy started')
     expect(server).toEqual([])
   })
 
@@ -407,7 +407,7 @@ describe('a tool that changes while its call is held', () => {
     await until(async () => (await ann.show(thread)).text.includes('redeemed'))
     proxy.fromServer(answerOf(unanswered[0], { tools: CHANGED }))
     await done
-    expect(textOf(client.at(-1))).toContain('`hold` differs from the tool')
+    expect(textOf(client.at(-1))).toContain('`hold` has changed since this proxy started')
     expect(server).toEqual([])
   })
 
