@@ -302,6 +302,7 @@ describe('a list', () => {
 
   it('removes a decided thread from the notice of arrivals', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
+    await page.getByText('Live', { exact: true }).waitFor()
     const one = await held(bot)
     const news = page.getByText('Just arrived')
     await news.waitFor()

@@ -1,9 +1,13 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, breakRecord, held, until } from '../gateway-fixture.ts'
 import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
 
 /** Signing in, the queue, the history and the other pages, as a person meets them. */
+
+/** Waits until the page receives events: before that, the list itself brings what arrives. */
+const live = (page: Page): Promise<void> => page.getByText('Live', { exact: true }).waitFor()
 
 let console_: Console
 let bot: Agent
@@ -64,6 +68,7 @@ describe('signing in', () => {
   it('shows nothing of the previous reviewer to another one', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'dan' })
+    await live(page)
     const { thread } = await held(bot, { subject: 'For acme only' })
     await page.getByText('For acme only').waitFor()
     await page.getByText('Just arrived').waitFor()
@@ -228,6 +233,7 @@ describe('the queue', () => {
     await page.goto(`${world.url}/console/#/sign-in/${await world.link('zoe', 'globex')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByText('Number 0.').waitFor()
+    await live(page)
     expect(await page.locator('.row').count()).toBe(25)
     await held(other, { subject: 'Behind the page' })
     await page.getByText('Just arrived:').waitFor()
@@ -258,6 +264,7 @@ describe('the queue', () => {
   it('says when the connection is lost, and reconnects', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'dan' })
+    await live(page)
     await page.context().setOffline(true)
     await page.getByText('Connection lost: trying again').waitFor()
     await held(bot, { subject: 'While nobody listened' })
