@@ -68,7 +68,8 @@ describe.each(CASES)('a Redis that %s', (_, refuse, said, detail) => {
         expect((await propose('before')).status).toBe(200)
         const doctor = (): ReturnType<typeof runCli> =>
           runCli(['doctor', '--store', redis.url, '--port', '0', '--metrics-port', '0'], { cwd: directory })
-        expect((await doctor()).out).toMatch(/^ok +store /m)
+        // on a busy machine the doctor may warn that the store answers slowly
+        expect((await doctor()).out).toMatch(/^(ok|warning) +store /m)
         await refuse(redis)
         const refused = await propose('after')
         expect([refused.status, refused.body['code']]).toEqual([503, 'store_unavailable'])

@@ -154,7 +154,8 @@ class GovernedSession:
                 return await self._permitted(name, given, str(context.tool_use_id))
             if free is not None:
                 return await free(tool, given, context)
-            return PermissionResultDeny(message=f"{tool} needs a permission, and this program has no way to ask for it.")
+            message = f"{tool} needs a permission, and this program has no way to ask for it."
+            return PermissionResultDeny(message=message)
 
         return can_use_tool
 
