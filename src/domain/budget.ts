@@ -21,8 +21,7 @@ export type Budgets = Readonly<Record<Budget, number>>
 
 export const BUDGET_NAMES = Object.keys(BUDGETS) as readonly Budget[]
 
-/** Returns the smaller of both bounds for each budget, because a bundle may only lower the bounds of the settings. */
-export function tighter(settings: Budgets, bundle: Partial<Budgets>): Budgets {
-  const pairs = BUDGET_NAMES.map((name) => [name, Math.min(settings[name], bundle[name] ?? Infinity)])
-  return Object.fromEntries(pairs) as Budgets
+/** The smaller of both bounds, because a bundle may only lower the bounds of the settings. */
+export function boundOf(budget: Budget, settings: Budgets, bundle: Partial<Budgets> | undefined): number {
+  return Math.min(settings[budget], bundle?.[budget] ?? Infinity)
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import { type Budget, BUDGET_NAMES, tighter } from '../../domain/budget.ts'
+import { type Budget, boundOf, BUDGET_NAMES } from '../../domain/budget.ts'
 import type { Thread, ThreadStatus } from '../../domain/thread.ts'
 import { type Commit, type Guard, STORE_LIMITS, type Write } from '../../store/store.ts'
 import type { Deps } from './deps.ts'
@@ -50,7 +50,7 @@ const counterOf = ({ budget, holder }: Spending): string =>
   PREFIX + (holder === undefined ? budget : `${budget}/${holder}`)
 
 export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
-  const atMost = tighter(deps.budgets, deps.policies.current()?.budgets ?? {})[spending.budget]
+  const atMost = boundOf(spending.budget, deps.budgets, deps.policies.current()?.budgets)
   return { limit: counterOf(spending), windowMs: TERMS[spending.budget].windowMs, amount, atMost }
 }
 
