@@ -115,6 +115,7 @@ describe('a lost primary', () => {
       }
       for (const proof of proofs) await redeemTwice(proof)
       const valid = proofs.map(({ answers }) => answers.filter((answer) => answer === 'valid').length)
+      expect(proofs.flatMap(({ answers }) => answers)).toContain('valid')
       expect(Math.max(...valid)).toBe(1)
       const evidence = await gateways[0].allEvidence()
       expect(faultsOf(evidence.map(({ record }) => record))).toEqual([])
