@@ -36,8 +36,8 @@ export function runUnread(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, err })))
 }
 
-/** Commands that start children of the build, handle signals or pass on standard input and output. */
-const IN_A_PROCESS = ['serve', 'dev', 'demo', 'store', 'mcp', 'hook']
+/** Commands that start children of the build, run until a signal, or pass on standard input and output. */
+const IN_A_PROCESS = ['serve', 'dev', 'demo', 'mcp', 'hook']
 /** Variables that Node reads from the real environment. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'TMPDIR', 'TZ']
 
