@@ -13,6 +13,7 @@ import {
   LARGE_CENTS,
   MAIN,
   SMALL_CENTS,
+  SOAK,
   startGateway,
   STARTER_POLICIES,
   transfer,
@@ -147,7 +148,7 @@ describe('policies', () => {
 
   it('every request is answered during reloads of good and broken bundles under load', () =>
     inDirectory(async (directory) => {
-      const reloads = 12
+      const reloads = SOAK ? 12 : 6
       const { policies, rules, good } = await ownPolicies(directory)
       const gateway = await startGateway({ directory, policies, args: ['--policy-rescan', '100'] })
       const key = await gateway.key('agent', 'demo-agent')
