@@ -55,12 +55,18 @@ interface Asked {
   readonly livezMs: number
 }
 
-const CASES: readonly Case[] = CELLS.flatMap((cell) =>
-  Object.keys(GENERATORS).map((generator) => ({
-    name: `${cell.endpoint.id}, ${cell.name}: ${generator}`,
-    plane: cell.endpoint.plane,
-    request: (share) => cell.request(generator, share),
-  })),
+/** Outside of the soak, a place that no rule reads takes every third text. The next place begins with the next text. */
+const EACH = IS_SOAK ? 1 : 3
+const PAYLOAD = 'body payload.'
+
+const CASES: readonly Case[] = CELLS.flatMap((cell, at) =>
+  Object.keys(GENERATORS)
+    .filter((_, i) => cell.name.startsWith(PAYLOAD) || (at + i) % EACH === 0)
+    .map((generator) => ({
+      name: `${cell.endpoint.id}, ${cell.name}: ${generator}`,
+      plane: cell.endpoint.plane,
+      request: (share) => cell.request(generator, share),
+    })),
 )
 
 /** What people do with a thread whose payload is such text. */
@@ -90,7 +96,7 @@ it(
         shown.push(...casesOn((share) => (share === 1 ? large : quarter), generator))
       }
       const cases = [...CASES, ...shown]
-      expect(cases.length).toBeGreaterThan(1_000)
+      expect(cases.length).toBeGreaterThan(1_000 / EACH)
       const slow: string[] = []
       const steep: string[] = []
       let answered = 0
