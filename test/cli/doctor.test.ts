@@ -37,9 +37,10 @@ const HOUR_MS = 3_600_000
 let directory: string
 const closing: (() => unknown)[] = []
 
-beforeEach(() => {
+beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-doctor-'))
-  cpSync(STARTER_POLICIES, join(directory, 'policies'), { recursive: true })
+  // without tools it loads in no time
+  await runCli(['init', '.', '--empty'], { cwd: directory })
 })
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()

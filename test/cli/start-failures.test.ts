@@ -28,11 +28,15 @@ const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const KEY_LINE = /^admin key \(shown once, keep it\): (csa_[\w-]{43})$/m
 
 let directory: string
+/** A bundle that loads in no time, because it has no tools. */
+let policies: string
 let taken: Server
 let takenPort: string
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-start-'))
+  policies = join(directory, 'empty/policies')
+  await runCli(['init', join(directory, 'empty'), '--empty'], { cwd: directory })
   taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
   takenPort = String((taken.address() as AddressInfo).port)
@@ -45,7 +49,7 @@ afterAll(() => {
 const at = (name: string): string => `file:${join(directory, name)}`
 
 function start(command: string, store: string, ...flags: string[]): Promise<CliRun> {
-  const free = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
+  const free = ['--port', '0', '--metrics-port', '0', '--policies', policies]
   // a flag that comes later wins
   return runCli([command, '--store', store, ...free, ...flags], { cwd: directory })
 }
@@ -73,7 +77,7 @@ describe('the admin key of a new store', () => {
     const store = at('again')
     const { err } = await start('serve', store, '--port', takenPort)
     const key = KEY_LINE.exec(err)?.[1] ?? ''
-    const flags = ['--store', store, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const flags = ['--store', store, '--port', '0', '--metrics-port', '0', '--policies', policies]
     const gateway = startProcess(MAIN, ['serve', ...flags])
     const url = /"url":"([^"]+)"/.exec(
       await gateway.lineWhere((line) => line.includes('"msg":"listening"')),
@@ -95,7 +99,7 @@ describe('a gateway that does not start', () => {
       ['read-only/below', 'cannot be made: EACCES'],
     ] as const) {
       mkdirSync(join(directory, 'read-only'), { recursive: true })
-      const flags = ['--store', at(name), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+      const flags = ['--store', at(name), '--port', '0', '--metrics-port', '0', '--policies', policies]
       const { ended } = startProcess(MAIN, ['serve', ...flags], { through: NOBODY })
       const { code, errors } = await ended
       expect(code).toBe(1)
@@ -116,7 +120,7 @@ describe('a gateway that does not start', () => {
       for (const one of ['.', 'store.json', 'store.mdb', 'store.mdb-lock'])
         chownSync(join(path, one), 65534, 65534)
       chownSync(join(path, name), 0, 0)
-      const flags = ['--store', `file:${path}`, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+      const flags = ['--store', `file:${path}`, '--port', '0', '--metrics-port', '0', '--policies', policies]
       const hint = `give all files in ${path} to the user that runs the gateway`
       const started = await startProcess(MAIN, ['serve', ...flags], { through: NOBODY }).ended
       expect(started.errors).toContain(`/${name}'\n\n${hint}`)
@@ -127,13 +131,13 @@ describe('a gateway that does not start', () => {
 
   it('names the policy directory that it cannot read', async () => {
     chmodSync(directory, 0o755)
-    const policies = mkdtempSync(join(directory, 'policies-'))
-    chmodSync(policies, 0o755)
-    cpSync(STARTER, policies, { recursive: true })
-    chmodSync(join(policies, 'rules'), 0o700)
-    const { errors, lines } = await startProcess(MAIN, ['check', policies], { through: NOBODY }).ended
+    const closed = mkdtempSync(join(directory, 'policies-'))
+    chmodSync(closed, 0o755)
+    cpSync(STARTER, closed, { recursive: true })
+    chmodSync(join(closed, 'rules'), 0o700)
+    const { errors, lines } = await startProcess(MAIN, ['check', closed], { through: NOBODY }).ended
     expect(errors + lines.join('\n')).toContain(
-      `the bundle cannot be read: \`${join(policies, 'rules')}\`: EACCES`,
+      `the bundle cannot be read: \`${join(closed, 'rules')}\`: EACCES`,
     )
   })
 
@@ -141,7 +145,7 @@ describe('a gateway that does not start', () => {
     mkdirSync(join(directory, 'mounted'))
     const script = `cd ${directory} && mount -t tmpfs -o ro tmpfs mounted && exec "$@"`
     const through = ['unshare', '-m', 'sh', '-c', script, 'sh']
-    const flags = ['--store', at('mounted'), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const flags = ['--store', at('mounted'), '--port', '0', '--metrics-port', '0', '--policies', policies]
     const hint = 'its file system is read-only: mount it as writable'
     const started = await startProcess(MAIN, ['serve', ...flags], { through }).ended
     expect(started.errors).toMatch(/cannot be written: EROFS\n\n/)
@@ -162,7 +166,7 @@ describe('a gateway that does not start', () => {
     const { code, err } = await start('serve', at('link'))
     expect(code).toBe(1)
     expect(err).toMatch(/\/link cannot be made: ENOENT[^\n]*\n\n.* a link, create or mount its target/)
-    const flags = ['--store', at('link'), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const flags = ['--store', at('link'), '--port', '0', '--metrics-port', '0', '--policies', policies]
     const examined = await startProcess(MAIN, ['doctor', ...flags]).ended
     expect(examined.lines.filter((line) => line.includes(' store '))).toEqual([
       expect.stringMatching(/\/link is a link to a missing place -> .* create or mount its target$/),
@@ -182,7 +186,7 @@ describe('a gateway that does not start', () => {
     const { err } = await start('serve', at('no-address'), '--host', '192.0.2.1')
     expect(err).toContain('name an address of this machine with --host')
     const store = at('held')
-    const flags = ['--store', store, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const flags = ['--store', store, '--port', '0', '--metrics-port', '0', '--policies', policies]
     const gateway = startProcess(MAIN, ['serve', ...flags])
     await gateway.lineWhere((line) => line.includes('"msg":"listening"'))
     const second = await start('serve', store)
