@@ -20,6 +20,8 @@ let port: number
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-health-'))
   port = await freePort()
+  // without tools it loads in no time
+  await runCli(['init', '.', '--empty'], { cwd: directory })
 })
 afterEach(async () => {
   gateway?.hangUp()
@@ -29,7 +31,11 @@ afterEach(async () => {
 })
 
 const started = async (...args: string[]): Promise<Gateway> =>
-  (gateway = await startGateway({ directory, args: ['--port', String(port), ...args] }))
+  (gateway = await startGateway({
+    directory,
+    policies: join(directory, 'policies'),
+    args: ['--port', String(port), ...args],
+  }))
 
 const health = (args: readonly string[] = [], env: Record<string, string> = {}): Promise<CliRun> =>
   runCli(['health', ...args], { cwd: directory, env })
