@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
 import type { WebhookParts } from '../src/app/webhooks.ts'
 import type { Config } from '../src/settings/config.ts'
-import { SETTINGS } from '../src/settings/settings.ts'
+import { SETTING_ROWS, SETTINGS } from '../src/settings/settings.ts'
 import type {
   ApprovalValidationResult,
   Decision,
@@ -14,7 +14,6 @@ import type {
   ResolveResult,
 } from '../src/contract/agent.ts'
 import { ERRORS, type Problem } from '../src/contract/errors.ts'
-import { LIMITS } from '../src/contract/limits.ts'
 import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
 import type { LoginLink, SignedIn as Opened } from '../src/contract/session.ts'
 import { leafHash } from '../src/domain/digest.ts'
@@ -39,15 +38,10 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 /** A Monday, noon. */
 const START = Date.UTC(2026, 2, 2, 12)
-/** The defaults of all budgets. */
-const AMPLE = {
-  budgetWaitingPerAgent: Number(SETTINGS.budgetWaitingPerAgent.default),
-  budgetWaitingPerTenant: Number(SETTINGS.budgetWaitingPerTenant.default),
-  budgetBytesPerDay: Number(SETTINGS.budgetBytesPerDay.default),
-  budgetIdempotencyRecords: Number(SETTINGS.budgetIdempotencyRecords.default),
-  budgetSessionsPerReviewer: Number(SETTINGS.budgetSessionsPerReviewer.default),
-  budgetSessionsPerTenant: Number(SETTINGS.budgetSessionsPerTenant.default),
-}
+/** The defaults of all settings that have one. */
+const DEFAULTS = Object.fromEntries(
+  SETTING_ROWS.flatMap(({ key, parse, default: text }) => (text === undefined ? [] : [[key, parse(text)]])),
+) as Config
 
 /** Settings as a test gives them: networks as text. */
 export type Given = Omit<Partial<Config>, 'webhooksAllow' | 'trustedProxies'> & {
@@ -359,26 +353,17 @@ export class World {
 
   async start(other: Given = {}): Promise<void> {
     const config: Config = {
-      host: '127.0.0.1',
+      ...DEFAULTS,
       port: 0,
       store: SETTINGS.store.parse(`file:${this.#directory}/data`),
-      storeReplicas: 0,
       policies: this.policies,
       adminKey: ADMIN_KEY,
-      metricsHost: '127.0.0.1',
       metricsPort: 0,
       logLevel: 'trace',
-      bodyLimit: LIMITS.BODY_BYTES,
       storeDeadline: 2_000,
-      connectionsPerAddress: 4_096,
       storeMinFree: 0,
       storeNewCallsMinFree: 0,
-      ...AMPLE,
       policyRescan: 50,
-      sessionIdle: LIMITS.SESSION_IDLE_MS,
-      sessionLifetime: LIMITS.SESSION_MS,
-      oidcScopes: 'openid email profile',
-      oidcReviewerClaim: 'email',
       ...parsed({ ...this.#options.config, ...other }),
     }
     const { clock, logged } = this
