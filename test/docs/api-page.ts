@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ERRORS } from '../../src/contract/errors.ts'
+import { openApiDocument } from '../../src/contract/openapi.ts'
 import { API_EXAMPLES, commandOf } from './api-examples.ts'
 
 /** docs/reference/api.md: every operation of schemas/openapi.json, with the examples that api-examples.test.ts runs. */
@@ -42,7 +43,9 @@ interface Document {
 }
 
 const read = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
-const document = read('../../schemas/openapi.json') as Document
+const { version } = read('../../package.json') as { readonly version: string }
+/** The content of schemas/openapi.json, which `npm run schemas` may write at the same time. */
+const document = JSON.parse(JSON.stringify(openApiDocument(version))) as Document
 
 export interface ApiOperation extends Described {
   readonly id: string
