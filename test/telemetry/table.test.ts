@@ -68,7 +68,7 @@ A gateway shows these metrics at \`/metrics\` (\`COUNTERSIGN_METRICS_HOST\`, \`C
 2. Add the line that records the metric: \`instruments.count\`, \`observe\` or \`set\`. The compiler checks names and closed
    labels.
 3. Add a panel in \`grafana/src/\`: every metric is on a dashboard.
-4. Run \`npm run dashboards\` and \`npx vitest run test/telemetry/table.test.ts -u\`.
+4. Run \`npm run dashboards\`, which writes the dashboards and this page.
 `
 
 function document(): string {
