@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
+import { WebhookEvent } from '../src/contract/webhook.ts'
 import { SETTING_ROWS } from '../src/settings/settings.ts'
 import { runCli } from './cli/run.ts'
 import { apiPage } from './docs/api-page.ts'
@@ -200,6 +201,16 @@ describe('docs/operations.md', () => {
       const row = page.split('\n').find((line) => line.includes(`| \`${variable}\` |`))
       if (text !== undefined) expect(row, variable).toContain(`\`${text}\``)
     }
+  })
+})
+
+describe('docs/webhooks.md', () => {
+  it('has a row for each event', () => {
+    const cells = [...read('docs/webhooks.md').matchAll(/^\| (`[a-z._`, ]+`) \|/gm)].map(
+      (match) => match[1] ?? '',
+    )
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`([a-z]+\.[a-z_]+)`/g)].map((match) => match[1]))
+    expect(named).toEqual(WebhookEvent.enum)
   })
 })
 
