@@ -60,12 +60,11 @@ async function killAgainAndAgain(directory: string, args: readonly string[]): Pr
   /** Ids by event. */
   const told = new Map<string, Set<string>>()
   let loses = true
-  // one of three answers is lost on its way; outside of the soak only first answers, because each later try waits longer
+  // one of three answers is lost on its way
   receiver.answer = ({ body }, response) => {
     const event = `${String(body['task_id'])} ${body.type}`
-    const mayBeLost = loses && (SOAK || !told.has(event))
     told.set(event, (told.get(event) ?? new Set()).add(body.id))
-    if (mayBeLost && random() < 0.3) response.destroy()
+    if (loses && random() < 0.3) response.destroy()
     else response.end()
   }
   const acknowledged = new Set<string>()
