@@ -10,15 +10,16 @@ import { runCli } from './run.ts'
 /** A service with a user of its own, as in deploy/systemd, whose store root looks after. */
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
-const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const SERVICE = 65534
 const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups']
 
 let directory: string
 
-beforeAll(() => {
+beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-owner-'))
   chmodSync(directory, 0o755)
+  // without tools it loads in no time
+  await runCli(['init', '.', '--empty'], { cwd: directory })
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
@@ -30,7 +31,8 @@ function ofTheService(name: string): string {
 }
 
 function startService(path: string): ReturnType<typeof startProcess> {
-  const flags = ['--store', `file:${path}`, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+  const policies = join(directory, 'policies')
+  const flags = ['--store', `file:${path}`, '--port', '0', '--metrics-port', '0', '--policies', policies]
   return startProcess(MAIN, ['serve', ...flags], { through: AS_SERVICE })
 }
 
