@@ -14,6 +14,11 @@ export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url
 export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
 const READY_WITHIN_MS = 20_000
+/** Budgets that no benchmark exhausts. */
+const BUDGETS = {
+  COUNTERSIGN_BUDGET_WAITING_PER_AGENT: '10000000',
+  COUNTERSIGN_BUDGET_WAITING_PER_TENANT: '10000000',
+}
 
 const running = new Set()
 process.once('exit', () => running.forEach((child) => child().kill('SIGKILL')))
@@ -84,7 +89,7 @@ export async function startGateway({
     pinned,
     cores,
     flags,
-    env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },
+    env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY, ...BUDGETS },
   })
   endWithUs(() => child)
   const line = await lineOf(child, (text) => text.includes('"listening"'))
