@@ -3,7 +3,7 @@ import { call } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 
 const PROOFS = 2_000
-const PATH = '/api/agent/tasks/task-1/requests'
+export const PATH = '/api/agent/tasks/task-1/requests'
 
 const transfer = (amount_cents) => ({
   tool_name: 'ledger.transfer',

@@ -3,24 +3,10 @@
  * the benchmark. `others` is the load of the rest of the machine. Ignore a row with a high `others`.
  */
 import { readFileSync } from 'node:fs'
+import { ALLOWED, PATH } from './calls.mjs'
 import { cpuOf, median, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 import { ASYNC, startRedis, startReplica } from './redis-server.mjs'
-
-const PATH = '/api/agent/tasks/task-1/requests'
-const ALLOWED = {
-  tool_name: 'ledger.transfer',
-  workflow_name: 'monthly-closing',
-  task_label: 'move travel money',
-  payload: {
-    from: 'acct_ops',
-    to: 'acct_travel',
-    amount_cents: 2_500,
-    currency: 'eur',
-    memo: 'train tickets',
-  },
-  action_hash: '4f1c0d5a9e8b7a6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c',
-}
 
 /** Compares one gateway on each kind of store: the cost of Redis, of `appendfsync always` and of a replica. */
 export async function measureStores(given) {

@@ -39,7 +39,7 @@ const closing: (() => unknown)[] = []
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-doctor-'))
-  // without tools it loads in no time
+  // a bundle without tools loads fast
   await runCli(['init', '.', '--empty'], { cwd: directory })
 })
 afterEach(async () => {

@@ -20,7 +20,7 @@ let port: number
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-health-'))
   port = await freePort()
-  // without tools it loads in no time
+  // a bundle without tools loads fast
   await runCli(['init', '.', '--empty'], { cwd: directory })
 })
 afterEach(async () => {

@@ -28,7 +28,7 @@ const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const KEY_LINE = /^admin key \(shown once, keep it\): (csa_[\w-]{43})$/m
 
 let directory: string
-/** A bundle that loads in no time, because it has no tools. */
+/** A bundle without tools, which loads fast. */
 let policies: string
 let taken: Server
 let takenPort: string

@@ -18,7 +18,7 @@ let directory: string
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'cs-owner-'))
   chmodSync(directory, 0o755)
-  // without tools it loads in no time
+  // a bundle without tools loads fast
   await runCli(['init', '.', '--empty'], { cwd: directory })
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
