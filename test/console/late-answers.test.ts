@@ -111,6 +111,24 @@ describe('a stream that never opens', () => {
     await page.getByText('Connection lost: trying again').waitFor()
     await page.getByText('Nobody was told').waitFor()
   })
+
+  it('is not live while a proxy passes its headers on and keeps its events', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.addInitScript(() => {
+      const ask = globalThis.fetch
+      globalThis.fetch = (input, init) =>
+        input === '/api/review/stream'
+          ? Promise.resolve(new Response(new ReadableStream()))
+          : ask(input, init)
+    })
+    await page.clock.install()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await held(bot, { subject: 'Kept by a proxy' })
+    await page.clock.runFor(20_000)
+    await page.getByText('Connection lost: trying again').waitFor()
+    await page.getByText('Kept by a proxy').waitFor()
+  })
 })
 
 describe('background requests of the page', () => {

@@ -92,8 +92,6 @@ async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> 
   if (ended.aborted) return
   if (response.status === UNAUTHENTICATED) return signedOut()
   if (!response.ok || !response.body) return
-  clearTimeout(timer)
-  link.value = 'live'
   for await (const event of eventsIn(response.body)) {
     if (ended.aborted) return
     seen = event.id || seen
@@ -103,11 +101,17 @@ async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> 
 
 function hear({ event, data }: ServerEvent, signedOut: () => void): void {
   if (event === 'signed_out') return signedOut()
-  // the page may have read its data before earlier events happened
-  if (event === 'hello' || event === 'reset') return everybodyReads()
+  if (event === 'hello' || event === 'reset') return current()
   if (event !== 'thread') return
   const change = JSON.parse(data) as ThreadChange
   for (const listener of listeners) listener.changed?.(change)
+}
+
+/** The stream is open, and the page reads once more, because it may have read before earlier events happened. */
+function current(): void {
+  clearTimeout(timer)
+  everybodyReads()
+  link.value = 'live'
 }
 
 /** Resumes after the last event number. */
