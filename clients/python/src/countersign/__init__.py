@@ -1,12 +1,14 @@
 """Countersign for Python agents: a tool runs only if policy or reviewers allow the call.
 
 ```python
-from countersign import Countersign, NotExecuted
+import os
+from countersign import Countersign
 
 gate = Countersign("http://127.0.0.1:8787", os.environ["COUNTERSIGN_AGENT_KEY"])
 
-@gate.tool("ledger.transfer")
-def transfer(to: str, amount_cents: int) -> str: ...
+@gate.tool("orders.refund")
+def refund(order: int) -> str:
+    return f"refunded order {order}"
 ```
 """
 
