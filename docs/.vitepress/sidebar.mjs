@@ -43,7 +43,7 @@ export const sidebar = [
       page('Settings', '/operations#settings'),
       page('Metrics', '/metrics'),
       page('Errors', '/errors'),
-      page('Events', '/evidence#records'),
+      page('Events', '/evidence#what-a-record-holds'),
       page('Limits', '/limits'),
     ],
   },

@@ -59,6 +59,16 @@ describe('the documentation site', () => {
     expect(links.filter((link) => !known.includes(link.replace(/#.*$/, '')))).toEqual([])
   })
 
+  it('has the headings that its sidebar links to', () => {
+    const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link.split('#')))
+    const anchored = links.filter(([, anchor]) => anchor !== undefined)
+    expect(anchored.length).toBeGreaterThan(1)
+    const dead = anchored.filter(
+      ([page = '', anchor = '']) => !html(`${page}.html`).includes(`id="${anchor}"`),
+    )
+    expect(dead).toEqual([])
+  })
+
   it('renders diagrams at build time', () => {
     for (const path of ['architecture', 'explanation/how-proofs-work', 'explanation/what-evidence-proves'])
       expect(html(`${path}.html`), path).toMatch(/<figure class="diagram"[^>]*><svg/)
