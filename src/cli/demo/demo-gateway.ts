@@ -54,7 +54,7 @@ function castOf({ agent_keys, reviewer_key }: DemoCredentials, url: string): Dem
   if (agent_key === undefined || reviewer_key === undefined)
     throw usage(
       'the gateway has no `demo-agent`: the demo needs the starter policies',
-      'run `npx countersign dev` in an empty folder, or add --auto',
+      'run `countersign dev` in an empty folder, or add --auto',
     )
   return { url, agent_key, reviewer_key }
 }
