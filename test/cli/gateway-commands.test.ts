@@ -473,7 +473,7 @@ describe('countersign review', () => {
     expect(out).not.toContain('\u202e')
     expect(out).toContain('transfer-medium')
     expect(out).toContain('0/1 team-leads')
-    expect(out).toMatch(/Look twice\n {2}payload\/\w+: Characters change the direction/)
+    expect(out).toMatch(/Check these warnings\n {2}payload\/\w+: Characters change the direction/)
   })
 
   it('no text from agents or reviewers controls the terminal or imitates a heading', async () => {

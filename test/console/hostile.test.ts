@@ -115,7 +115,7 @@ describe('hostile text', () => {
     })
     expect(thread).toBeDefined()
     await visit(page, console_.world, `thread/${thread}`)
-    await page.getByRole('heading', { name: 'Look twice' }).waitFor()
+    await page.getByRole('heading', { name: 'Check these warnings' }).waitFor()
     await page
       .locator('.long button')
       .evaluateAll((folds) => folds.forEach((one) => (one as HTMLElement).click()))

@@ -105,7 +105,7 @@ describe('a stream that never opens', () => {
     await page.route('**/review/stream', () => undefined)
     await page.clock.install()
     await page.reload()
-    await page.getByText('Nothing waits.').waitFor()
+    await page.getByText("You're all caught up.").waitFor()
     await held(bot, { subject: 'Nobody was told' })
     await page.clock.runFor(20_000)
     await page.getByText('Connection lost: trying again').waitFor()
@@ -157,7 +157,7 @@ describe('a comment field keeps the focus', () => {
     await console_.show(ann, one)
     await comment(ann).fill('First')
     const answer = await late(ann, '**/comments')
-    await button(ann, 'Only comment').click()
+    await button(ann, 'Comment').click()
     await answer.asked
     await comment(ann).focus()
     await ann.keyboard.press('End')
@@ -318,7 +318,7 @@ describe('a comment that is being sent', () => {
     await console_.show(ann, one)
     await comment(ann).fill('First')
     const answer = await late(ann, '**/comments')
-    await button(ann, 'Only comment').click()
+    await button(ann, 'Comment').click()
     await answer.asked
     await visit(ann, console_.world, 'queue')
     await console_.show(ann, one)

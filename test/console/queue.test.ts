@@ -79,7 +79,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('button', { name: 'Zoe Zed' }).waitFor()
     expect(await page.locator(`a[href$="${thread}"]`).count()).toBe(0)
-    await page.getByText('Nothing waits.').waitFor()
+    await page.getByText("You're all caught up.").waitFor()
     expect(await page.getByText('Just arrived').count()).toBe(0)
     await (await world.reviewer('ben')).approve(thread)
   })
@@ -273,7 +273,7 @@ describe('the queue', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     // no page goes on saying that nothing can be reached
     for (const [hash, text] of [
-      ['agents', 'Answers for it'],
+      ['agents', 'Owner'],
       ['history', 'While nobody listened'],
     ] as const) {
       await page.context().setOffline(true)

@@ -74,7 +74,7 @@ export function printThread(view: ThreadView): string {
     ...view.seats.map(
       (seat) => `  ${seat.filled_by.length}/${seat.approvals} ${seat.group}${escalated(seat)}${by(seat)}`,
     ),
-    `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'nobody'}`,
+    `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'no reviewer'}`,
     `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
   ]
   return visible(lines.join('\n'))
@@ -114,7 +114,7 @@ function warnings(view: ThreadView): string[] {
   const lines = view.warnings.map(
     ({ place, message, words }) => `  ${setIn(place)}: ${[message, ...words].join(' ')}`,
   )
-  return ['Look twice', ...lines, '']
+  return ['Check these warnings', ...lines, '']
 }
 
 function votes(view: ThreadView): string[] {

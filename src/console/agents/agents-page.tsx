@@ -85,9 +85,9 @@ function Agent({ agent, freeze, ask }: AgentProps) {
       </h2>
       {freeze && <Frozen freeze={freeze} ask={ask} />}
       <dl class="facts">
-        <dt>Answers for it</dt>
+        <dt>Owner</dt>
         <dd>
-          {owners.map(({ reviewer, name }) => name ?? reviewer).join(', ') || 'nobody'}
+          {owners.map(({ reviewer, name }) => name ?? reviewer).join(', ') || 'no reviewer'}
           {!agent.prevent_self_review && ' (may vote on its calls, too)'}
         </dd>
         <dt>May use</dt>
@@ -97,8 +97,8 @@ function Agent({ agent, freeze, ask }: AgentProps) {
         <dt>Approvals</dt>
         <dd>
           {agent.signed_approvals
-            ? `proved by a token that is valid for ${duration(agent.token_ttl_ms)}`
-            : 'without a token'}
+            ? `one-time proof, valid for ${duration(agent.token_ttl_ms)}`
+            : 'without a proof'}
         </dd>
         <dt>Key</dt>
         <dd>

@@ -12,7 +12,7 @@ export function Diagnostics({ load }: { readonly load: PoliciesView['last_load']
           <b>It failed: the earlier policy is still in force.</b>
         </p>
       )}
-      {load.diagnostics.length === 0 && <p class="quiet">Nothing to say.</p>}
+      {load.ok && load.diagnostics.length === 0 && <p class="quiet">Loaded without warnings.</p>}
       <ul class="rules">
         {load.diagnostics.map((finding, i) => (
           <Finding key={i} finding={finding} />

@@ -123,7 +123,7 @@ function Arrived() {
 function AllDone() {
   return (
     <>
-      <p class="big">Nothing waits.</p>
+      <p class="big">You're all caught up.</p>
       <p class="quiet">New calls appear here by themselves.</p>
     </>
   )

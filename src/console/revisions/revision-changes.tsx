@@ -42,9 +42,9 @@ export function RevisionChanges({ view, thread }: ChangesProps) {
         </label>
       }
     >
-      <h3>In what would run</h3>
+      <h3>Payload</h3>
       <ChangeList changes={payload} none="Nothing: the payload is the same." />
-      <h3>In what the agent says</h3>
+      <h3>Agent's claims</h3>
       <ChangeList changes={claims} none="Nothing." />
     </Panel>
   )

@@ -9,7 +9,7 @@ export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
   if (warnings.length === 0) return null
   return (
     <section class="note warn" aria-labelledby="warnings">
-      <h2 id="warnings">Look twice</h2>
+      <h2 id="warnings">Check these warnings</h2>
       <ul>
         {warnings.map(({ place, message, words }) => (
           <li key={place}>

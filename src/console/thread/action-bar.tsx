@@ -40,7 +40,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
       <div class="acts">
         {thread.comment.value.trim() !== '' && (
           <button disabled={thread.sending.value} onClick={() => void say(thread)}>
-            Only comment
+            Comment
           </button>
         )}
         {may && <Votes thread={thread} deciding={deciding} view={view} />}
@@ -69,7 +69,7 @@ function Votes({ thread, deciding }: BarProps) {
 }
 
 function WhyNot({ view }: { readonly view: ThreadView }) {
-  if (view.status !== 'pending_review') return <p class="quiet">There is nothing to decide here now.</p>
+  if (view.status !== 'pending_review') return <p class="quiet">No decision is needed right now.</p>
   const others = view.who_can_vote.map(({ name }) => name).join(', ')
   return (
     <p>

@@ -40,7 +40,7 @@ export function Claims({ view, revision }: ClaimsProps) {
             </ul>
           </dd>
         )}
-        {risk_level && <dt>Risk, it says</dt>}
+        {risk_level && <dt>Risk claimed by the agent</dt>}
         {risk_level && (
           <dd>
             <RiskMark risk={risk_level} />

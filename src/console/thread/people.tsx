@@ -32,7 +32,7 @@ export function People({ view, thread }: PeopleProps) {
       </ul>
       {waits && (
         <p class="quiet">
-          Can still vote: {view.who_can_vote.map(({ name }) => name).join(', ') || 'nobody'}
+          Can still vote: {view.who_can_vote.map(({ name }) => name).join(', ') || 'no reviewer'}
           {view.interactive && '. Only in this console: keys do not count here.'}
         </p>
       )}

@@ -21,7 +21,7 @@ export function RedeliverSince({ redeliver }: { readonly redeliver: (since: stri
         redeliver(new Date(since.value).toISOString())
       }}
     >
-      <button>Redeliver the dead</button>
+      <button>Retry failed deliveries</button>
       <label>
         since{' '}
         <Field
