@@ -132,8 +132,9 @@ const cutTo = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most)}...` : text
 
 function whomFor({ type, groups = [] }: ChatEvent): Part[] {
-  if (kindOf(type)?.asks !== true) return []
-  return [' ', ...(groups.length === 0 ? ['people'] : listed(groups.map((group) => [nameOf(group)])))]
+  const asks = kindOf(type)?.asks
+  if (asks === undefined) return []
+  return [' ', ...(groups.length === 0 ? [asks] : listed(groups.map((group) => [nameOf(group)])))]
 }
 
 const listed = (items: readonly Part[][]): Part[] =>

@@ -18,8 +18,8 @@ export type Law = (ledger: Ledger, event: ReadEvent) => void
 export interface EventKind<D extends Fields = Fields, R = object> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
-  /** The groups that may vote follow these words: "waits for finance". */
-  readonly asks?: true
+  /** The words that follow `says` where no groups are named: "waits for" "reviewers". A chat names the groups. */
+  readonly asks?: string
   /** The subject, if not a call. */
   readonly of?: string
   readonly by: readonly Who[]

@@ -30,9 +30,14 @@ export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefi
   return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
 }
 
-/** The words for people, after the subject: `was approved`, `waits for people`. */
-export const sayingOf = (record: WithDetails): string =>
-  kindOf(record.type)?.asks === true ? `${phraseOf(record)} people` : phraseOf(record)
+/** The words for people, after the subject: `was approved`, `waits for reviewers`. An escalation names its new group. */
+export function sayingOf(record: WithDetails): string {
+  const { type, details = {} } = record
+  const asks = kindOf(type)?.asks
+  if (asks === undefined) return phraseOf(record)
+  const whom = 'to' in details && typeof details.to === 'string' ? `${details.to} too` : asks
+  return `${phraseOf(record)} ${whom}`
+}
 
 /** The same words without the groups. */
 export function phraseOf({ type, details }: WithDetails): string {

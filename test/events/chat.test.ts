@@ -27,7 +27,7 @@ describe('a line for a chat', () => {
     )
   })
 
-  it('names the reviewers only while the call waits, and says people when it has no groups', () => {
+  it('names the reviewers only while the call waits, and says reviewers when it has no groups', () => {
     expect(chatText({ ...event, type: 'review.reminded' })).toContain(
       ' still waits for `finance`, `security` (',
     )
@@ -35,7 +35,7 @@ describe('a line for a chat', () => {
       ' still waits, now for `finance`, `security` (',
     )
     expect(chatText({ ...event, type: 'review.expired' })).toContain(' has expired (')
-    expect(chatText({ ...event, groups: [] })).toContain(' waits for people (')
+    expect(chatText({ ...event, groups: [] })).toContain(' waits for reviewers (')
   })
 
   it('leaves out unknown fields', () => {

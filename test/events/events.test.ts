@@ -27,7 +27,10 @@ describe('the table of events', () => {
   })
 
   it('describes what happened to a call', () => {
-    expect(sayingOf({ type: 'review.escalated' })).toBe('still waits, now for people')
+    expect(sayingOf({ type: 'review.escalated' })).toBe('still waits, now for reviewers of another group too')
+    expect(sayingOf({ type: 'review.escalated', details: { to: 'security' } })).toBe(
+      'still waits, now for security too',
+    )
     expect(sayingOf({ type: 'vote.cast', details: { decision: 'approve' } })).toBe('got a vote: approve')
     expect(sayingOf({ type: 'toString' })).toBe('is of the unknown type toString')
   })

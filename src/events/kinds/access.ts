@@ -24,7 +24,7 @@ const KEY = {
 
 const FREEZE = {
   agent: optional(text('the agent')),
-  epoch: number('the epoch that began'),
+  epoch: number('the freeze epoch that began'),
   reason: text("the administrator's reason"),
   tool: optional(text('the tool')),
 }

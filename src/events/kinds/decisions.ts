@@ -58,7 +58,7 @@ export const DECISIONS = {
   }),
   'review.pending': event({
     says: 'waits for',
-    asks: true,
+    asks: 'reviewers',
     by: ['agent'],
     details: DECIDED,
     law: reviewPending,

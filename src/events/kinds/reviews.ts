@@ -134,7 +134,7 @@ export const REVIEWS = {
   }),
   'review.reminded': event({
     says: 'still waits for',
-    asks: true,
+    asks: 'reviewers',
     by: ['gateway:timer'],
     details: ANNOUNCED,
     law: reviewAnnounced,
@@ -143,7 +143,7 @@ export const REVIEWS = {
   }),
   'review.escalated': event({
     says: 'still waits, now for',
-    asks: true,
+    asks: 'reviewers of another group too',
     by: ['gateway:timer'],
     details: { ...ANNOUNCED, to: text('the group that may also vote from now on') },
     law: reviewAnnounced,
@@ -171,7 +171,7 @@ export const REVIEWS = {
     law: approvalReleased,
   }),
   'token.minted': event({
-    says: 'got its proof',
+    says: 'had its proof collected by its agent',
     by: ['agent'],
     details: { expires_at: moment('the expiry of the proof'), token_hash },
     law: tokenMinted,
@@ -206,9 +206,14 @@ export const REVIEWS = {
     details: { from: optional(text('the reviewer whose claim ended')), via },
     law: threadClaimed,
   }),
-  'thread.released': event({ says: 'was released', by: ['reviewer'], details: { via }, law: threadReleased }),
+  'thread.released': event({
+    says: 'is no longer claimed',
+    by: ['reviewer'],
+    details: { via },
+    law: threadReleased,
+  }),
   'payload.revealed': event({
-    says: 'showed its sensitive values',
+    says: 'had its sensitive values shown to a reviewer',
     by: ['reviewer'],
     details: {
       fields: texts('the sensitive fields'),
