@@ -20,7 +20,7 @@ export class Misfit extends Error {
 }
 
 export const text: Parse<string> = (value) => {
-  if (value === '') throw new Misfit('must have at least 1 characters')
+  if (value === '') throw new Misfit('must not be empty')
   return value
 }
 

@@ -493,7 +493,7 @@ describe('an administrator', () => {
     expect([status, problem.code, problem.detail]).toEqual([
       404,
       'not_found',
-      'the directory in force knows no tenant `acne`',
+      'directory.yaml lists no tenant `acne`',
     ])
   })
 

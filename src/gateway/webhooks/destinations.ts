@@ -51,7 +51,7 @@ export async function createDestination(
   const { tenant } = acting
   const wishes = wishesOf(request)
   if (!requireDirectory(deps.policies.current()).tenants.has(tenant))
-    throw new GatewayError('not_found', `the directory in force knows no tenant \`${tenant}\``)
+    throw new GatewayError('not_found', `directory.yaml lists no tenant \`${tenant}\``)
   await registerTenant(deps, tenant)
   await transact(deps, SYSTEM, () =>
     Promise.resolve({
@@ -61,7 +61,10 @@ export async function createDestination(
   )
   const { answer } = await change(deps, acting, (list) => {
     if (list.length >= LIMITS.WEBHOOKS)
-      throw new GatewayError('too_many_webhooks', `a tenant has ${LIMITS.WEBHOOKS} webhooks at the most`)
+      throw new GatewayError(
+        'too_many_webhooks',
+        `a tenant may have at most ${LIMITS.WEBHOOKS} webhooks: delete one`,
+      )
     const secret = composeSecret(deps.random(SECRET_BYTES))
     const created: Destination = {
       id: `whk_${tenant}_${deps.nextId()}`,
@@ -95,7 +98,7 @@ function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination,
   if (!isChat(format)) return events === undefined ? {} : { events }
   if (payload === 'full') {
     const errors = [{ pointer: '/payload', message: 'no payload is sent to a chat' }]
-    throw new GatewayError('invalid_request', 'a chat gets names only', { errors })
+    throw new GatewayError('invalid_request', 'a chat receives no payload: omit `payload: full`', { errors })
   }
   return { events: events ?? OF_PEOPLE, format }
 }
