@@ -30,7 +30,7 @@ export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefi
   return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
 }
 
-/** The words for people, after the subject: `was approved`, `waits for reviewers`. An escalation names its new group. */
+/** The words after the subject: `was approved`, `waits for reviewers`. An escalation names its new group. */
 export function sayingOf(record: WithDetails): string {
   const { type, details = {} } = record
   const asks = kindOf(type)?.asks
