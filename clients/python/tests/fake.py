@@ -31,11 +31,13 @@ class FakeGateway:
 
     first: the decision on a new proposal.
     polls: the number of polls that answer `pending_review` before the approval.
+    outage: the number of first polls that fail before the gateway acts on them.
     change: may replace each answer.
     """
 
     first: str = "pending_review"
     polls: int = 0
+    outage: int = 0
     change: Change = NO_CHANGE
     schema: dict[str, Any] = field(default_factory=lambda: {"type": "object"})
     threads: dict[str, Thread] = field(default_factory=dict)
@@ -48,6 +50,10 @@ class FakeGateway:
         route, body = self._route(request)
         self.asked.append(route)
         self.sent.append(request)
+        if route == "decisions" and self.asked.count(route) <= self.outage:
+            if self.asked.count(route) % 2:
+                raise httpx.ReadError("reset")
+            return httpx.Response(503, json={})
         headers: dict[str, str] = {}
         if route == "requests" and request.headers["idempotency-key"] in self.keys:
             headers["idempotent-replayed"] = "true"

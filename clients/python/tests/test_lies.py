@@ -115,6 +115,69 @@ def test_each_error_has_its_own_code_and_survives_pickling() -> None:
         assert (type(copy), copy.reason, copy.thread_id, copy.console_url) == (one, "why", "thr_1", "http://x")
 
 
+def resumed_once(gateway: FakeGateway, asynchronous: bool) -> object:
+    """Resumes an approved call without waiting, as an adapter does."""
+    if not asynchronous:
+        gate = gateway.gate()
+        gate._core.clock = still_clock()  # pyright: ignore[reportPrivateUsage]
+        return gate.resume(gate.propose("pay", {}), lambda _: "ran", max_wait=0)
+    async_gate = gateway.async_gate()
+    async_gate._core.clock = still_clock()  # pyright: ignore[reportPrivateUsage]
+
+    async def call() -> object:
+        return await async_gate.resume(await async_gate.propose("pay", {}), lambda _: "ran", max_wait=0)
+
+    return asyncio.run(call())
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_poll_that_may_not_wait_is_repeated_after_a_failure(asynchronous: bool) -> None:
+    gateway = FakeGateway(outage=3)
+    assert resumed_once(gateway, asynchronous) == "ran"
+    assert gateway.asked.count("decisions") == 4
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_outage_leaves_a_handle_that_continues_the_call(asynchronous: bool) -> None:
+    gateway = FakeGateway(outage=4)
+    with pytest.raises(countersign.GatewayUnavailable) as away:
+        resumed_once(gateway, asynchronous)
+    handle = away.value.handle
+    assert handle is not None
+    assert (handle.get("thread_id"), away.value.thread_id) == ("thr_0", "thr_0")
+    assert gateway.gate().resume(handle, lambda _: "ran", max_wait=0) == "ran"
+    assert len(gateway.threads) == 1
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_outage_during_a_guarded_call_leaves_a_handle(asynchronous: bool) -> None:
+    gateway = FakeGateway(outage=4)
+    call = guarded_briefly_async if asynchronous else guarded_briefly
+    with pytest.raises(countersign.GatewayUnavailable) as away:
+        call(gateway, "c" * 9)
+    assert away.value.handle is not None
+    assert gateway.gate().resume(away.value.handle, lambda _: "ran") == "ran"
+    # a handle cannot hold this id, and the error still names the outage
+    with pytest.raises(countersign.GatewayUnavailable) as away:
+        call(FakeGateway(outage=4), "c" * 1000)
+    assert away.value.handle is None
+
+
+def guarded_briefly(gateway: FakeGateway, call_id: str) -> None:
+    gateway.gate().guard("pay", {}, lambda _: pytest.fail("it ran"), call_id=call_id, max_wait=0)
+
+
+def guarded_briefly_async(gateway: FakeGateway, call_id: str) -> None:
+    asyncio.run(gateway.async_gate().guard("pay", {}, lambda _: pytest.fail("it ran"), call_id=call_id, max_wait=0))
+
+
+def test_an_outage_before_a_thread_leaves_no_handle() -> None:
+    gateway = FakeGateway(change=lambda *_: httpx.Response(503, json={}, headers={"retry-after": "0"}))
+    with pytest.raises(countersign.GatewayUnavailable) as away:
+        gateway.gate().propose("pay", {})
+    assert away.value.handle is None
+
+
 def test_a_redemption_whose_answer_was_lost_is_known_not_to_have_run() -> None:
     def lost(asked: str, _: dict[str, Any], count: int) -> Any:
         if asked == "validate" and count == 1:

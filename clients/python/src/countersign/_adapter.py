@@ -11,7 +11,7 @@ from ._canonical import canonical, sha256
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
-from .errors import ArgumentsChanged, ChangesRequested, GatewayRefused
+from .errors import ArgumentsChanged, ChangesRequested, GatewayRefused, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle, checked_handle
 
 _MOST_REVIEWS = 1_000
@@ -81,6 +81,11 @@ def handle_for(tool: str, saved: object) -> Handle:
     if handle["tool_name"] != tool:
         raise ArgumentsChanged(f"the saved handle is of {handle['tool_name']}, not of {tool}", handle.get("thread_id"))
     return handle
+
+
+def still_waits(error: NotExecuted) -> bool:
+    """Returns whether the call has a thread without a known decision. An outage leaves such a thread open."""
+    return isinstance(error, (StillPending, GatewayUnavailable)) and error.handle is not None
 
 
 def require_equal(running: object, approved: Mapping[str, Any]) -> None:

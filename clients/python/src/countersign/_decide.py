@@ -9,7 +9,7 @@ from typing import cast
 from ._call import Core, Decided, Held, Options, Permit, Progress
 from ._json import JsonObject, as_object
 from ._propose import check_echo, checked
-from ._steps import Invoke, Patience, Pause, Steps, attempt
+from ._steps import TRIES, Invoke, Patience, Pause, Steps, attempt
 from ._wire import reading, recording, redemption
 from .errors import (
     Aborted,
@@ -94,14 +94,15 @@ def _tell_decision(core: Core, progress: Progress, decision: JsonObject, options
 def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
     """Polls the decision once.
 
-    Retries until the call's deadline, because reviewers may still decide after an outage.
+    Retries until the call's deadline, because reviewers may still decide after an outage. A call without time left,
+    such as a resumed call, makes the usual number of attempts.
     """
     left = until - core.clock.now()
     thread_id = cast("str", progress.thread_id)
     # with no time left, poll once without waiting
     seconds = math.ceil(max(0.0, min(_POLL_SECONDS, left)))
     asked = core.clock.now()
-    patience = Patience(core.clock, tries=None, until=until)
+    patience = Patience(core.clock, tries=None, until=until, least=TRIES)
     decision, _ = yield from attempt(reading(thread_id, seconds), patience)
     if decision.get("thread_id", thread_id) != thread_id:
         raise UnexpectedAnswer("the decision is about another thread")

@@ -11,7 +11,7 @@ from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
 from ._steps import Clock, Invoke, Patience, Steps, attempt, quietly
 from ._wire import recording, resolution, withdrawal
-from .errors import ChangesRequested, NotExecuted, StillPending
+from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle, payload_of, sized
 from .tracing import span
 
@@ -204,8 +204,8 @@ def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
     try:
         return (yield from steps)
     except NotExecuted as error:
-        if isinstance(error, (StillPending, ChangesRequested)) and progress.thread_id is not None:
-            error.handle = handle_of(progress)
+        if isinstance(error, (StillPending, ChangesRequested, GatewayUnavailable)):
+            error.handle = _open_handle(progress)
         if error.code == "aborted":
             yield from given_up(core, progress)
         if error.code == "outcome_unknown":
@@ -216,6 +216,16 @@ def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
     except BaseException:
         yield from given_up(core, progress)
         raise
+
+
+def _open_handle(progress: Progress) -> Handle | None:
+    """Returns the handle of the call's thread, or None without a thread or with a call id that no handle can hold."""
+    if progress.thread_id is None:
+        return None
+    try:
+        return handle_of(progress)
+    except ValueError:
+        return None
 
 
 def given_up(core: Core, progress: Progress) -> Steps[None]:

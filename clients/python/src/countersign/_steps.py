@@ -80,6 +80,7 @@ class Patience:
 
     tries: attempts at most; None for no limit.
     until: the deadline, in seconds of `Clock.now`.
+    least: attempts that are made even after the deadline.
     shielded: a cancellation waits for the current request or pause.
     """
 
@@ -87,12 +88,23 @@ class Patience:
     tries: int | None = TRIES
     until: float = float("inf")
     shielded: bool = False
+    least: int = 1
 
     def left(self) -> float:
         return self.until - self.clock.now()
 
     def is_over(self, made: int) -> bool:
+        if made < self.least:
+            return False
         return self.left() <= 0 or (self.tries is not None and made >= self.tries)
+
+    def pause(self, made: int, asked: float | None) -> Pause:
+        """Returns the pause after `made` attempts. It ends at the deadline, unless an attempt may follow the deadline.
+
+        asked: the seconds that the gateway asks for.
+        """
+        seconds = _pause(made, asked, self.clock)
+        return Pause(seconds if made < self.least else min(seconds, max(0.0, self.left())), self.shielded)
 
 
 def attempt(request: Request, patience: Patience) -> Steps[tuple[JsonObject, Answer]]:
@@ -113,7 +125,7 @@ def attempt(request: Request, patience: Patience) -> Steps[tuple[JsonObject, Ans
             if not answer.retryable or patience.is_over(made):
                 return members_of(answer, request.expected), answer
             asked = answer.retry_after
-        yield Pause(min(_pause(made, asked, patience.clock), max(0.0, patience.left())), patience.shielded)
+        yield patience.pause(made, asked)
     raise AssertionError("unreachable")
 
 

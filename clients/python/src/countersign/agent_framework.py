@@ -20,10 +20,10 @@ from agent_framework._tools import (  # the framework's own refusal of arguments
 )
 from pydantic import BaseModel, ValidationError
 
-from ._adapter import Governed, handle_for, require_equal, task_of
+from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending
+from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -90,7 +90,9 @@ class CountersignMiddleware(FunctionMiddleware):
     ) -> None:
         try:
             await self._gate.resume(handle, run, payload=payload, max_wait=self._wait or 0.0)
-        except StillPending:
+        except (StillPending, GatewayUnavailable) as error:
+            if not still_waits(error):
+                raise
             context.result = _request(context, handle)
 
 

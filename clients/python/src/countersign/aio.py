@@ -108,7 +108,7 @@ class AsyncCountersign:
     ) -> T:
         """Waits for the decision on a proposed call, redeems its proof and runs the call once.
 
-        max_wait: seconds; 0 polls once.
+        max_wait: seconds; 0 does not wait.
         """
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", await self._drive(steps))

@@ -26,11 +26,11 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookContext, HookEvent, HookInput, SyncHookJSONOutput
 
-from ._adapter import Governed, handle_for, require_equal, task_of
+from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
 from ._call import Permit
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import Aborted, ArgumentsChanged, ChangesRequested, NotExecuted, StillPending
+from .errors import Aborted, ArgumentsChanged, ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle, checked_handle, payload_of
 
 _MCP = "mcp__"
@@ -112,7 +112,9 @@ class GovernedSession:
             return handle["status"] == "pending_review" and self._defer(call_id)
         try:
             self._permits[call_id] = await self._gate.permit_handle(known, payload=payload, max_wait=0)
-        except StillPending:
+        except (StillPending, GatewayUnavailable) as error:
+            if not still_waits(error):
+                raise
             return self._defer(call_id)
         return False
 

@@ -152,7 +152,7 @@ class Countersign:
     ) -> T:
         """Waits for the decision on a proposed call, redeems its proof and runs the call once.
 
-        max_wait: seconds; 0 polls once.
+        max_wait: seconds; 0 does not wait.
         payload: the proposed payload, if the handle does not contain it.
         """
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)

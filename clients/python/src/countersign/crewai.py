@@ -20,11 +20,11 @@ from crewai.tools import BaseTool
 from crewai.tools import tool as tool_of
 from pydantic import PrivateAttr, ValidationError
 
-from ._adapter import Governed, require_equal
+from ._adapter import Governed, require_equal, still_waits
 from ._canonical import canonical, sha256
 from ._json import JsonObject, as_object
 from .client import Countersign
-from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending, Withdrawn
+from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending, Withdrawn
 from .handle import Handle
 
 # the longest time in seconds until a waiting call notices `cancel`
@@ -125,11 +125,14 @@ class GovernedTools:
             left = max(0.0, until - time.monotonic())
             try:
                 result = self.gate.resume(handle, run, payload=payload, max_wait=min(left, _LOOK_SECONDS))
-            except StillPending:
+            except (StillPending, GatewayUnavailable) as error:
+                # an outage leaves the thread open, so the call waits on
+                is_over = left <= 0 or not still_waits(error)
+                self._keep(call_id, handle if is_over and still_waits(error) else None)
                 if self._cancelled.is_set() and self.gate.withdraw(handle, "the crew was cancelled"):
+                    self._keep(call_id, None)
                     raise Withdrawn("the crew was cancelled", handle.get("thread_id")) from None
-                if left <= 0:
-                    self._keep(call_id, handle)
+                if is_over:
                     raise
             except BaseException:
                 self._keep(call_id, None)

@@ -147,11 +147,15 @@ class OutcomeUnknown(NotExecuted):
 
 
 class GatewayUnavailable(NotExecuted):
-    """The gateway did not answer, or cannot decide now."""
+    """The gateway did not answer, or cannot decide now.
+
+    handle: pass it to `resume` to continue the thread of the call, if there is one.
+    """
 
     code = "gateway_unavailable"
     retryable = True
     advice = "Try again later."
+    handle: Handle | None = None
 
 
 class GatewayRefused(NotExecuted):

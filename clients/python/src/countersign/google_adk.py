@@ -28,7 +28,7 @@ from ._approved import checked, running
 from ._call import Permit
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending
+from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -83,8 +83,8 @@ class GovernedTools:
                 payload = known.payload_of(original.args or {})
                 handle = handle_for(f"{self.governed.prefix}{known.name}", saved)
                 permit = await self.gate.permit_handle(handle, payload=payload, max_wait=max_wait)
-            except StillPending:
-                continue
+            except (StillPending, GatewayUnavailable):
+                continue  # the confirmation stays open
             except NotExecuted as error:
                 self.refused(error, payload)
                 parts.append(_confirmation(call, {"confirmed": False, "payload": {_MEMBER: str(error)}}))

@@ -21,11 +21,11 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ValidationError
 from typing_extensions import NotRequired
 
-from ._adapter import Governed, handle_for, require_equal, task_of
+from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
-from .errors import ChangesRequested, InvalidPayload, NotExecuted, StillPending
+from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
 Result: TypeAlias = "ToolMessage | Command[Any]"
@@ -132,7 +132,9 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
                     return self._sync().resume(
                         handle, lambda approved: handler(_equal(request, approved)), payload=payload, max_wait=wait
                     )
-                except StillPending:
+                except (StillPending, GatewayUnavailable) as error:
+                    if not still_waits(error):
+                        raise
                     wait = self._pause(handle)
         except NotExecuted as error:
             return self._told(call, error, payload)
@@ -156,7 +158,9 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
                     return await self._async().resume(
                         handle, lambda approved: handler(_equal(request, approved)), payload=payload, max_wait=wait
                     )
-                except StillPending:
+                except (StillPending, GatewayUnavailable) as error:
+                    if not still_waits(error):
+                        raise
                     wait = self._pause(handle)
         except NotExecuted as error:
             return self._told(call, error, payload)

@@ -29,7 +29,7 @@ from ._approved import checked, running
 from ._call import Permit
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecuted, StillPending
+from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -110,18 +110,21 @@ class GovernedTools:
         call_id, payload = str(item.call_id), cast("JsonObject", {})
         try:
             payload = _payload(known, str(item.arguments))
-            handle = self._handles.pop(call_id, None) or _saved(state, call_id, known.name)
+            handle = self._handles.get(call_id) or _saved(state, call_id, known.name)
             if handle is None:
                 handle = await self._governed.apropose(self._gate, known.name, payload, call_id, self._task_id)
+            self._handles[call_id] = handle
             permit = await self._gate.permit_handle(handle, payload=payload, max_wait=max_wait)
-        except StillPending:
-            return
+        except (StillPending, GatewayUnavailable):
+            return  # the call stays interrupted
         except ArgumentsChanged:
             raise
         except NotExecuted as error:
+            self._handles.pop(call_id, None)
             self._changes(error, payload)
             state.reject(item, rejection_message=str(error))
             return
+        del self._handles[call_id]
         self._permits[call_id] = permit
         state.approve(item)
 

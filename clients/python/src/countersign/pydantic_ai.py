@@ -17,10 +17,10 @@ from typing import Any
 from pydantic_ai import ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
-from ._adapter import Governed, handle_for, require_equal
+from ._adapter import Governed, handle_for, require_equal, still_waits
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import ChangesRequested, NotExecuted, StillPending
+from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -79,7 +79,9 @@ class GovernedToolset(WrapperToolset[Any]):
     async def _resumed(self, handle: Handle, run: Any, payload: JsonObject, wait: float) -> Any:
         try:
             return await self.gate.resume(handle, run, payload=payload, max_wait=wait)
-        except StillPending as pending:
+        except (StillPending, GatewayUnavailable) as pending:
+            if not still_waits(pending):
+                raise
             raise self._required(handle) from pending
 
     def _required(self, handle: Handle) -> ApprovalRequired:

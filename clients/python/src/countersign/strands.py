@@ -19,11 +19,11 @@ from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
 from strands.types._events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolSpec, ToolUse
 
-from ._adapter import Governed, handle_for, require_equal
+from ._adapter import Governed, handle_for, require_equal, still_waits
 from ._call import Permit
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
-from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecuted, StillPending
+from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -157,7 +157,9 @@ class _GovernedTool(AgentTool):
         gate, wait = self._hooks.gate, self._hooks.wait or 0.0
         try:
             return await gate.permit_handle(self._handle, payload=payload, max_wait=wait)
-        except StillPending as pending:
+        except (StillPending, GatewayUnavailable) as pending:
+            if not still_waits(pending):
+                raise
             self._saved.interrupt(self._handle, pending.console_url)
 
     async def _reported(self, permit: Permit, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:

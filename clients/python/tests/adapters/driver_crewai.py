@@ -58,6 +58,7 @@ class Driver(driver.Driver):
     oldest = ["crewai==1.15.20"]  # noqa: RUF012
     not_applicable = {  # noqa: RUF012
         "substituted": "the framework saves no held call, so other arguments make another call",
+        "outage": "the next kickoff proposes the call again",
     }
 
     def agent(self, script: Script, governed: GovernedTools, told: dict[str, str], **more: Any) -> Agent:

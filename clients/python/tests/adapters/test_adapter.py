@@ -44,6 +44,7 @@ CASES: dict[str, str] = {
     "early": "continued before a reviewer decided",
     "expired": "no reviewer decides in time",
     "down": "the gateway is down",
+    "outage": "the gateway is down while an approved call continues",
     "cancelled": "cancelled while it waits",
     "killed": "killed while held, resumed by another process",
     "substituted": "other arguments in between",
@@ -180,6 +181,21 @@ def test_down(world: World) -> None:
     turn = away.start([[held()]])
     assert world.where.ran() == []
     assert "no answer from the gateway" in turn.told["call_1"]
+
+
+def test_outage(world: World) -> None:
+    turn = world.driver.start([[held()]])
+    assert turn.saved is not None
+    world.reviewer.approve("demo.held").wait()
+    away = type(world.driver)(dataclasses.replace(world.where, url="http://127.0.0.1:9"))
+    again = away.resume([[held()]], turn.saved)
+    assert (again.ended, world.where.ran()) == (False, [])
+    assert "Not executed" not in str(again.told)
+    assert again.saved is not None
+    assert world.driver.resume([[held()]], again.saved).ended
+    assert len(world.where.ran()) == 1
+    world.reviewer.assert_held("demo.held", 1)
+    world.reviewer.assert_redeemed("demo.held")
 
 
 def test_cancelled(world: World) -> None:

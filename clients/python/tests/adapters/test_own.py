@@ -11,8 +11,10 @@ import pytest
 from driver import NAME, Call, Where, driver_named
 from test_adapter import bundle_of_the_suite
 
-from countersign import AsyncCountersign
+from countersign import AsyncCountersign, Countersign
+from countersign._steps import Clock
 from countersign.testing import Gateway, Reviewer
+from fake import FakeGateway
 
 
 @pytest.fixture
@@ -61,6 +63,34 @@ def test_the_gateway_hears_when_another_hook_refuses_an_approved_call(where: Whe
     assert asyncio.run(driver._play(script, kept, resume=kept["session"], hooks=hooks)).ended
     assert where.ran() == []
     assert reviewer.outcomes() == [("demo.held", "not run")]
+
+
+@pytest.mark.skipif(NAME != "crewai", reason="CrewAI waits inside the tool")
+def test_a_call_waits_through_an_outage() -> None:
+    from countersign.crewai import GovernedTools
+
+    gateway = FakeGateway(outage=9)
+    governed = GovernedTools(quick(gateway), wait=30)
+    assert governed.call("pay", {}, lambda _: "ran") == "ran"
+    assert (len(gateway.threads), governed.waiting) == (1, [])
+
+
+@pytest.mark.skipif(NAME != "crewai", reason="CrewAI waits inside the tool")
+def test_a_call_that_waits_at_the_end_of_an_outage_continues_its_thread() -> None:
+    from countersign.crewai import GovernedTools
+
+    gateway = FakeGateway(outage=4)
+    governed = GovernedTools(quick(gateway), wait=0)
+    assert "Not executed" in governed.call("pay", {}, lambda _: pytest.fail("it ran"))
+    assert [one.get("thread_id") for one in governed.waiting] == ["thr_0"]
+    assert governed.call("pay", {}, lambda _: "ran") == "ran"
+    assert (len(gateway.threads), governed.waiting) == (1, [])
+
+
+def quick(gateway: FakeGateway) -> Countersign:
+    gate = gateway.gate()
+    gate._core.clock = Clock(jitter=lambda: 0.0)
+    return gate
 
 
 @pytest.mark.skipif(NAME != "agent_framework", reason="is about middleware of the Microsoft Agent Framework")
