@@ -12,6 +12,7 @@ from typing import Any
 
 from ._adapter import require_equal
 from ._json import JsonObject
+from ._tool import refuse_generator
 
 
 @dataclass
@@ -47,7 +48,10 @@ def checked(function: Callable[..., Any], context: type | tuple[type, ...]) -> C
     `LookupError` outside `running`.
 
     context: the classes of arguments that the framework adds and the model does not see.
+
+    :raises TypeError: for a generator function
     """
+    refuse_generator(function)
     signature = inspect.signature(function)
 
     def check(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

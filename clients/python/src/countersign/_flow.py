@@ -170,7 +170,7 @@ def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[
     """Runs the call once, reports its outcome, and re-raises errors of the tool."""
     try:
         with span("countersign.run", permit, permit.thread_id, current=True):
-            result: object = yield Invoke(run, (permit.payload,))
+            result: object = yield Invoke(run, (permit.payload,), is_tool=True)
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
             yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")
@@ -183,7 +183,7 @@ def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[
 
 
 def reported(core: Core, permit: Permit, outcome: str, summary: str, ran: bool = True) -> Steps[None]:
-    """Reports an outcome as evidence. A failed report leaves the result unchanged."""
+    """Reports an outcome as evidence. Logs a failed report, which leaves the result unchanged."""
     payload: JsonObject = {"tool_name": permit.tool, "executed": ran}
     if permit.thread_id is not None:
         payload["thread_id"] = permit.thread_id
@@ -192,7 +192,8 @@ def reported(core: Core, permit: Permit, outcome: str, summary: str, ran: bool =
         "event_summary": summary,
         "payload": payload,
     }
-    yield from quietly(attempt(recording(permit.task_id, event), _last(core.clock)))
+    steps = attempt(recording(permit.task_id, event), _last(core.clock))
+    yield from quietly(steps, f"the report of {permit.tool} (task {permit.task_id}, thread {permit.thread_id})")
 
 
 def _last(clock: Clock) -> Patience:
@@ -235,15 +236,16 @@ def given_up(core: Core, progress: Progress) -> Steps[None]:
     """
     patience = _last(core.clock)
     if progress.phase == "proposing":
-        decision = yield from quietly(submitted(progress, patience))
+        decision = yield from quietly(submitted(progress, patience), f"the end of a call of {progress.proposal.tool}")
         if decision is not None and decision[0].get("status") == "allow":
             progress.phase = "permitted"
     if progress.phase == "redeeming":
-        answer = yield from quietly(redeem(progress, patience))
+        answer = yield from quietly(redeem(progress, patience), f"the redemption for {progress.proposal.tool}")
         # only this call has the proof, so `used` means that the interrupted request redeemed it
         progress.phase = "permitted" if answer is None or answer[0] or answer[1] == "used" else "proposed"
     if progress.phase == "proposed" and progress.thread_id is not None:
-        taken_back = yield from quietly(withdrawn(core, progress.thread_id, "the caller gave up", patience))
+        steps = withdrawn(core, progress.thread_id, "the caller gave up", patience)
+        taken_back = yield from quietly(steps, f"the withdrawal of {progress.thread_id}")
         if taken_back is False:
             progress.phase = "permitted"
     if progress.phase == "permitted":

@@ -7,6 +7,7 @@ step that caused it. Therefore both clients follow the same rules for cancellati
 from __future__ import annotations
 
 import itertools
+import logging
 import random
 import time
 from collections.abc import Callable, Generator
@@ -15,9 +16,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from ._json import JsonObject
 from ._wire import Answer, Request, Unreachable, members_of
-from .errors import GatewayUnavailable, NotExecuted
+from .errors import GatewayUnavailable
 
 T = TypeVar("T")
+
+_log = logging.getLogger("countersign")
 
 TRIES = 4
 _FIRST_PAUSE = 0.1
@@ -48,10 +51,14 @@ class Pause:
 
 @dataclass(frozen=True)
 class Invoke:
-    """Calls a function of the caller. The result is what the function returns; `AsyncCountersign` awaits it."""
+    """Calls a function of the caller. The result is what the function returns; `AsyncCountersign` awaits it.
+
+    is_tool: the function is the guarded tool, not a hook.
+    """
 
     function: Callable[..., object]
     arguments: tuple[object, ...]
+    is_tool: bool = False
 
 
 Effect: TypeAlias = "Ask | Pause | Invoke"
@@ -137,9 +144,13 @@ def _pause(made: int, asked: float | None, clock: Clock) -> float:
     return min(max(asked, min(own, _LEAST_PAUSE)), _LONGEST_PAUSE) * (2.0 - clock.jitter())
 
 
-def quietly(steps: Steps[T]) -> Steps[T | None]:
-    """Runs steps whose failure changes nothing, such as a report. Returns None on `NotExecuted`."""
+def quietly(steps: Steps[T], what: str) -> Steps[T | None]:
+    """Runs steps whose failure changes nothing, such as a report. Logs the failure and returns None.
+
+    what: the name of the steps in the log.
+    """
     try:
         return (yield from steps)
-    except NotExecuted:
+    except Exception as error:
+        _log.warning("%s failed: %s", what, error)
         return None

@@ -8,6 +8,30 @@ from typing import Any
 
 from ._json import JsonObject
 
+
+def refuse_generator(function: Callable[..., Any]) -> None:
+    """Refuses a function that yields: it would return before its body runs.
+
+    :raises TypeError: for a generator function, synchronous or asynchronous
+    """
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{name_of(function)} yields its results: return them instead")
+
+
+def refuse_async(function: Callable[..., Any]) -> None:
+    """Refuses what the synchronous client cannot run.
+
+    :raises TypeError: for an async function, or a generator function
+    """
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{name_of(function)} is asynchronous: use AsyncCountersign")
+    refuse_generator(function)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -23,7 +47,7 @@ class Signature:
         for parameter in self._signature.parameters.values():
             if parameter.kind in _NAMED or parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 continue
-            raise TypeError(f"{function.__qualname__}: the argument `{parameter.name}` has no name in a payload")
+            raise TypeError(f"{name_of(function)}: the argument `{parameter.name}` has no name in a payload")
 
     def payload(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Returns, by name, all arguments that the function receives, including defaults."""

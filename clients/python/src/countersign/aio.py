@@ -17,7 +17,7 @@ from ._call import Decided, Held, Options, Permit, proposal_of
 from ._http import AsyncHttp
 from ._json import JsonObject
 from ._steps import Ask, Effect, Invoke, Pause, Steps
-from ._tool import Signature
+from ._tool import Signature, refuse_generator
 from .client import agent_key, core_of
 from .handle import Handle, checked_handle
 
@@ -60,6 +60,7 @@ class AsyncCountersign:
         self._http = AsyncHttp(self._core.base, agent_key(key), timeout, http, verify)
         self._ending: set[asyncio.Future[None]] = set()
         self._waiting: dict[asyncio.Future[None], asyncio.Task[Any] | None] = {}
+        self._running: dict[asyncio.Future[None], asyncio.Task[Any] | None] = {}
 
     @property
     def task_id(self) -> str:
@@ -76,7 +77,11 @@ class AsyncCountersign:
         run: Callable[[Any], Awaitable[T] | T],
         **options: Unpack[Options],
     ) -> T:
-        """Calls `run(approved)` once and awaits its result, or raises `NotExecuted`."""
+        """Calls `run(approved)` once and awaits its result, or raises `NotExecuted`.
+
+        A synchronous `run` blocks the event loop while it runs. `tool` runs such a function in a Python thread.
+        """
+        refuse_generator(run)
         proposal = proposal_of(self.task_id, tool, payload, options)
         return cast("T", await self._drive(_flow.guarded(self._core, proposal, run, options)))
 
@@ -110,6 +115,7 @@ class AsyncCountersign:
 
         max_wait: seconds; 0 does not wait.
         """
+        refuse_generator(run)
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", await self._drive(steps))
 
@@ -150,10 +156,11 @@ class AsyncCountersign:
 
         The payload contains the arguments by name. A synchronous function runs in a Python thread.
 
-        :raises TypeError: for a parameter without a name in a payload
+        :raises TypeError: for a generator function, or a parameter without a name in a payload
         """
 
         def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
+            refuse_generator(function)
             signature = Signature(function)
             run = signature.call if inspect.iscoroutinefunction(function) else in_thread(signature.call)
 
@@ -166,17 +173,21 @@ class AsyncCountersign:
         return decorate
 
     async def aclose(self) -> None:
-        """Cancels and withdraws the waiting calls, then closes the connections.
+        """Cancels and withdraws the waiting calls, waits for running tools, then closes the connections.
 
-        Some frameworks do not wait for the calls of a cancelled run.
+        Some frameworks do not wait for the calls of a cancelled run. A tool that runs in the caller's own task is not
+        waited for.
         """
         for ended, task in list(self._waiting.items()):
             if task is not None and task is not asyncio.current_task():
                 self._ending.add(ended)
                 task.cancel()
-        while self._ending:
-            await asyncio.wait(self._ending)
+        while left := self._ending | self._running_elsewhere():
+            await asyncio.wait(left)
         await self._http.close()
+
+    def _running_elsewhere(self) -> set[asyncio.Future[None]]:
+        return {ended for ended, task in self._running.items() if task is not asyncio.current_task()}
 
     async def __aenter__(self) -> Self:
         return self
@@ -202,12 +213,14 @@ class AsyncCountersign:
                     advance = functools.partial(steps.throw, error)
         finally:
             self._ending.discard(ended)
+            self._running.pop(ended, None)
             ended.cancel()
 
     async def _perform(self, effect: Effect, ended: asyncio.Future[None]) -> object:
         if isinstance(effect, Invoke):
-            result = effect.function(*effect.arguments)
-            return await result if inspect.isawaitable(result) else result
+            if effect.is_tool:
+                self._running[ended] = asyncio.current_task()
+            return await _finished(effect.function(*effect.arguments))
         if effect.shielded:
             self._ending.add(ended)
             return await _shielded(self._plainly(effect))
@@ -231,6 +244,18 @@ def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
         return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=False)
 
     return run
+
+
+async def _finished(result: object) -> object:
+    """Awaits the result of a function until it is a value, because a wrapper may return a coroutine that has not run.
+
+    :raises TypeError: for a generator, whose body has not run
+    """
+    while inspect.isawaitable(result):
+        result = await result
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise TypeError("the function returned a generator, which has not run yet: return the results instead")
+    return result
 
 
 async def _shielded(work: Coroutine[Any, Any, T]) -> T:

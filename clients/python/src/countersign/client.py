@@ -18,7 +18,7 @@ from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
 from ._http import SyncHttp
 from ._json import JsonObject
 from ._steps import Ask, Clock, Effect, Pause, Steps
-from ._tool import Signature
+from ._tool import Signature, refuse_async
 from ._wire import base_of, key_of
 from .handle import Handle, checked_handle
 
@@ -115,7 +115,9 @@ class Countersign:
 
         :raises NotExecuted: the tool did not run
         :raises RuntimeError: `run` raised a `NotExecuted` of another guarded call
+        :raises TypeError: `run` is asynchronous or a generator
         """
+        refuse_async(run)
         proposal = proposal_of(self.task_id, tool, payload, options)
         return cast("T", drive(_flow.guarded(self._core, proposal, run, options), self._perform))
 
@@ -155,6 +157,7 @@ class Countersign:
         max_wait: seconds; 0 does not wait.
         payload: the proposed payload, if the handle does not contain it.
         """
+        refuse_async(run)
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", drive(steps, self._perform))
 
@@ -196,12 +199,11 @@ class Countersign:
 
         The payload contains the arguments by name.
 
-        :raises TypeError: for an async function, or a parameter without a name in a payload
+        :raises TypeError: for an async function, a generator function, or a parameter without a name in a payload
         """
 
         def decorate(function: Callable[P, T]) -> Callable[P, T]:
-            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-                raise TypeError(f"{function.__qualname__} is asynchronous: use AsyncCountersign.tool")
+            refuse_async(function)
             signature = Signature(function)
 
             @functools.wraps(function)

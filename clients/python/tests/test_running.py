@@ -1,0 +1,178 @@
+"""Runs of tools, and their reports: generators, wrapped coroutines, lost reports, closed clients."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from typing import Any
+
+import httpx
+import pytest
+
+from countersign import AsyncCountersign
+from fake import FakeGateway
+
+
+def yields(n: int = 1) -> Generator[int]:
+    yield n
+
+
+async def yields_later(n: int = 1) -> AsyncGenerator[int]:
+    yield n
+
+
+async def later(n: int = 1) -> int:
+    await asyncio.sleep(0)
+    return n
+
+
+class Yielding:
+    """A function object whose call returns a generator."""
+
+    def __call__(self, n: int = 1) -> Generator[int]:
+        yield n
+
+
+def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hides from `inspect` what the function is, as many decorators do."""
+
+    def call(n: int = 1) -> Any:
+        return function(n)
+
+    return call
+
+
+@pytest.mark.parametrize("function", [yields, yields_later, functools.partial(yields, 2)])
+def test_a_generator_function_is_refused_before_anything_is_proposed(function: Callable[..., Any]) -> None:
+    gateway = FakeGateway()
+    gate, async_gate = gateway.gate(), gateway.async_gate()
+    handle = gate.propose("pay", {})
+    asked = list(gateway.asked)
+    with pytest.raises(TypeError, match=r"yields its results|asynchronous"):
+        gate.tool("pay")(function)
+    with pytest.raises(TypeError, match="yields its results"):
+        async_gate.tool("pay")(function)
+    with pytest.raises(TypeError, match=r"yields its results|asynchronous"):
+        gate.guard("pay", {}, function)
+    with pytest.raises(TypeError, match=r"yields its results|asynchronous"):
+        gate.resume(handle, function)
+    with pytest.raises(TypeError, match="yields its results"):
+        asyncio.run(async_gate.guard("pay", {}, function))
+    with pytest.raises(TypeError, match="yields its results"):
+        asyncio.run(async_gate.resume(handle, function))
+    assert gateway.asked == asked
+
+
+@pytest.mark.parametrize("function", [later, functools.partial(later, 2)])
+def test_an_async_function_is_refused_by_the_synchronous_client(function: Callable[..., Any]) -> None:
+    gateway = FakeGateway()
+    with pytest.raises(TypeError, match="use AsyncCountersign"):
+        gateway.gate().tool("pay")(function)
+    with pytest.raises(TypeError, match="use AsyncCountersign"):
+        gateway.gate().guard("pay", {}, function)
+    assert gateway.asked == []
+
+
+@pytest.mark.parametrize("function", [yields, yields_later, Yielding()])
+@pytest.mark.parametrize("decorated", [False, True])
+def test_a_hidden_generator_is_never_reported_as_completed(function: Callable[..., Any], decorated: bool) -> None:
+    gateway = FakeGateway()
+    gate, async_gate = gateway.gate(), gateway.async_gate()
+    hidden = wrapped(function)
+    calls: list[Callable[[], object]] = [
+        lambda: gate.tool("pay")(hidden)(1) if decorated else gate.guard("pay", {}, lambda _: hidden()),
+        lambda: asyncio.run(
+            async_gate.tool("pay")(hidden)(1) if decorated else async_gate.guard("pay", {}, lambda _: hidden())
+        ),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="not run yet"):
+            call()
+    assert [outcome for outcome, _ in gateway.outcomes()] == ["failed", "failed"]
+
+
+def test_a_coroutine_behind_a_synchronous_wrapper_runs() -> None:
+    gateway = FakeGateway()
+    gate = gateway.async_gate()
+
+    async def twice(approved: dict[str, int]) -> Any:
+        return later(approved["n"])
+
+    async def play() -> list[object]:
+        return [await gate.tool("pay")(wrapped(later))(3), await gate.guard("pay", {"n": 4}, twice)]
+
+    assert asyncio.run(play()) == [3, 4]
+    assert gateway.outcomes() == [("completed", True)] * 2
+
+
+class Broken(FakeGateway):
+    """A gateway whose client cannot send a report, as a closed client cannot."""
+
+    def _events(self, _: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        raise RuntimeError("Cannot send a request, as the client has been closed.")
+
+
+def test_a_report_that_fails_changes_no_result_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    gateway = Broken()
+    assert gateway.gate().guard("pay", {}, lambda _: "ran") == "ran"
+    assert asyncio.run(gateway.async_gate().guard("pay", {}, lambda _: "ran")) == "ran"
+    warnings = [one for one in caplog.records if one.name == "countersign" and one.levelno == logging.WARNING]
+    assert ["the report of pay (task t, thread thr_" in one.getMessage() for one in warnings] == [True, True]
+
+
+def test_a_report_that_fails_hides_no_error_of_the_tool() -> None:
+    def fails(_: object) -> None:
+        raise LookupError("no funds")
+
+    with pytest.raises(LookupError, match="no funds"):
+        Broken().gate().guard("pay", {}, fails)
+    with pytest.raises(LookupError, match="no funds"):
+        asyncio.run(Broken().async_gate().guard("pay", {}, fails))
+
+
+async def guarded(gate: AsyncCountersign, run: Callable[[Any], Awaitable[str]]) -> str:
+    return await gate.guard("pay", {}, run)
+
+
+def test_a_closed_client_waits_for_the_tools_that_run() -> None:
+    gateway = FakeGateway()
+
+    async def play() -> object:
+        gate = gateway.async_gate()
+        started, go_on = asyncio.Event(), asyncio.Event()
+
+        async def run(_: object) -> str:
+            started.set()
+            await go_on.wait()
+            return "ran"
+
+        call: asyncio.Future[str] = asyncio.ensure_future(guarded(gate, run))
+        await started.wait()
+        closing = asyncio.ensure_future(gate.aclose())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not closing.done()
+        go_on.set()
+        await closing
+        # the report arrived before the client closed
+        assert gateway.outcomes() == [("completed", True)]
+        return await call
+
+    assert asyncio.run(play()) == "ran"
+
+
+def test_a_tool_may_close_its_own_client() -> None:
+    gateway = FakeGateway()
+
+    async def play() -> object:
+        gate = gateway.async_gate()
+
+        async def run(_: object) -> str:
+            await gate.aclose()
+            return "ran"
+
+        return await asyncio.wait_for(guarded(gate, run), 20)
+
+    assert asyncio.run(play()) == "ran"
