@@ -116,8 +116,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Files beside the folders of src, and of src/gateway. */
 const MOST_LOOSE = { src: 2, gateway: 0 }
 /**
- * The longest import chains: of what runs, and of everything. A change that lengthens one has code in the wrong place: move that. A change that shortens one
- * lowers the number.
+ * The number of files in the longest import chains. `values` counts imports that exist when the program runs; `all` also
+ * counts type imports. A change that lengthens a chain has code in the wrong place: move that code. A change that
+ * shortens a chain lowers the number. CONTRIBUTING.md and docs/architecture.md name both numbers.
  */
 const LONGEST = { values: 16, all: 31 }
 const MAX_LINES = 400
@@ -234,6 +235,18 @@ describe('the import table', () => {
     expect(chain.length).toBeLessThanOrEqual(LONGEST[kind])
   })
 
+  it('CONTRIBUTING.md and docs/architecture.md name the limits of import chains', () => {
+    const page = (name: string): string =>
+      readFileSync(new URL(`../${name}`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ')
+    const { values, all } = LONGEST
+    expect(page('CONTRIBUTING.md')).toContain(
+      `has ${values} files without type imports, and ${all} with them`,
+    )
+    expect(page('docs/architecture.md')).toContain(
+      `when the program runs has ${values} files. With type imports, the longest chain has ${all}.`,
+    )
+  })
+
   it('distinguishes type imports from value imports, and finds the longest chain', () => {
     const kinds = [
       "import type { A } from './a.ts'",
@@ -344,6 +357,23 @@ describe('the house rules', () => {
     expect(headerOf(readFileSync(join(sdk, 'index.ts'), 'utf8'))?.imports).toBe('nothing')
   })
 
+  it('each folder inside cli, gateway, http, policy and store describes itself and its imports beside it once', () => {
+    const inner = files.map((file) => /^((?:cli|gateway|http|policy|store)\/[^/]+)\//.exec(file)?.[1] ?? [])
+    for (const folder of new Set(inner.flat())) {
+      const headers = files
+        .filter((file) => file.startsWith(`${folder}/`))
+        .flatMap((file) => {
+          const header = headerOf(readFileSync(join(root, file), 'utf8'), 'Folder')
+          return header === undefined ? [] : [{ file, ...header }]
+        })
+      expect(headers, folder).toHaveLength(1)
+      expect(headers[0]?.imports, folder).toBe(importedBeside(folder))
+      const start = headers[0]?.start.map((name) => `${folder}/${name}`) ?? []
+      expect(start, folder).toContain(headers[0]?.file)
+      expect(start.filter((file) => !files.includes(file))).toEqual([])
+    }
+  })
+
   it('the structure diagram matches the imports: npm run structure', () => {
     const script = fileURLToPath(new URL('../bench/structure.mjs', import.meta.url))
     const drawn = execFileSync(process.execPath, [script, '--print'])
@@ -376,12 +406,37 @@ it('every property test is part of the soak, the only run that draws new cases e
   expect(drawing.filter((path) => !soaked.some((start) => path.startsWith(start)))).toEqual([])
 })
 
-/** The three lines that begin a folder's entrance: what it holds, what it may import, where to start reading. */
-function headerOf(text: string): { readonly imports: string; readonly start: readonly string[] } | undefined {
-  const found = /^\/\*\*\n \* Holds: [^]*?\.\n \* Imports: ([^]*?)\.\n \* Start: ([^]*?)\.\n \*\//.exec(text)
-  if (found === null) return undefined
-  const [imports = '', start = ''] = found.slice(1).map((part) => part.replaceAll(/\n \* +/g, ' '))
+/**
+ * The three lines that begin a folder's entrance: what it holds, what it may import, where to start reading. `Holds`
+ * begins the header of a folder of src, `Folder` that of a folder inside it. One file may begin with both.
+ */
+function headerOf(
+  text: string,
+  kind: 'Holds' | 'Folder' = 'Holds',
+): { readonly imports: string; readonly start: readonly string[] } | undefined {
+  const [, outer = '', inner = outer] =
+    /^(\/\*\*\n \* (?:Holds|Folder): [^]*?\n \*\/)(?:\n(\/\*\*\n \* Folder: [^]*?\n \*\/))?/.exec(text) ?? []
+  const header = kind === 'Holds' ? outer : inner
+  const found = /^\/\*\*\n \* (\w+): [^]*?\.\n \* Imports: ([^]*?)\.\n \* Start: ([^]*?)\.\n \*\/$/.exec(
+    header,
+  )
+  if (found?.[1] !== kind) return undefined
+  const [imports = '', start = ''] = found.slice(2).map((part) => part.replaceAll(/\n \* +/g, ' '))
   return { imports, start: start.match(/[\w./-]+\.tsx?/g) ?? [] }
+}
+
+/** The folders beside a folder that it imports, as its header lists them. */
+function importedBeside(folder: string): string {
+  const [outer = ''] = folder.split('/')
+  const beside = files
+    .filter((file) => file.startsWith(`${folder}/`))
+    .flatMap((file) => importsOf(file, readFileSync(join(root, file), 'utf8')))
+    .flatMap((path) =>
+      path.split('/').length > 2 && path.startsWith(`${outer}/`) ? [path.split('/')[1]] : [],
+    )
+    .filter((name) => name !== folder.split('/')[1])
+  const names = [...new Set(beside)].toSorted()
+  return names.length === 0 ? `as ${outer}` : `as ${outer}, and beside it ${names.join(', ')}`
 }
 
 /** The folders that the table lets a folder import, as its header lists them. */

@@ -1,3 +1,8 @@
+/**
+ * Folder: commands on the agent's side: the MCP proxy and the hook.
+ * Imports: as cli, and beside it client, terminal.
+ * Start: mcp.ts, then hook.ts.
+ */
 import { parseArgs } from 'node:util'
 import { SERVER_NAME, serverOf } from '../../contract/tool-source.ts'
 import { environmentForChildren } from '../../settings/config.ts'

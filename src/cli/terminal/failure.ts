@@ -1,9 +1,9 @@
 /**
- * Holds: the commands, which main.ts finds and loads.
- * Imports: @countersign/sdk, app, backup, contract, domain, evidence, gateway, hook, mcp, policy, settings,
- *   store, system, telemetry.
- * Start: operate/serve.ts, then author/check.ts.
+ * Folder: exit codes, output, progress and signals, for all commands.
+ * Imports: as cli.
+ * Start: failure.ts, then output.ts.
  */
+
 /** Exit codes of every command (docs/policy-language.md). */
 export const EXIT = {
   ok: 0,

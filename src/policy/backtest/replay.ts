@@ -1,3 +1,8 @@
+/**
+ * Folder: replays recorded calls on two bundles, and reports decisions that differ.
+ * Imports: as policy, and beside it diff, evaluate, language, schema.
+ * Start: replay.ts, then compare.ts.
+ */
 import { defined } from '../../contract/defined.ts'
 import {
   joinRequirements,

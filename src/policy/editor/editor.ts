@@ -1,3 +1,8 @@
+/**
+ * Folder: JSON Schemas with which an editor completes and checks policy files.
+ * Imports: as policy, and beside it check, evaluate, language, report, schema, yaml.
+ * Start: editor.ts, then shapes.ts.
+ */
 import type { JsonObject } from '../../contract/json.ts'
 import type { BundleText } from '../check/check.ts'
 import { checkDirectory } from '../check/directory.ts'

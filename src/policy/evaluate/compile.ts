@@ -1,8 +1,3 @@
-/**
- * Holds: the path from YAML to a checked bundle to a verdict, and the tools for its author.
- * Imports: contract, domain, system.
- * Start: language/rule.ts, then evaluate/compile.ts and bundle/load.ts.
- */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import { evaluate } from './evaluate.ts'

@@ -1,3 +1,8 @@
+/**
+ * Folder: the store on Redis, Sentinel or Cluster.
+ * Imports: as store.
+ * Start: store.ts, then scripts.ts.
+ */
 import { createHash } from 'node:crypto'
 
 /*
