@@ -432,7 +432,7 @@ function importedBeside(folder: string): string {
     .filter((file) => file.startsWith(`${folder}/`))
     .flatMap((file) => importsOf(file, readFileSync(join(root, file), 'utf8')))
     .flatMap((path) =>
-      path.split('/').length > 2 && path.startsWith(`${outer}/`) ? [path.split('/')[1]] : [],
+      path.split('/').length > 2 && path.startsWith(`${outer}/`) ? [path.split('/')[1] ?? ''] : [],
     )
     .filter((name) => name !== folder.split('/')[1])
   const names = [...new Set(beside)].toSorted()
