@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import json
 import os
+import runpy
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import httpx
 import pytest
 
 from countersign.testing import Gateway, Reviewer, bundle
+from fake import FakeGateway
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples/python"
 SECRET = "whsec_" + base64.b64encode(b"s" * 24).decode()
@@ -84,8 +87,8 @@ def service(directory: Path, environment: dict[str, str]) -> Generator[str]:
     running.wait()
 
 
-def delivery(thread_id: str, secret: str = SECRET) -> dict[str, Any]:
-    body = json.dumps({"id": "whd_1", "type": "review.approved", "thread_id": thread_id}).encode()
+def delivery(thread_id: str, secret: str = SECRET, kind: str = "review.approved") -> dict[str, Any]:
+    body = json.dumps({"id": "whd_1", "type": kind, "thread_id": thread_id}).encode()
     now = str(int(time.time()))
     key = base64.b64decode(SECRET.removeprefix("whsec_"))
     mac = base64.b64encode(hmac.new(key, f"whd_1.{now}.".encode() + body, hashlib.sha256).digest()).decode()
@@ -107,6 +110,79 @@ def test_the_service_returns_while_people_decide(service: str, reviewer: Reviewe
     shown = httpx.get(f"{service}/refunds/{thread_id}").json()
     assert shown == {"status": "done", "result": "refunded 125.00 for A-7"}
     reviewer.assert_redeemed("payments.refund")
+
+
+Play = Callable[[httpx.AsyncClient, FakeGateway], Awaitable[None]]
+
+
+def play_service(
+    play: Play, gateway: FakeGateway, directory: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plays with the service in this process, in front of a gateway in memory."""
+    monkeypatch.chdir(directory)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    names = runpy.run_path("service.py")
+
+    async def slow(_: httpx.Request) -> None:
+        await asyncio.sleep(0.01)
+
+    async def run() -> None:
+        names["ask"].__globals__["gate"] = gateway.async_gate(slow)
+        transport = httpx.ASGITransport(app=names["app"])
+        async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
+            await play(client, gateway)
+
+    asyncio.run(run())
+    names["jobs"].close()
+
+
+REFUND = {"order": "A-7", "amount_cents": 12_500}
+DONE = {"status": "done", "result": "refunded 125.00 for A-7"}
+
+
+async def webhook(client: httpx.AsyncClient, thread_id: str, kind: str = "review.approved") -> int:
+    return (await client.post("/webhook", **delivery(thread_id, kind=kind))).status_code
+
+
+async def outage(client: httpx.AsyncClient, gateway: FakeGateway) -> None:
+    gateway.outage = 4
+    thread_id = (await client.post("/refunds", json=REFUND)).json()["thread_id"]
+    assert await webhook(client, thread_id) == 503
+    assert (await client.get(f"/refunds/{thread_id}")).json()["status"] == "held"
+    assert await webhook(client, thread_id) == 204
+    assert (await client.get(f"/refunds/{thread_id}")).json() == DONE
+
+
+async def early(client: httpx.AsyncClient, _: FakeGateway) -> None:
+    assert await webhook(client, "thr_0") == 503
+    thread_id = (await client.post("/refunds", json=REFUND)).json()["thread_id"]
+    assert (thread_id, await webhook(client, thread_id)) == ("thr_0", 204)
+    assert (await client.get(f"/refunds/{thread_id}")).json() == DONE
+
+
+async def repeated(client: httpx.AsyncClient, gateway: FakeGateway) -> None:
+    thread_id = (await client.post("/refunds", json=REFUND)).json()["thread_id"]
+    codes = await asyncio.gather(*(webhook(client, thread_id) for _ in range(3)))
+    assert sorted(codes) == [204, 503, 503]
+    assert await webhook(client, thread_id) == 204
+    assert (await client.get(f"/refunds/{thread_id}")).json() == DONE
+    assert gateway.asked.count("validate") == 1
+
+
+async def withdrawn(client: httpx.AsyncClient, gateway: FakeGateway) -> None:
+    thread_id = (await client.post("/refunds", json=REFUND)).json()["thread_id"]
+    gateway.threads[thread_id].status = "rejected"
+    gateway.threads[thread_id].message = "withdrawn: by the agent"
+    assert await webhook(client, thread_id, "review.withdrawn") == 204
+    assert "withdrawn" in (await client.get(f"/refunds/{thread_id}")).json()["result"]
+
+
+@pytest.mark.parametrize("play", [outage, early, repeated, withdrawn])
+def test_the_service_loses_no_webhook(
+    play: Play, directory: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_service(play, FakeGateway(), directory, environment, monkeypatch)
 
 
 def test_the_tests_of_an_agent_pass(directory: Path) -> None:
