@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,15 @@ from ._canonical import canonical, sha256
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
-from .errors import ArgumentsChanged, ChangesRequested, GatewayRefused, GatewayUnavailable, NotExecuted, StillPending
+from .errors import (
+    ArgumentsChanged,
+    ChangesRequested,
+    GatewayRefused,
+    GatewayUnavailable,
+    InvalidPayload,
+    NotExecuted,
+    StillPending,
+)
 from .handle import Handle, checked_handle
 
 _MOST_REVIEWS = 1_000
@@ -45,16 +54,30 @@ class Governed:
             del self.reviews[next(iter(self.reviews))]
         self.reviews[error.handle["task_id"], error.handle["tool_name"]] = (error.handle, as_object(payload))
 
+    @contextmanager
+    def _taken_review(self, task: str, tool: str) -> Generator[tuple[Handle, JsonObject] | None]:
+        """Yields the tool's thread that asks for changes, or None. Suppresses the refusal of a thread that has ended.
+
+        Only one call gets the thread. After an outage or an invalid payload, the next call gets it.
+        """
+        review = self.reviews.pop((task, tool), None)
+        try:
+            yield review
+        except GatewayRefused:
+            return
+        except BaseException as error:
+            is_open = not isinstance(error, NotExecuted) or isinstance(error, (GatewayUnavailable, InvalidPayload))
+            if review is not None and is_open:
+                self.reviews.setdefault((task, tool), review)
+            raise
+
     def propose(self, gate: Countersign, tool: str, payload: object, call_id: str, task_id: str | None) -> Handle:
         """Proposes the call, or revises the tool's thread that asks for changes."""
         given = as_object(payload)
         task = task_id or gate.task_id
-        open_review = self.reviews.pop((task, tool), None)
-        if open_review is not None:
-            try:
-                return gate.revise(open_review[0], given, old=open_review[1])
-            except GatewayRefused:
-                pass  # the thread has ended since
+        with self._taken_review(task, tool) as review:
+            if review is not None:
+                return gate.revise(review[0], given, old=review[1])
         return gate.propose(tool, given, call_id=call_id, task_id=task)
 
     async def apropose(
@@ -62,12 +85,9 @@ class Governed:
     ) -> Handle:
         given = as_object(payload)
         task = task_id or gate.task_id
-        open_review = self.reviews.pop((task, tool), None)
-        if open_review is not None:
-            try:
-                return await gate.revise(open_review[0], given, old=open_review[1])
-            except GatewayRefused:
-                pass  # the thread has ended since
+        with self._taken_review(task, tool) as review:
+            if review is not None:
+                return await gate.revise(review[0], given, old=review[1])
         return await gate.propose(tool, given, call_id=call_id, task_id=task)
 
 

@@ -87,7 +87,10 @@ class GovernedTools:
         key = sha256(f"{name}\n{canonical(payload)}")
         call_id = self._begin(key)
         try:
-            handle = self.governed.propose(self.gate, name, payload, call_id, self.task_id)
+            # the handle of a call that still waits may be of a revision, which its call id does not find
+            handle = self._kept(call_id)
+            if handle is None:
+                handle = self.governed.propose(self.gate, name, payload, call_id, self.task_id)
             return self._resumed(handle, run, payload, call_id)
         except NotExecuted as error:
             if isinstance(error, ChangesRequested):
@@ -140,6 +143,10 @@ class GovernedTools:
             else:
                 self._keep(call_id, None)
                 return result
+
+    def _kept(self, call_id: str) -> Handle | None:
+        with self._lock:
+            return self._waiting.get(call_id)
 
     def _keep(self, call_id: str, handle: Handle | None) -> None:
         with self._lock:

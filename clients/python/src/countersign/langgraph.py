@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import NotRequired
 
 from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
+from ._call import Options
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
@@ -125,7 +126,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
             proposed = _proposed(request, name)
             if proposed is not None and "refused" in proposed:
                 return _message(call, proposed["refused"], proposed["code"])
-            handle = proposed or self._governed.propose(self._sync(), name, payload, str(call["id"]), _task())
+            handle = proposed or self._sync().propose(name, payload, **_named(call))
             wait = self._first_wait(handle)
             while True:
                 try:
@@ -151,7 +152,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
             proposed = _proposed(request, name)
             if proposed is not None and "refused" in proposed:
                 return _message(call, proposed["refused"], proposed["code"])
-            handle = proposed or await self._governed.apropose(self._async(), name, payload, str(call["id"]), _task())
+            handle = proposed or await self._async().propose(name, payload, **_named(call))
             wait = self._first_wait(handle)
             while True:
                 try:
@@ -233,6 +234,15 @@ def _equal(request: ToolCallRequest, approved: JsonObject) -> ToolCallRequest:
 
 def _task() -> str | None:
     return task_of(get_config().get("configurable", {}).get("thread_id"))
+
+
+def _named(call: ToolCall) -> Options:
+    """Returns the options of a call without a saved handle. After a pause, its id finds the same thread again.
+
+    Such a call opens its own thread: a revision would not be found by the id.
+    """
+    task = _task()
+    return {"call_id": str(call["id"])} if task is None else {"call_id": str(call["id"]), "task_id": task}
 
 
 def _message(call: ToolCall, text: str, code: str) -> ToolMessage:

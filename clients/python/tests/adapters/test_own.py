@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from driver import NAME, Call, Where, driver_named
 from test_adapter import bundle_of_the_suite
@@ -87,10 +88,71 @@ def test_a_call_that_waits_at_the_end_of_an_outage_continues_its_thread() -> Non
     assert (len(gateway.threads), governed.waiting) == (1, [])
 
 
+@pytest.mark.skipif(NAME != "crewai", reason="CrewAI makes the call again in the same process")
+def test_a_revised_call_that_is_made_again_continues_its_thread() -> None:
+    from countersign.crewai import GovernedTools
+
+    gateway = Changing()
+    governed = GovernedTools(quick(gateway), wait=0)
+    refuses: Any = lambda _: pytest.fail("it ran")  # noqa: E731
+    assert "make it two" in governed.call("pay", {"n": 1}, refuses)
+    gateway.threads["thr_0"].status, gateway.polls = "pending_review", 1
+    assert "no reviewer decided" in governed.call("pay", {"n": 2}, refuses)
+    gateway.polls = 0
+    assert governed.call("pay", {"n": 2}, lambda approved: approved["n"]) == 2
+    assert (len(gateway.threads), governed.waiting) == (1, [])
+
+
+@pytest.mark.skipif(NAME != "langgraph", reason="is about a graph of one's own in LangGraph")
+def test_a_tool_node_opens_a_thread_for_each_call(where: Where, reviewer: Reviewer) -> None:
+    from driver_langgraph import Driver, model_of
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
+
+    from countersign.langgraph import CountersignMiddleware, resume_command
+
+    driver = Driver(where)
+    model = model_of([[Call("held", {"n": 1})], [Call("held", {"n": 2}, "call_2")]])
+    votes = [reviewer.request_changes("demo.held", comment="make it two"), reviewer.approve("demo.held")]
+    with Countersign(where.url, where.key) as gate:
+        middleware = CountersignMiddleware(gate, prefix="demo.")
+        graph: Any = StateGraph(MessagesState)
+        graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+        graph.add_node("tools", ToolNode(driver.tools(), wrap_tool_call=middleware.wrap_tool_call))
+        graph.add_edge(START, "model")
+        graph.add_conditional_edges("model", tools_condition)
+        graph.add_edge("tools", "model")
+        agent = graph.compile(checkpointer=InMemorySaver())
+        agent.invoke({"messages": [("user", "go")]}, driver.config)
+        for vote in votes:
+            vote.wait()
+            agent.invoke(resume_command(agent, driver.config), driver.config)
+    assert [one["n"] for one in where.ran()] == [2]
+    reviewer.assert_held("demo.held", 2)
+
+
 def quick(gateway: FakeGateway) -> Countersign:
     gate = gateway.gate()
     gate._core.clock = Clock(jitter=lambda: 0.0)
     return gate
+
+
+class Changing(FakeGateway):
+    """A gateway whose reviewers ask for changes of each new thread, and whose events revise it."""
+
+    def _requests(self, request: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, answer = super()._requests(request, body)
+        thread = self.threads[answer["thread_id"]]
+        thread.status, thread.message = "changes_requested", "make it two"
+        return status, answer
+
+    def _events(self, request: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        revision = body["payload"].get("revision")
+        if revision is None:
+            return super()._events(request, body)
+        self.threads["thr_0"].action_hash = revision["action_hash"]
+        return 201, {"status": "pending_review"}
 
 
 @pytest.mark.skipif(NAME != "agent_framework", reason="is about middleware of the Microsoft Agent Framework")
