@@ -247,7 +247,7 @@ def test_threads_share_a_gate(gate: Countersign, reviewer: Reviewer) -> None:
 
 
 def test_runs_asynchronously(async_gate: AsyncCountersign, reviewer: Reviewer) -> None:
-    async def run() -> tuple[Any, ...]:
+    async def run() -> Any:
         async with async_gate as gate:
 
             @gate.tool("held.tool")

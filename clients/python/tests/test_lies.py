@@ -211,6 +211,29 @@ def test_an_allow_is_counted_for_each_run_of_a_known_id_and_once_for_others() ->
     assert len(gateway.keys) == 4
 
 
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("withdrawn invoice", "rejected"),
+        ("withdrawn", "rejected"),
+        ("expired invoice", "rejected"),
+        ("withdrawn: no longer needed", "withdrawn"),
+        ("expired: no reviewer decided in time", "expired"),
+    ],
+)
+def test_a_comment_of_a_reviewer_is_no_code(message: str, code: str) -> None:
+    gateway = FakeGateway()
+    gateway.change = lambda route, answer, _: (
+        {**answer, "status": "reject", "message": message} if route == "requests" else None
+    )
+    with pytest.raises(NotExecuted) as refused:
+        gateway.gate().guard("pay", {}, lambda _: pytest.fail("it ran"))
+    assert refused.value.code == code
+    with pytest.raises(NotExecuted) as refused:
+        asyncio.run(gateway.async_gate().guard("pay", {}, lambda _: pytest.fail("it ran")))
+    assert refused.value.code == code
+
+
 def test_a_contract_out_of_date_refuses_nothing() -> None:
     gateway = FakeGateway(first="allow", schema={"type": "object", "required": ["old"]})
     gate = gateway.gate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import hmac
 import json
@@ -10,14 +11,15 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 import countersign
 from countersign import Countersign, trace_context, verify_webhook
-from countersign.handle import checked_handle
+from countersign.handle import Handle, checked_handle
 from countersign.testing import Gateway, Reviewer
 from fake import FakeGateway
 
@@ -61,10 +63,20 @@ def test_a_handle_is_as_the_schema_in_the_documents_has_it() -> None:
     assert checked_handle(HANDLE) == HANDLE
     page = (ROOT / "docs/agent-side.md").read_text()
     schema = json.loads(page.partition("## Handle")[2].partition("```json\n")[2].partition("```")[0])
-    from countersign.handle import Handle
-
     assert set(schema["properties"]) == set(Handle.__annotations__)
     assert set(schema["required"]) == {"v", "status", "task_id", "tool_name", "nonce", "action_hash"}
+
+
+def test_the_type_of_a_handle_is_readable_at_run_time() -> None:
+    optional = {"again", "thread_id", "payload"}
+    assert set(get_type_hints(Handle)) == set(HANDLE) | optional
+    assert Handle.__optional_keys__ == optional
+    pydantic = pytest.importorskip("pydantic")
+    adapter = pydantic.TypeAdapter(Handle)
+    assert adapter.validate_python({**HANDLE, "payload": {"a": [1]}})["payload"] == {"a": [1]}
+    assert adapter.validate_python({**HANDLE})["nonce"] == "n"
+    with pytest.raises(ValueError, match="action_hash"):
+        adapter.validate_python({name: value for name, value in HANDLE.items() if name != "action_hash"})
 
 
 def test_a_handle_with_other_arguments_never_runs() -> None:
@@ -177,6 +189,15 @@ def test_a_child_of_a_fork_shares_no_connection_with_its_parent(gate: Countersig
     for child in children:
         child.join()
     assert gate.resume(handle, lambda _: "ran") == "ran"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_client_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks: list[Any] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **given: hooks.append(given))
+    gone = [weakref.ref(FakeGateway().gate()) for _ in range(3)]
+    gc.collect()
+    assert ([one() for one in gone], hooks) == ([None] * 3, [])
 
 
 # the soak runs all calls

@@ -6,13 +6,21 @@ import asyncio
 import functools
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from countersign import AsyncCountersign
+from countersign import AsyncCountersign, GatewayUnavailable
+from countersign._adapter import Governed
 from fake import FakeGateway
+
+if TYPE_CHECKING:
+    from typing_extensions import assert_type
+else:
+
+    def assert_type(value: Any, _: Any) -> Any:
+        return value
 
 
 def yields(n: int = 1) -> Generator[int]:
@@ -105,6 +113,53 @@ def test_a_coroutine_behind_a_synchronous_wrapper_runs() -> None:
 
     assert asyncio.run(play()) == [3, 4]
     assert gateway.outcomes() == [("completed", True)] * 2
+
+
+def test_a_decorated_function_keeps_its_types() -> None:
+    gate = FakeGateway(first="allow").async_gate()
+
+    @gate.tool("pay")
+    async def slow(n: int) -> str:
+        return str(n)
+
+    @gate.tool("pay")
+    def plain(n: int, *, to: str = "") -> list[int]:
+        return [n, len(to)]
+
+    async def play() -> None:
+        # mypy reads the types, and the test runs the functions
+        assert_type(await slow(1), str)
+        assert_type(await plain(2, to="abc"), list[int])
+        assert (await slow(1), await plain(2, to="abc")) == ("1", [2, 3])
+        with pytest.raises(TypeError):
+            await slow("1", 2)  # type: ignore[call-arg, arg-type]
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_outage_keeps_the_review_that_a_call_revises(asynchronous: bool) -> None:
+    gateway = FakeGateway()
+    handle = gateway.gate().propose("pay", {"n": 1})
+    gateway.change = lambda route, _, count: httpx.Response(503, json={}) if route == "events" and count == 1 else None
+    governed = Governed()
+    governed.reviews["t", "pay"] = (handle, {"n": 1})
+
+    def propose(n: int) -> Any:
+        if not asynchronous:
+            return governed.propose(gateway.gate(), "pay", {"n": n}, "c", "t")
+        return asyncio.run(governed.apropose(gateway.async_gate(), "pay", {"n": n}, "c", "t"))
+
+    with pytest.raises(GatewayUnavailable):
+        propose(2)
+    assert propose(2)["thread_id"] == handle.get("thread_id")
+    assert (len(gateway.threads), governed.reviews) == (1, {})
+    # a thread that has ended cannot be revised, so the call opens another one
+    governed.reviews["t", "pay"] = (handle, {"n": 1})
+    gone = httpx.Response(409, json={"code": "not_pending", "detail": "ended"})
+    gateway.change = lambda route, *_: gone if route == "events" else None
+    assert propose(3)["thread_id"] == "thr_1"
+    assert governed.reviews == {}
 
 
 class Broken(FakeGateway):

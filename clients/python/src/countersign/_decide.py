@@ -220,4 +220,4 @@ def refused(decision: JsonObject) -> NotExecuted:
         return UnexpectedAnswer(told)
     if told.startswith("expired: "):
         return Expired(told)
-    return Withdrawn(told) if told.startswith("withdrawn") else Rejected(told)
+    return Withdrawn(told) if told.startswith("withdrawn: ") else Rejected(told)

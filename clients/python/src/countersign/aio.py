@@ -6,7 +6,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 import anyio
 import anyio.to_thread
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
 
 T = TypeVar("T")
+
+
+class Decorator(Protocol):
+    """The type of `AsyncCountersign.tool`: the guarded function is awaited and keeps its arguments and its result."""
+
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[T]], /) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, T], /) -> Callable[P, Coroutine[Any, Any, T]]: ...
 
 
 class AsyncCountersign:
@@ -149,9 +159,7 @@ class AsyncCountersign:
         """
         return await self._drive(_flow.resolved_tools(self._core, tools))
 
-    def tool(
-        self, name: str, **options: Unpack[Options]
-    ) -> Callable[[Callable[P, Any]], Callable[P, Coroutine[Any, Any, Any]]]:
+    def tool(self, name: str, **options: Unpack[Options]) -> Decorator:
         """Decorates a function so that each of its calls is guarded.
 
         The payload contains the arguments by name. A synchronous function runs in a Python thread.
@@ -170,7 +178,7 @@ class AsyncCountersign:
 
             return guarded
 
-        return decorate
+        return cast("Decorator", decorate)
 
     async def aclose(self) -> None:
         """Cancels and withdraws the waiting calls, waits for running tools, then closes the connections.

@@ -95,9 +95,7 @@ class Countersign:
     ) -> None:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
         self._http = SyncHttp(self._core.base, agent_key(key), timeout, http, verify)
-        if hasattr(os, "register_at_fork"):
-            this = weakref.WeakMethod(self.renew)
-            os.register_at_fork(after_in_child=lambda: _renew(this))
+        _clients.add(self)
 
     @property
     def task_id(self) -> str:
@@ -259,10 +257,17 @@ def drive(steps: Steps[T], perform: Callable[[Effect], object]) -> T:
             advance = functools.partial(steps.throw, error)
 
 
-def _renew(this: weakref.WeakMethod[Callable[[], None]]) -> None:
-    renew = this()
-    if renew is not None:
-        renew()
+_clients: weakref.WeakSet[Countersign] = weakref.WeakSet()
+
+
+def _renew_all() -> None:
+    for client in list(_clients):
+        client.renew()
+
+
+# once for all clients, because a hook of a fork can never be removed
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)
 
 
 __all__ = ["Clock", "Countersign", "drive"]

@@ -6,30 +6,36 @@ It is plain JSON of at most 1 kB, without a secret.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
 
 from ._canonical import action_hash, canonical
 from ._json import Json, JsonObject, as_json, as_object
 from .errors import ArgumentsChanged
 
 if TYPE_CHECKING:
-    from typing_extensions import NotRequired
+    Payload: TypeAlias = JsonObject
+else:
+    # pydantic cannot read a type that contains itself
+    Payload = dict[str, Any]
 
 LARGEST_BYTES = 1024
 
 
-class Handle(TypedDict):
-    """The data with which any process continues a proposed call."""
-
+class _Always(TypedDict):
     v: Literal[1]
     status: Literal["pending_review", "allow"]
     task_id: str
     tool_name: str
     nonce: str
-    again: NotRequired[int]
     action_hash: str
-    thread_id: NotRequired[str]
-    payload: NotRequired[JsonObject]
+
+
+class Handle(_Always, total=False):
+    """The data with which any process continues a proposed call."""
+
+    again: int
+    thread_id: str
+    payload: Payload
 
 
 _TEXTS = ("task_id", "tool_name", "nonce", "action_hash")
