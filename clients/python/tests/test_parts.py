@@ -9,6 +9,7 @@ import hmac
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import weakref
@@ -65,6 +66,24 @@ def test_a_handle_is_as_the_schema_in_the_documents_has_it() -> None:
     schema = json.loads(page.partition("## Handle")[2].partition("```json\n")[2].partition("```")[0])
     assert set(schema["properties"]) == set(Handle.__annotations__)
     assert set(schema["required"]) == {"v", "status", "task_id", "tool_name", "nonce", "action_hash"}
+
+
+def test_each_adapter_has_an_extra_with_the_oldest_tested_version() -> None:
+    project = (ROOT / "clients/python/pyproject.toml").read_text()
+    drivers = sorted((ROOT / "clients/python/tests/adapters").glob("driver_*.py"))
+    assert len(drivers) == 8
+    for driver in drivers:
+        extra = driver.stem.removeprefix("driver_").replace("_", "-")
+        found = re.search(rf"^{extra} = \[(.*)\]$", project, re.MULTILINE)
+        assert found is not None, extra
+        oldest = re.search(r"^    oldest = \[(.*)\]", driver.read_text(), re.MULTILINE)
+        assert oldest is not None, extra
+        for package, least in re.findall(r'"([\w-]+)>=([\d.]+)', found[1]):
+            assert re.search(rf'"{package}=={re.escape(least)}(\.0)?"', oldest[1]), (package, least)
+
+
+def test_the_package_has_the_license_of_the_repository() -> None:
+    assert (ROOT / "clients/python/LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 def test_the_type_of_a_handle_is_readable_at_run_time() -> None:

@@ -137,6 +137,51 @@ def test_a_decorated_function_keeps_its_types() -> None:
     asyncio.run(play())
 
 
+def test_a_block_gives_its_options_to_decorated_functions() -> None:
+    gateway = FakeGateway(first="allow")
+    gate, other, async_gate = gateway.gate(), gateway.gate(), gateway.async_gate()
+    pay = gate.tool("pay", task_id="own", workflow_name="w")(lambda n: n)
+    later_pay = async_gate.tool("pay", task_id="own")(later)
+
+    def tasks() -> list[str]:
+        return [one.url.path.split("/")[4] for one in gateway.sent if one.url.path.endswith("/requests")]
+
+    async def request(name: str) -> None:
+        with async_gate.call(task_id=name):
+            await later_pay(1)
+
+    async def requests() -> None:
+        await asyncio.gather(request("a"), request("b"))
+
+    with gate.call(task_id="outer", call_id="c"):
+        with gate.call(task_id="inner"):
+            pay(1)
+        pay(1)
+        other.tool("pay")(lambda n: n)(1)
+    pay(1)
+    assert tasks() == ["inner", "outer", "t", "own"]
+    asyncio.run(requests())
+    assert sorted(tasks()[4:]) == ["a", "b"]
+    for client in (gate, async_gate):
+        with pytest.raises(TypeError, match="colour"), client.call(colour="red"):  # type: ignore[call-arg]
+            pass
+
+
+def test_a_method_is_refused_and_a_bound_method_is_guarded() -> None:
+    gateway = FakeGateway(first="allow")
+    gate, async_gate = gateway.gate(), gateway.async_gate()
+
+    class Bank:
+        def pay(self, n: int) -> int:
+            return n
+
+    for client in (gate, async_gate):
+        with pytest.raises(TypeError, match=r"pay is a method.*bank\.transfer"):
+            client.tool("pay")(Bank.pay)
+    assert gate.tool("pay")(Bank().pay)(3) == 3
+    assert asyncio.run(async_gate.tool("pay")(Bank().pay)(4)) == 4
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_an_outage_keeps_the_review_that_a_call_revises(asynchronous: bool) -> None:
     gateway = FakeGateway()

@@ -102,10 +102,7 @@ def proposal_of(task_id: str, tool: str, payload: object, options: Options) -> P
     :raises ValueError: for a max_wait that is negative or NaN
     :raises InvalidPayload: for a value that JSON cannot hold
     """
-    unknown = set(options) - set(Options.__annotations__)
-    if unknown:
-        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
-    check_wait(options.get("max_wait", 0.0))
+    check_options(options)
     given = cast("Mapping[str, object]", options)
     claims = as_object({name: given[name] for name in CLAIMS if given.get(name) is not None}, "the claims")
     call_id = options.get("call_id")
@@ -117,6 +114,18 @@ def proposal_of(task_id: str, tool: str, payload: object, options: Options) -> P
         claims=claims,
         comes_again=bool(call_id),
     )
+
+
+def check_options(options: Options) -> None:
+    """Checks the options of a call.
+
+    :raises TypeError: for an unknown option
+    :raises ValueError: for a max_wait that is negative or NaN
+    """
+    unknown = set(options) - set(Options.__annotations__)
+    if unknown:
+        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+    check_wait(options.get("max_wait", 0.0))
 
 
 def check_wait(seconds: float) -> None:

@@ -156,14 +156,11 @@ def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience
     try:
         yield from attempt(withdrawal(thread_id, reason), patience)
     except NotExecuted as error:
-        if getattr(error, "problem", "") in _REDEEMED:
+        # the problem (409) of a withdrawal after the redemption
+        if getattr(error, "problem", "") == "not_pending":
             return False
         raise
     return True
-
-
-# codes of the problems (409) that the gateway returns for a withdrawal after the redemption
-_REDEEMED = ("already_redeemed", "not_pending", "redeemed")
 
 
 def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[object]:

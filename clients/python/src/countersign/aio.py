@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 import anyio
@@ -17,7 +18,7 @@ from ._call import Decided, Held, Options, Permit, proposal_of
 from ._http import AsyncHttp
 from ._json import JsonObject
 from ._steps import Ask, Effect, Invoke, Pause, Steps
-from ._tool import Signature, refuse_generator
+from ._tool import Signature, options_block, options_of, refuse_generator
 from .client import agent_key, core_of
 from .handle import Handle, checked_handle
 
@@ -159,6 +160,16 @@ class AsyncCountersign:
         """
         return await self._drive(_flow.resolved_tools(self._core, tools))
 
+    def call(self, **options: Unpack[Options]) -> AbstractContextManager[None]:
+        """Gives options to the calls of decorated functions inside a `with` block, such as the task of a request.
+
+        These options replace those of the decorator. An inner block replaces the options of an outer block.
+
+        :raises TypeError: for an unknown option
+        :raises ValueError: for a max_wait that is negative or NaN
+        """
+        return options_block(self, options)
+
     def tool(self, name: str, **options: Unpack[Options]) -> Decorator:
         """Decorates a function so that each of its calls is guarded.
 
@@ -174,7 +185,7 @@ class AsyncCountersign:
 
             @functools.wraps(function)
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await self.guard(name, signature.payload(args, kwargs), run, **options)
+                return await self.guard(name, signature.payload(args, kwargs), run, **options_of(self, options))
 
             return guarded
 

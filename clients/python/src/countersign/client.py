@@ -9,6 +9,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx
@@ -18,7 +19,7 @@ from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
 from ._http import SyncHttp
 from ._json import JsonObject
 from ._steps import Ask, Clock, Effect, Pause, Steps
-from ._tool import Signature, refuse_async
+from ._tool import Signature, options_block, options_of, refuse_async
 from ._wire import base_of, key_of
 from .handle import Handle, checked_handle
 
@@ -74,6 +75,10 @@ class Countersign:
     unsigned_approvals: only for an agent with `signed_approvals: false` in directory.yaml.
     console_url: the console's address, if it differs from the gateway's.
     on_held, on_decision: called for each held call, and for each decision.
+    http: a client of httpx to use instead, for a proxy or a client certificate. You close it. Its own timeouts do not
+    stop an answer that arrives slowly.
+    verify: the `verify` of httpx: True, or an `ssl.SSLContext` with your own authorities. The client ignores the
+    variables of the environment, such as HTTPS_PROXY and SSL_CERT_FILE.
 
     :raises ValueError: for an invalid url, key or max_wait
     """
@@ -192,6 +197,16 @@ class Countersign:
         """
         return drive(_flow.resolved_tools(self._core, tools), self._perform)
 
+    def call(self, **options: Unpack[Options]) -> AbstractContextManager[None]:
+        """Gives options to the calls of decorated functions inside a `with` block, such as the task of a request.
+
+        These options replace those of the decorator. An inner block replaces the options of an outer block.
+
+        :raises TypeError: for an unknown option
+        :raises ValueError: for a max_wait that is negative or NaN
+        """
+        return options_block(self, options)
+
     def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
         """Decorates a function so that each of its calls is guarded.
 
@@ -207,7 +222,7 @@ class Countersign:
             @functools.wraps(function)
             def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
                 payload = signature.payload(args, kwargs)
-                return cast("T", self.guard(name, payload, signature.call, **options))
+                return cast("T", self.guard(name, payload, signature.call, **options_of(self, options)))
 
             return guarded
 

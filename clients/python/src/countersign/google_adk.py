@@ -122,10 +122,14 @@ class _GovernedTool(BaseTool):
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         own, call_id, answer = self._own, str(tool_context.function_call_id), tool_context.tool_confirmation
-        payload: JsonObject = as_object(args)
         permit = own.permits.pop(call_id, None)
         try:
             payload = self.payload_of(args)
+        except InvalidPayload as error:
+            if permit is not None:
+                await own.gate.report(permit, error)
+            return {"error": str(error)}
+        try:
             if permit is not None:
                 return await self._permitted(permit, payload, tool_context)
             if answer is not None and not answer.confirmed:

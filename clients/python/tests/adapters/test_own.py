@@ -138,6 +138,26 @@ def quick(gateway: FakeGateway) -> Countersign:
     return gate
 
 
+@pytest.mark.skipif(NAME != "google_adk", reason="is about the tools of Google ADK")
+def test_arguments_that_are_no_json_are_an_answer_for_the_model() -> None:
+    from types import SimpleNamespace
+
+    from countersign._call import Permit
+    from countersign.google_adk import GovernedTools
+
+    def pay(n: Any) -> str:
+        return pytest.fail("it ran")
+
+    gateway = FakeGateway()
+    governed = GovernedTools(gateway.async_gate())
+    governed.permits["c"] = Permit("pay", "t", {"n": 1}, "thr_0")
+    context: Any = SimpleNamespace(function_call_id="c", tool_confirmation=None)
+    answer = asyncio.run(governed.tool(pay).run_async(args={"n": float("nan")}, tool_context=context))
+    assert "/n" in answer["error"]
+    # the redeemed proof is not lost without a record
+    assert gateway.outcomes() == [("failed", False)]
+
+
 class Changing(FakeGateway):
     """A gateway whose reviewers ask for changes of each new thread, and whose events revise it."""
 

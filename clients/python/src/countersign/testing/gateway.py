@@ -129,7 +129,7 @@ def _written(files: Mapping[str, str] | str | Path, policies: Path) -> Path:
     for name, text in files.items():
         path = policies / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     return policies
 
 
