@@ -155,13 +155,6 @@ export const REVIEWS: Board = {
           queries: [[sum(rate('votes'), 'via'), '{{via}}']],
         },
         {
-          title: 'Comments',
-          description: 'Comments of reviewers on threads, by the kind of sign-in.',
-          unit: 'ops',
-          stacked: true,
-          queries: [[sum(rate('comments'), 'via'), '{{via}}']],
-        },
-        {
           title: 'Revisions',
           description: 'Revisions from agents, accepted and rejected.',
           unit: 'ops',

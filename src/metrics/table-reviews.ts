@@ -70,13 +70,6 @@ export const REVIEW_METRICS = {
     buckets: ATTENTION,
     exemplar: 'thread_id',
   },
-  comments: {
-    kind: 'counter',
-    name: 'countersign_comments_total',
-    unit: 'comments',
-    help: 'Comments of reviewers on threads, by their kind of sign-in. Comments of votes are not counted.',
-    labels: { via: ['key', 'link', 'oidc'] },
-  },
   announcements: {
     kind: 'counter',
     name: 'countersign_review_announcements_total',

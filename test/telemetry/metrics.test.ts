@@ -142,7 +142,6 @@ describe('the metrics', () => {
   it('the metrics count every other event of verbs and adapters', async () => {
     const metrics = open()
     evidence(metrics, 'vote.cast', { decision: 'approve', via: 'link' })
-    evidence(metrics, 'thread.commented', { via: 'link' })
     evidence(metrics, 'token.minted')
     evidence(metrics, 'approval.revoked', { code: 'policy_changed' })
     evidence(metrics, 'review.withdrawn', { was: 'approved' })
@@ -171,7 +170,6 @@ describe('the metrics', () => {
     const text = await textOf(metrics)
     for (const line of [
       'countersign_votes_total{decision="approve",via="link"} 1',
-      'countersign_comments_total{via="link"} 1',
       'countersign_tokens_minted_total 1',
       'countersign_approvals_revoked_total{reason="policy_changed"} 1',
       'countersign_withdrawals_total{was="approved"} 1',

@@ -199,7 +199,6 @@ export const REVIEWS = {
     by: ['reviewer'],
     details: { comment: text('the comment of the reviewer'), via },
     law: threadCommented,
-    count: (meter, { details: { via } }) => meter.count('comments', { via }),
   }),
   'thread.claimed': event({
     says: 'was claimed',
