@@ -266,6 +266,7 @@ function serverOf(
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
+    streamBacklogBytes: config.streamBacklog,
     webhooks,
     adminKeyHash,
     logIdentity,

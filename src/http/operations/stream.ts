@@ -20,11 +20,6 @@ import { lineOf } from '../tracing.ts'
  * gateway to notice a revoked credential.
  */
 export const BEAT_MS = 15_000
-/**
- * Maximum number of unsent bytes for a reader. The gateway disconnects a reader that exceeds this number. The reader
- * then resumes after the last event that it received.
- */
-const BACKLOG_BYTES = 1024 * 1024
 
 /**
  * Handles GET stream (docs/review-api.md): server-sent events (HTML standard, section 9.2), resumable by Last-Event-ID.
@@ -50,7 +45,8 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
     })
     const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
     try {
-      await pour(feed.follow(caller, lastEventId, AbortSignal.any([wait.signal, over.signal])), raw)
+      const messages = feed.follow(caller, lastEventId, AbortSignal.any([wait.signal, over.signal]))
+      await pour(messages, raw, http.streamBacklogBytes)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
       else request.log.warn({ ...lineOf(request), err: error }, 'a stream ended early; its reader resumes')
@@ -64,11 +60,16 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
   }
 }
 
-async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerResponse): Promise<void> {
+/** Disconnects a reader with too many unsent bytes. The reader then resumes after the last event that it received. */
+async function pour(
+  messages: ReturnType<ThreadFeed['follow']>,
+  raw: ServerResponse,
+  backlogBytes: number,
+): Promise<void> {
   for await (const message of messages) {
     if (raw.destroyed || raw.writableEnded) return
     raw.write(textOf(message))
-    if (raw.writableLength > BACKLOG_BYTES) raw.destroy()
+    if (raw.writableLength > backlogBytes) raw.destroy()
   }
 }
 
