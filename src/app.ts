@@ -266,7 +266,6 @@ function serverOf(
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
-    streamBacklogBytes: config.streamBacklog,
     webhooks,
     adminKeyHash,
     logIdentity,

@@ -24,8 +24,6 @@ export interface HttpDeps {
   readonly bodyBytes: number
   /** Interval of keep-alive comments on a stream, ms. */
   readonly streamBeatMs: number
-  /** Maximum number of unsent bytes of a stream. */
-  readonly streamBacklogBytes: number
   readonly adminKeyHash: Uint8Array
   /** The signer of evidence. */
   readonly logIdentity: LogIdentity

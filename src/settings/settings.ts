@@ -123,10 +123,6 @@ export const SETTINGS = {
   trustedProxies: setting(networks, {
     help: 'networks of proxies whose connections are not counted by address, such as 10.0.0.0/8',
   }),
-  streamBacklog: setting(whole(64 * 1024, 64 * 1024 * 1024), {
-    default: String(1024 * 1024),
-    help: 'unsent bytes of a stream of changes above which the gateway disconnects its reader',
-  }),
   storeDeadline: setting(whole(50, 60_000), {
     default: String(LIMITS.STORE_DEADLINE_MS),
     help: 'longest time a store call may take, ms',

@@ -20,6 +20,11 @@ import { lineOf } from '../tracing.ts'
  * gateway to notice a revoked credential.
  */
 export const BEAT_MS = 15_000
+/**
+ * Maximum number of unsent bytes for a reader. The gateway disconnects a reader that exceeds this number. The reader
+ * then resumes after the last event that it received.
+ */
+const BACKLOG_BYTES = 1024 * 1024
 
 /**
  * Handles GET stream (docs/review-api.md): server-sent events (HTML standard, section 9.2), resumable by Last-Event-ID.
@@ -45,8 +50,7 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
     })
     const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
     try {
-      const messages = feed.follow(caller, lastEventId, AbortSignal.any([wait.signal, over.signal]))
-      await pour(messages, raw, http.streamBacklogBytes)
+      await pour(feed.follow(caller, lastEventId, AbortSignal.any([wait.signal, over.signal])), raw)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
       else request.log.warn({ ...lineOf(request), err: error }, 'a stream ended early; its reader resumes')
@@ -60,16 +64,11 @@ export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream']
   }
 }
 
-/** Disconnects a reader with too many unsent bytes. The reader then resumes after the last event that it received. */
-async function pour(
-  messages: ReturnType<ThreadFeed['follow']>,
-  raw: ServerResponse,
-  backlogBytes: number,
-): Promise<void> {
+async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerResponse): Promise<void> {
   for await (const message of messages) {
     if (raw.destroyed || raw.writableEnded) return
     raw.write(textOf(message))
-    if (raw.writableLength > backlogBytes) raw.destroy()
+    if (raw.writableLength > BACKLOG_BYTES) raw.destroy()
   }
 }
 
