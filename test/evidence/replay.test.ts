@@ -82,8 +82,6 @@ const desk = (
   type: 'thread.commented' | 'thread.claimed' | 'thread.released' | 'payload.revealed',
   more = {},
 ) => record(type, { by: ANN, details: { via: 'key' }, ...more })
-const discussed = (by: string, first: string): JsonObject =>
-  record('thread.discussed', { by, details: { with: first, via: 'key' } })
 const link = (hash: string, reviewer = 'ann'): JsonObject =>
   record('link.issued', {
     ...plain,
@@ -294,10 +292,6 @@ describe('a possible history', () => {
         desk('thread.claimed', { by: BEN, details: { from: 'ann', via: 'key' } }),
         desk('thread.released', { by: BEN }),
       ],
-    ],
-    [
-      'a discussion of two reviewers',
-      [pending(), desk('thread.commented'), desk('thread.commented', { by: BEN }), discussed(BEN, 'ann')],
     ],
     [
       'an act in the last moment of a session',
@@ -519,16 +513,6 @@ describe('an impossible history', () => {
       'a call decided at once that belongs to a thread',
       [decided('allow', ['a'], { thread_id: THREAD })],
       'a call that is decided at once belongs to no thread',
-    ],
-    [
-      'a discussion without a comment',
-      [pending(), discussed(BEN, 'ann')],
-      'the comment that caused it is not the previous record',
-    ],
-    [
-      'a discussion of one reviewer',
-      [pending(), desk('thread.commented'), discussed(ANN, 'ann')],
-      'the same reviewer had commented first',
     ],
     [
       'a claim given back by somebody else',

@@ -22,7 +22,6 @@ import {
   reviewWithdrawn,
   threadClaimed,
   threadCommented,
-  threadDiscussed,
   threadReleased,
   voteCast,
 } from '../laws/reviews.ts'
@@ -200,12 +199,6 @@ export const REVIEWS = {
     by: ['reviewer'],
     details: { comment: text('the comment of the reviewer'), via },
     law: threadCommented,
-  }),
-  'thread.discussed': event({
-    says: 'is discussed by two reviewers',
-    by: ['reviewer'],
-    details: { with: text('the reviewer who commented first'), via },
-    law: threadDiscussed,
   }),
   'thread.claimed': event({
     says: 'was claimed',

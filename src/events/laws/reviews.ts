@@ -353,17 +353,6 @@ export function threadCommented(ledger: Ledger, record: ReadEvent): void {
   threadOf(ledger, record)
 }
 
-/** Requires the previous record to be the comment that began it, and a first comment by another reviewer. */
-export function threadDiscussed(ledger: Ledger, record: ReadEvent): void {
-  threadOf(ledger, record)
-  const { last } = ledger
-  const { actor, at, details, thread } = record
-  const isComment = last?.type === 'thread.commented' && last.thread === thread
-  const isSame = last?.actor.id === actor.id && last.at === at
-  requireThat(isComment && isSame, 'the comment that caused it is not the previous record')
-  requireThat(details['with'] !== actor.id, 'the same reviewer had commented first')
-}
-
 /** Requires an existing revision. */
 export function payloadRevealed(ledger: Ledger, record: ReadEvent): void {
   const { revealed_revision: revision } = record.details

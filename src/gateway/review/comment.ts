@@ -1,9 +1,8 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import { isSaidAgain, type Said } from '../../domain/comment.ts'
+import { isSaidAgain } from '../../domain/comment.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import type { Happened } from '../core/event-record.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { put, read, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -50,17 +49,11 @@ export async function comment(
       ],
       counted: true,
       evidence: [
-        { type: 'thread.commented' as const, details: { comment: text, via: caller.via } },
-        ...discussion(before, caller),
-      ].map((event) => reviewerRecord(deps, caller, thread, event)),
+        reviewerRecord(deps, caller, thread, {
+          type: 'thread.commented',
+          details: { comment: text, via: caller.via },
+        }),
+      ],
     }
   })
-}
-
-/** The event of the first comment by a second reviewer; none for every other comment. */
-function discussion(before: readonly Said[], { id, via }: Caller): Happened<'thread.discussed'>[] {
-  const [first] = before
-  const isAlone = before.every(({ reviewer }) => reviewer === first?.reviewer)
-  if (first === undefined || first.reviewer === id || !isAlone) return []
-  return [{ type: 'thread.discussed', details: { with: first.reviewer, via } }]
 }
