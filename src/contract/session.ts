@@ -65,12 +65,6 @@ export const Me = Type.Object({
 })
 export type Me = Static<typeof Me>
 
-export const Ping = Type.Object(
-  { tenant: Type.String(), reviewer: Type.String() },
-  { description: 'The reviewer whose credential the gateway accepted.' },
-)
-export type Ping = Static<typeof Ping>
-
 export const SignedIn = Type.Object({
   me: Me,
   page_secret: Type.String({

@@ -114,7 +114,6 @@ describe('reviewer keys', () => {
   const THREAD = 'threads/thr_00000000000000000000000000'
   const ENDPOINTS: readonly (readonly ['GET' | 'POST' | 'DELETE', string, object | undefined])[] = [
     ['GET', 'me', undefined],
-    ['GET', 'ping', undefined],
     ['GET', 'agents', undefined],
     ['GET', 'counts', undefined],
     ['GET', 'threads', undefined],

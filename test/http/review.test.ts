@@ -60,18 +60,6 @@ describe('GET me', () => {
   })
 })
 
-describe('GET ping', () => {
-  it('200 with the tenant and the id of the reviewer', async () => {
-    const { status, body } = await by('ben').call('GET', 'ping')
-    expect([status, body]).toEqual([200, { tenant: 'acme', reviewer: 'ben' }])
-  })
-
-  it('401 for the key of an agent', async () => {
-    const headers = { authorization: `Bearer ${bot.key}` }
-    expect((await fetch(`${world.url}/api/review/ping`, { headers })).status).toBe(401)
-  })
-})
-
 describe('GET threads/{id}', () => {
   it('200 with everything that a reviewer decides on, for every reviewer of the tenant', async () => {
     const task = newTask()

@@ -10,14 +10,6 @@ export const REVIEW = {
     answers: { 200: 'Me' },
     refusals: [],
   },
-  ping: {
-    method: 'GET',
-    path: '/api/review/ping',
-    access: 'reviewer',
-    summary: 'Check your credential; the answer names your tenant and id',
-    answers: { 200: 'Ping' },
-    refusals: [],
-  },
   listThreads: {
     method: 'GET',
     path: '/api/review/threads',

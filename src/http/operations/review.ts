@@ -6,7 +6,6 @@ import { comment } from '../../gateway/review/comment.ts'
 import { countThreads } from '../../gateway/review/count-threads.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
 import { me } from '../../gateway/review/me.ts'
-import { ping } from '../../gateway/review/ping.ts'
 import { reveal } from '../../gateway/review/reveal.ts'
 import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
@@ -23,8 +22,6 @@ import { streamHandler } from './stream.ts'
  */
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
-
-  ping: async ({ gateway, caller }) => answer(200, ping(gateway, caller)),
 
   listThreads: async ({ gateway, caller, query }) => answer(200, await listThreads(gateway, caller, query)),
 
