@@ -163,8 +163,10 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
   )
 }
 
-/** Requires that each member has the right kind. The law handles missing members. */
+/** Requires every member that is not optional, and that each member has the right kind. */
 function requireDetails({ details }: ReadEvent, kind: EventKind): void {
+  for (const [name, { optional }] of Object.entries(kind.details))
+    requireThat(optional || details[name] !== undefined, `its \`${name}\` is missing`)
   for (const [name, value] of Object.entries(details)) {
     const field = Object.hasOwn(kind.details, name) ? kind.details[name] : undefined
     requireThat(field !== undefined, `such a record cannot have \`${name}\``)

@@ -55,6 +55,7 @@ const judged = (verdict: string, by = ['r']): JsonObject => ({
   rules: by,
   policy: 'bundle',
   payload_digest: 'p',
+  reads: [],
 })
 /** Of what the records of THREAD begin with. */
 const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (seconds - 1) * 1_000 })
@@ -100,7 +101,11 @@ export const decided = (verdict: 'allow' | 'reject', by = [`${verdict}s`], parts
     details: { ...judged(verdict, by), ...parts.details },
   })
 export const reported = (text: string): JsonObject =>
-  record('agent.event', { ...plain, task_id: 'task', details: { event_summary: text } })
+  record('agent.event', {
+    ...plain,
+    task_id: 'task',
+    details: { event_id: 'e', event_summary: text, event_type: 'progress' },
+  })
 
 /** The keys that the acts of the records need. */
 export const KEYS = [keyOf('agent', 'bot'), keyOf('reviewer', 'ann'), keyOf('reviewer', 'ben')]

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
+import { kindOf } from '../../src/events/events.ts'
 import { Replay } from '../../src/evidence/replay.ts'
 import {
   APPROVED,
@@ -120,7 +121,8 @@ const webhook = (
   what: 'created' | 'paused' | 'deleted' | 'pinged' | 'redelivered',
   details: JsonObject,
 ): JsonObject => record(`webhook.${what}`, { ...plain, by: 'admin:admin', details })
-const WEBHOOK = webhook('created', { id: 'w' })
+const FORM = { format: 'event', payload: 'thin', url: 'https://hooks.example' }
+const WEBHOOK = webhook('created', { id: 'w', ...FORM })
 /** To the webhook `w`; of THREAD unless said otherwise. */
 const delivered = (
   delivery: string,
@@ -135,6 +137,7 @@ const delivered = (
 const used = (details: JsonObject): Parameters<typeof decided>[2] => ({
   details: { limits: [{ amount: 1, id: 'many', over: true }], ...details },
 })
+const COMMENT = { details: { comment: 'why?', via: 'key' } }
 /** No policy was asked. */
 const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none', rules: [] } })
 /** By a rule that had not fired before. */
@@ -143,239 +146,256 @@ const HIGH = { risk: 'high', policy_risk: 'high' }
 const COMMITTED = { payload_digest: undefined as never, nonce: 'n' }
 const SSO = { details: { via: 'oidc' } }
 
+const POSSIBLE: readonly [string, JsonObject[]][] = [
+  ['calls decided at once', [decided('allow'), decided('reject')]],
+  ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
+  ['approved by two', [pending(TWO), voted(ANN), voted(BEN), approved(BEN, ['ann', 'ben'])]],
+  [
+    'approved by an escalation',
+    [
+      pending(ESCALATING),
+      voted(ANN),
+      voted(BEN),
+      escalated('leads'),
+      approved('gateway:quorum', ['ann', 'ben']),
+    ],
+  ],
+  ['approved without proof', [...APPROVED, collected()]],
+  ['rejected by a person', [pending(), desk('thread.claimed'), voted(ANN, 'reject'), rejectedBy(ANN)]],
+  [
+    'changes requested, revised, approved',
+    [
+      pending(),
+      voted(ANN, 'request_changes'),
+      changes(ANN),
+      revised(TWO),
+      voted(ANN, 'approve', { revision: 2, details: { digest: 'e' } }),
+      voted(BEN, 'approve', { revision: 2, details: { digest: 'e' } }),
+      approved(BEN, ['ann', 'ben'], { revision: 2, details: { digest: 'e' } }),
+      desk('thread.commented', COMMENT),
+    ],
+  ],
+  [
+    'revised, and rejected by policy',
+    [
+      pending(),
+      REJECTED_REVISION,
+      record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['q'] } }),
+    ],
+  ],
+  ['expired while it waited', [pending(), reminded(), expired('pending_review')]],
+  ['expired before it was collected', [...APPROVED, expired('approved')]],
+  ['revoked when it was collected', [...APPROVED, revoked()]],
+  [
+    'never redeemed',
+    [...APPROVED, minted(), refused('expired', { at: SECONDS.expired }), released(SECONDS.expired)],
+  ],
+  ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
+  ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
+  ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
+  ['withdrawn with its proof', [...APPROVED, minted(), withdrawn('approved'), refused('invalid')]],
+  [
+    'frozen, lifted, and asked anew',
+    [
+      freeze(1),
+      FROZEN,
+      freeze(2, {}, 'ended'),
+      decided('allow'),
+      pending(),
+      freeze(3, { agent: 'other' }),
+      voted(ANN),
+      approved(ANN, ['ann']),
+    ],
+  ],
+  ['a key replaced', [keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }), decided('allow')]],
+  [
+    'signed in, by a link and by a provider',
+    [
+      link('l'),
+      opened('s'),
+      opened('o', { via: 'oidc' }),
+      pending(SIGNED_IN),
+      voted(ANN, 'approve', SSO),
+      approved(ANN, ['ann']),
+      ended('s', { via: 'link', reason: 'signed_out' }, ANN),
+      ended('o'),
+    ],
+  ],
+  [
+    'a session replaced by that of somebody else in the same browser, by another way',
+    [
+      keyGone('reviewer', 'ben'),
+      opened('o', { via: 'oidc' }),
+      link('l', 'ben'),
+      opened('s', undefined, BEN),
+      ended('o', { reason: 'replaced' }, BEN),
+    ],
+  ],
+  [
+    'rejected by a rule of the name of a freeze',
+    [decided('reject', ['frozen'], { details: { policy: 'bundle' } })],
+  ],
+  [
+    'a webhook',
+    [
+      WEBHOOK,
+      decided('allow'),
+      webhook('paused', { id: 'w', reason: 'admin' }),
+      webhook('pinged', { id: 'w' }),
+      webhook('deleted', { id: 'w' }),
+      delivered('d1', 'decision.allowed', {}),
+      delivered('d2', 'webhook.ping', {}),
+    ],
+  ],
+  [
+    'a webhook that is told of all that becomes of a thread, some of it again',
+    [
+      WEBHOOK,
+      pending(),
+      delivered('d1', 'review.pending'),
+      reminded(),
+      delivered('d2', 'review.reminded'),
+      voted(ANN, 'request_changes'),
+      changes(ANN),
+      revised(),
+      freeze(1),
+      { ...frozen('pending_review'), revision: 2 },
+      delivered('d4', 'review.rejected'),
+      delivered('d3', 'review.changes_requested'),
+      webhook('redelivered', { id: 'w', delivery: 'd1' }),
+      webhook('redelivered', { id: 'w', delivery: 'd1' }),
+      delivered('d1', 'review.pending'),
+    ],
+  ],
+  [
+    'a webhook that is told of a use, and of an approval that was taken back',
+    [
+      WEBHOOK,
+      ...REDEEMED,
+      delivered('d1', 'token.redeemed'),
+      delivered('d2', 'review.approved'),
+      pending(ASKED, { thread_id: 'other' }),
+      voted(ANN, 'approve', { thread_id: 'other' }),
+      approved(ANN, ['ann'], { thread_id: 'other' }),
+      record('approval.revoked', { thread_id: 'other', details: { code: 'policy_changed' } }),
+      delivered('d3', 'review.rejected', { thread_id: 'other' }),
+    ],
+  ],
+  ['a call that a limit on trial would have stopped', [decided('allow', ['a'], used({ shadow: ['many'] }))]],
+  ['a call beyond a limit', [decided('reject', ['many'], used({}))]],
+  [
+    'a claim that somebody took over, and gave back',
+    [
+      pending(),
+      desk('thread.claimed'),
+      desk('thread.claimed', { by: BEN, details: { from: 'ann', via: 'key' } }),
+      desk('thread.released', { by: BEN }),
+    ],
+  ],
+  [
+    'an act in the last moment of a session',
+    [
+      keyGone('reviewer', 'ann'),
+      opened('s', { via: 'oidc' }),
+      pending(SIGNED_IN, { at: 3_599 }),
+      voted(ANN, 'approve', { ...SSO, at: 3_602 }),
+      approved(ANN, ['ann'], { at: 3_602, details: { waited_ms: 3_000 } }),
+    ],
+  ],
+  [
+    'a session ended, and another one',
+    [opened('o', { via: 'oidc' }), ended('o'), opened('p', { via: 'oidc' })],
+  ],
+  [
+    'a group that stands beside the vote',
+    [
+      signedInOf(['x', 'desk']),
+      opened('o', { via: 'oidc' }),
+      ended('o'),
+      pending(),
+      votedOf(['desk']),
+      approved(ANN, ['ann']),
+    ],
+  ],
+  [
+    'a revision of more risk, reminded again',
+    [
+      pending(),
+      reminded(),
+      revised(ASKED, { details: { risk: 'high' } }),
+      record('review.reminded', {
+        by: TIMER,
+        revision: 2,
+        details: { due_at: at(1), groups: ['desk'], risk: 'high' },
+      }),
+    ],
+  ],
+  [
+    'a group that stands beside one vote of two',
+    [signedInOf(['legal']), pending(BOTH), votedOf(['legal']), voted(BEN), approved(BEN, ['ann', 'ben'])],
+  ],
+  [
+    'a revision that asks more people',
+    [
+      signedInOf(['legal']),
+      pending(),
+      revised(BOTH),
+      votedOf(['legal'], { revision: 2 }),
+      voted(BEN, 'approve', { revision: 2 }),
+    ],
+  ],
+  [
+    'a rule that allows, up to some risk, and one of that name in another bundle',
+    [
+      decided('allow', ['a']),
+      pending(ASKED, { details: { by: ['a', 'allow_up_to'], rules: ['a'] } }),
+      decided('reject', ['a'], { details: { policy: 'other bundle' } }),
+      decided('reject', ['q', 'unmatched'], { details: { rules: ['a', 'q'] } }),
+      decided('allow', ['unmatched'], { details: { rules: [] } }),
+      decided('reject', ['unknown_tool'], { details: { rules: [] } }),
+    ],
+  ],
+  [
+    'a rule of the name of what is above some risk',
+    [
+      pending(ASKED, { details: { by: ['allow_up_to'], rules: ['allow_up_to'] } }),
+      pending(ASKED, {
+        thread_id: 'other',
+        details: { by: ['allow_up_to', 'b'], rules: ['allow_up_to', 'b'] },
+      }),
+    ],
+  ],
+  [
+    'a call with what is sensitive, of the risk that the agent claims',
+    [
+      decided('allow', ['a'], {
+        details: { ...COMMITTED, payload_commitment: 'c', risk: 'high', claimed_risk: 'high' },
+      }),
+    ],
+  ],
+]
+
 describe('a possible history', () => {
-  it.each<[string, JsonObject[]]>([
-    ['calls decided at once', [decided('allow'), decided('reject')]],
-    ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
-    ['approved by two', [pending(TWO), voted(ANN), voted(BEN), approved(BEN, ['ann', 'ben'])]],
-    [
-      'approved by an escalation',
-      [
-        pending(ESCALATING),
-        voted(ANN),
-        voted(BEN),
-        escalated('leads'),
-        approved('gateway:quorum', ['ann', 'ben']),
-      ],
-    ],
-    ['approved without proof', [...APPROVED, collected()]],
-    ['rejected by a person', [pending(), desk('thread.claimed'), voted(ANN, 'reject'), rejectedBy(ANN)]],
-    [
-      'changes requested, revised, approved',
-      [
-        pending(),
-        voted(ANN, 'request_changes'),
-        changes(ANN),
-        revised(TWO),
-        voted(ANN, 'approve', { revision: 2, details: { digest: 'e' } }),
-        voted(BEN, 'approve', { revision: 2, details: { digest: 'e' } }),
-        approved(BEN, ['ann', 'ben'], { revision: 2, details: { digest: 'e' } }),
-        desk('thread.commented'),
-      ],
-    ],
-    [
-      'revised, and rejected by policy',
-      [
-        pending(),
-        REJECTED_REVISION,
-        record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['q'] } }),
-      ],
-    ],
-    ['expired while it waited', [pending(), reminded(), expired('pending_review')]],
-    ['expired before it was collected', [...APPROVED, expired('approved')]],
-    ['revoked when it was collected', [...APPROVED, revoked()]],
-    [
-      'never redeemed',
-      [...APPROVED, minted(), refused('expired', { at: SECONDS.expired }), released(SECONDS.expired)],
-    ],
-    ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
-    ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
-    ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
-    ['withdrawn with its proof', [...APPROVED, minted(), withdrawn('approved'), refused('invalid')]],
-    [
-      'frozen, lifted, and asked anew',
-      [
-        freeze(1),
-        FROZEN,
-        freeze(2, {}, 'ended'),
-        decided('allow'),
-        pending(),
-        freeze(3, { agent: 'other' }),
-        voted(ANN),
-        approved(ANN, ['ann']),
-      ],
-    ],
-    ['a key replaced', [keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }), decided('allow')]],
-    [
-      'signed in, by a link and by a provider',
-      [
-        link('l'),
-        opened('s'),
-        opened('o', { via: 'oidc' }),
-        pending(SIGNED_IN),
-        voted(ANN, 'approve', SSO),
-        approved(ANN, ['ann']),
-        ended('s', { via: 'link', reason: 'signed_out' }, ANN),
-        ended('o'),
-      ],
-    ],
-    [
-      'a session replaced by that of somebody else in the same browser, by another way',
-      [
-        keyGone('reviewer', 'ben'),
-        opened('o', { via: 'oidc' }),
-        link('l', 'ben'),
-        opened('s', undefined, BEN),
-        ended('o', { reason: 'replaced' }, BEN),
-      ],
-    ],
-    [
-      'rejected by a rule of the name of a freeze',
-      [decided('reject', ['frozen'], { details: { policy: 'bundle' } })],
-    ],
-    [
-      'a webhook',
-      [
-        WEBHOOK,
-        decided('allow'),
-        webhook('paused', { id: 'w' }),
-        webhook('pinged', { id: 'w' }),
-        webhook('deleted', { id: 'w' }),
-        delivered('d1', 'decision.allowed', {}),
-        delivered('d2', 'webhook.ping', {}),
-      ],
-    ],
-    [
-      'a webhook that is told of all that becomes of a thread, some of it again',
-      [
-        WEBHOOK,
-        pending(),
-        delivered('d1', 'review.pending'),
-        reminded(),
-        delivered('d2', 'review.reminded'),
-        voted(ANN, 'request_changes'),
-        changes(ANN),
-        revised(),
-        freeze(1),
-        { ...frozen('pending_review'), revision: 2 },
-        delivered('d4', 'review.rejected'),
-        delivered('d3', 'review.changes_requested'),
-        webhook('redelivered', { id: 'w', delivery: 'd1' }),
-        webhook('redelivered', { id: 'w', delivery: 'd1' }),
-        delivered('d1', 'review.pending'),
-      ],
-    ],
-    [
-      'a webhook that is told of a use, and of an approval that was taken back',
-      [
-        WEBHOOK,
-        ...REDEEMED,
-        delivered('d1', 'token.redeemed'),
-        delivered('d2', 'review.approved'),
-        pending(ASKED, { thread_id: 'other' }),
-        voted(ANN, 'approve', { thread_id: 'other' }),
-        approved(ANN, ['ann'], { thread_id: 'other' }),
-        record('approval.revoked', { thread_id: 'other', details: { code: 'policy_changed' } }),
-        delivered('d3', 'review.rejected', { thread_id: 'other' }),
-      ],
-    ],
-    [
-      'a call that a limit on trial would have stopped',
-      [decided('allow', ['a'], used({ shadow: ['many'] }))],
-    ],
-    ['a call beyond a limit', [decided('reject', ['many'], used({}))]],
-    [
-      'a claim that somebody took over, and gave back',
-      [
-        pending(),
-        desk('thread.claimed'),
-        desk('thread.claimed', { by: BEN, details: { from: 'ann', via: 'key' } }),
-        desk('thread.released', { by: BEN }),
-      ],
-    ],
-    [
-      'an act in the last moment of a session',
-      [
-        keyGone('reviewer', 'ann'),
-        opened('s', { via: 'oidc' }),
-        pending(SIGNED_IN, { at: 3_599 }),
-        voted(ANN, 'approve', { ...SSO, at: 3_602 }),
-        approved(ANN, ['ann'], { at: 3_602, details: { waited_ms: 3_000 } }),
-      ],
-    ],
-    [
-      'a session ended, and another one',
-      [opened('o', { via: 'oidc' }), ended('o'), opened('p', { via: 'oidc' })],
-    ],
-    [
-      'a group that stands beside the vote',
-      [
-        signedInOf(['x', 'desk']),
-        opened('o', { via: 'oidc' }),
-        ended('o'),
-        pending(),
-        votedOf(['desk']),
-        approved(ANN, ['ann']),
-      ],
-    ],
-    [
-      'a revision of more risk, reminded again',
-      [
-        pending(),
-        reminded(),
-        revised(ASKED, { details: { risk: 'high' } }),
-        record('review.reminded', {
-          by: TIMER,
-          revision: 2,
-          details: { due_at: at(1), groups: ['desk'], risk: 'high' },
-        }),
-      ],
-    ],
-    [
-      'a group that stands beside one vote of two',
-      [signedInOf(['legal']), pending(BOTH), votedOf(['legal']), voted(BEN), approved(BEN, ['ann', 'ben'])],
-    ],
-    [
-      'a revision that asks more people',
-      [
-        signedInOf(['legal']),
-        pending(),
-        revised(BOTH),
-        votedOf(['legal'], { revision: 2 }),
-        voted(BEN, 'approve', { revision: 2 }),
-      ],
-    ],
-    [
-      'a rule that allows, up to some risk, and one of that name in another bundle',
-      [
-        decided('allow', ['a']),
-        pending(ASKED, { details: { by: ['a', 'allow_up_to'], rules: ['a'] } }),
-        decided('reject', ['a'], { details: { policy: 'other bundle' } }),
-        decided('reject', ['q', 'unmatched'], { details: { rules: ['a', 'q'] } }),
-        decided('allow', ['unmatched'], { details: { rules: [] } }),
-        decided('reject', ['unknown_tool'], { details: { rules: [] } }),
-      ],
-    ],
-    [
-      'a rule of the name of what is above some risk',
-      [
-        pending(ASKED, { details: { by: ['allow_up_to'], rules: ['allow_up_to'] } }),
-        pending(ASKED, {
-          thread_id: 'other',
-          details: { by: ['allow_up_to', 'b'], rules: ['allow_up_to', 'b'] },
-        }),
-      ],
-    ],
-    [
-      'a call with what is sensitive, of the risk that the agent claims',
-      [
-        decided('allow', ['a'], {
-          details: { ...COMMITTED, payload_commitment: 'c', risk: 'high', claimed_risk: 'high' },
-        }),
-      ],
-    ],
-  ])('%s', (_, records) => {
+  it.each(POSSIBLE)('%s', (_, records) => {
     expect(first(records)).toBeUndefined()
+  })
+})
+
+const records = POSSIBLE.flatMap(([, history]) => history.map((_, index) => [history, index] as const))
+const required = (type: string): string[] =>
+  Object.entries(kindOf(type)?.details ?? {}).flatMap(([name, { optional }]) => (optional ? [] : [name]))
+
+describe('a record without a member that its kind requires', () => {
+  it('is impossible in every possible history', () => {
+    const without = records.flatMap(([history, index]) => {
+      const one = history[index] as JsonObject
+      return required(String(one['type'])).map((name) => {
+        const { [name]: _, ...details } = one['details'] as JsonObject
+        return { name, of: one['type'], fault: first(history.with(index, { ...one, details })) }
+      })
+    })
+    expect(without.length).toBeGreaterThan(500)
+    expect(without.filter(({ fault }) => fault === undefined)).toEqual([])
   })
 })
 
@@ -955,11 +975,7 @@ describe('an impossible history', () => {
       'an actor of kind agent cannot do that',
     ],
     ['the end of no session', [ended('s')], 'no such session was open'],
-    [
-      'a webhook created twice',
-      [webhook('created', { id: 'w' }), webhook('created', { id: 'w' })],
-      'this webhook was created before',
-    ],
+    ['a webhook created twice', [WEBHOOK, WEBHOOK], 'this webhook was created before'],
     ['a delivery to no webhook', [delivered('d1', 'review.pending')], 'this webhook was never created'],
     [
       'another tenant',
@@ -1070,12 +1086,12 @@ describe('an impossible history', () => {
     ],
     [
       'a webhook that works when it was deleted',
-      [webhook('created', { id: 'w' }), webhook('deleted', { id: 'w' }), webhook('paused', { id: 'w' })],
+      [WEBHOOK, webhook('deleted', { id: 'w' }), webhook('paused', { id: 'w' })],
       'this webhook was deleted before',
     ],
     [
       'a webhook deleted twice',
-      [webhook('created', { id: 'w' }), webhook('deleted', { id: 'w' }), webhook('deleted', { id: 'w' })],
+      [WEBHOOK, webhook('deleted', { id: 'w' }), webhook('deleted', { id: 'w' })],
       'this webhook was deleted before',
     ],
     [
@@ -1251,7 +1267,7 @@ describe('an impossible history', () => {
     ],
     [
       'a member with none of its values',
-      [webhook('created', { id: 'w', format: 'fax' })],
+      [webhook('created', { id: 'w', ...FORM, format: 'fax' })],
       'its `format` is not one of event, chat, teams',
     ],
     ['a record of no kind', [record('constructor' as 'agent.event')], 'the type "constructor" is unknown'],
@@ -1267,7 +1283,7 @@ describe('an impossible history', () => {
         opened(`s${i}`, { via: 'oidc' }, `reviewer:r${i}`),
       )
       const acts = sessions.map(({ actor }) =>
-        record('webhook.created', { ...plain, actor, details: { id: JSON.stringify(actor) } }),
+        record('webhook.created', { ...plain, actor, details: { id: JSON.stringify(actor), ...FORM } }),
       )
       const before = process.cpuUsage()
       const faults = [...sessions, ...acts.toReversed()].map((one) => replay.take(one))
