@@ -21,6 +21,8 @@ export function isSensitive(snapshot: Snapshot | undefined, tool: string): boole
 export interface Decided {
   readonly outcome: Outcome
   readonly payload: JsonValue
+  /** The digest of the payload, when it is known. */
+  readonly payloadDigest?: string | undefined
   readonly heading: Heading
   /** Revision of the bundle that decided. */
   readonly bundle: string
@@ -53,7 +55,7 @@ export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'dec
     limits: outcome.limits?.map((use) => limitOf(use, over)),
     nonce,
     payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
-    payload_digest: nonce === undefined ? digestOf(payload) : undefined,
+    payload_digest: nonce === undefined ? (decided.payloadDigest ?? digestOf(payload)) : undefined,
     policy: bundle,
     policy_risk: outcome.policyRisk,
     reads: outcome.reads.map((read) => readOf(deps, read, nonce)),

@@ -9,7 +9,7 @@ import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { makeHeading } from '../review/heading.ts'
 import type { Doer } from './call-history.ts'
-import { decisionDetails } from './decision-record.ts'
+import { type Decided, decisionDetails } from './decision-record.ts'
 
 export interface Submission {
   readonly taskId: string
@@ -68,7 +68,7 @@ export function decisionOf(
 export function evidenceOf(
   evaluation: Evaluation,
   type: 'decision.allowed' | 'decision.rejected' | 'review.pending',
-  heading: Heading,
+  { heading, payloadDigest }: Pick<Decided, 'heading' | 'payloadDigest'>,
 ): EvidenceRecord<'decision.allowed' | 'decision.rejected' | 'review.pending'> {
   const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
   const { action_hash, risk_level } = submission.request
@@ -78,6 +78,7 @@ export function evidenceOf(
     sensitive,
     heading,
     payload: payloadOf(submission.request),
+    payloadDigest,
     actionHash: action_hash,
     claimedRisk: risk_level,
     traceparent: deps.origin?.span.received?.traceparent,

@@ -26,7 +26,13 @@ export async function openThread(evaluation: Evaluation): Promise<Plan<Decision>
   const first = await askFirst(deps, opened)
   const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
-  const evidence = [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending', heading) }]
+  const evidence = [
+    {
+      thread_id,
+      revision: 1,
+      ...evidenceOf(evaluation, 'review.pending', { heading, payloadDigest: revision.payload_digest }),
+    },
+  ]
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload, evidence })
   return {
     answer: {

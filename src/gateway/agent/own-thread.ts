@@ -8,12 +8,27 @@ import { read, type Versioned } from '../core/records.ts'
 
 /** The threads of the calling agent, and their decisions. */
 
-/** The agent's own thread. For another agent's thread, the error is the same as for a missing thread. */
-export async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
+/** A thread by its id, and, when given, by the task to which it must belong. */
+export interface Named {
+  readonly thread_id: string
+  readonly task_id?: string | undefined
+}
+
+/**
+ * The agent's own thread. For a thread of another agent or task, the error is the same as for a missing thread.
+ *
+ * @throws GatewayError `not_found`
+ */
+export async function ownThread(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, task_id }: Named,
+): Promise<Versioned<Thread>> {
   const thread = THREAD_ID.test(thread_id)
     ? await read(deps.store, caller.tenant, 'thread', thread_id)
     : undefined
   if (thread === undefined || thread.value.agent !== caller.id) throw notFound()
+  if (task_id !== undefined && thread.value.task_id !== task_id) throw notFound()
   return thread
 }
 

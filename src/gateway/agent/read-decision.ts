@@ -24,7 +24,7 @@ import { INDEX } from '../core/indexes.ts'
 import { filledNow } from '../review/approval-effects.ts'
 import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
 import { type Committed, isReadAhead, type Plan, storeCall, transact } from '../core/transact.ts'
-import { decisionOn, notFound, ownThread } from './own-thread.ts'
+import { decisionOn, type Named, notFound, ownThread } from './own-thread.ts'
 
 export interface PollTarget {
   readonly thread_id?: string
@@ -54,14 +54,14 @@ export async function poll(
 ): Promise<Committed<Decision>> {
   standingOf(deps, caller)
   await keyInForce(deps, caller)
-  const located = (): Promise<string> => storeCall(() => locate(deps, caller, target))
+  const located = (): Promise<Named> => storeCall(() => locate(deps, caller, target))
   if (reader.wait) await settled(deps, caller, located, reader.wait)
   refuseGone(reader)
   // the task may have a newer thread after the wait
-  const thread_id = await located()
+  const named = await located()
   for (;;) {
     const { answer, ...receipt } = await transact(deps, caller.tenant, () =>
-      look(deps, caller, thread_id, reader),
+      look(deps, caller, named, reader),
     )
     if (answer !== 'just approved') return { answer, ...receipt }
   }
@@ -78,12 +78,12 @@ function refuseGone(reader: Reader): void {
 async function look(
   deps: Deps,
   caller: Caller,
-  thread_id: string,
+  named: Named,
   reader: Reader,
 ): Promise<Plan<Decision | 'just approved'>> {
   const { entry } = standingOf(deps, caller)
   const [thread, freezes] = await Promise.all([
-    ownThread(deps, caller, thread_id),
+    ownThread(deps, caller, named),
     freezesNow(deps, caller.tenant),
   ])
   const become = await settleThread(deps, thread, freezes)
@@ -109,16 +109,12 @@ function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
 }
 
 /** The thread to poll. For a poll by task alone, this is the newest thread of that task and agent. */
-async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<string> {
+async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<Named> {
   const { thread_id, task_id } = target
   if (thread_id === undefined && task_id === undefined) {
     throw new GatewayError('missing_identifier', 'give thread_id or task_id')
   }
-  if (thread_id === undefined) return newestOf(deps, caller, task_id ?? '')
-  if (task_id === undefined) return thread_id
-  const thread = await ownThread(deps, caller, thread_id)
-  if (thread.value.task_id !== task_id) throw notFound()
-  return thread_id
+  return { thread_id: thread_id ?? (await newestOf(deps, caller, task_id ?? '')), task_id }
 }
 
 async function newestOf(deps: Deps, caller: Caller, task: string): Promise<string> {
@@ -148,22 +144,17 @@ const LOOKS_PER_SECOND = 500
  *
  * @param located returns the thread as it is now
  */
-async function settled(
-  deps: Deps,
-  caller: Caller,
-  located: () => Promise<string>,
-  wait: Wait,
-): Promise<void> {
+async function settled(deps: Deps, caller: Caller, located: () => Promise<Named>, wait: Wait): Promise<void> {
   const until = deps.store.now() + wait.ms
   while (!wait.signal.aborted) {
     if (deps.store.now() >= until) return
-    const thread_id = await located()
+    const named = await located()
     const round = within(wait.signal)
     try {
       const woken = deps.store
-        .watch(caller.tenant, round.signal, { type: 'thread', id: thread_id })
+        .watch(caller.tenant, round.signal, { type: 'thread', id: named.thread_id })
         .catch(() => undefined)
-      const deadline = await waitsUntil(deps, caller, thread_id)
+      const deadline = await waitsUntil(deps, caller, named)
       if (deadline === undefined) return
       round.endIn(Math.min(lookAgainMs(wait), Math.min(until, deadline) - deps.store.now()))
       await woken
@@ -177,9 +168,9 @@ const lookAgainMs = (wait: Wait): number =>
   Math.max(LOOK_AGAIN_MS, (wait.waiting() / LOOKS_PER_SECOND) * 1_000)
 
 /** The deadline of a waiting thread; undefined when it no longer waits. */
-async function waitsUntil(deps: Deps, caller: Caller, thread_id: string): Promise<number | undefined> {
+async function waitsUntil(deps: Deps, caller: Caller, named: Named): Promise<number | undefined> {
   await keyInForce(deps, caller)
-  const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
+  const { value: thread } = await storeCall(() => ownThread(deps, caller, named))
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   if (frozenMessage(freezes, thread) !== undefined) return undefined
   if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return undefined

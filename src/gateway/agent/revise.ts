@@ -252,6 +252,7 @@ function evidenceOf(
     sensitive,
     heading,
     payload: revision.payload,
+    payloadDigest: revision.payload_digest,
     actionHash: revision.action_hash,
     revisionId: revision.revision_id ?? '',
     requirement: revision.requirement,

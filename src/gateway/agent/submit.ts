@@ -19,7 +19,14 @@ import { refuseWithoutRoom } from '../core/budgets.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { type Caller, type Standing, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { type Attempted, attempted, remembering, replayable, type Under } from '../core/idempotency.ts'
+import {
+  type Attempted,
+  attempted,
+  digestOfRequest,
+  remembering,
+  replayable,
+  type Under,
+} from '../core/idempotency.ts'
 import { INDEX } from '../core/indexes.ts'
 import { unchanged } from '../core/records.ts'
 import { type Committed, isReadAhead, type Plan, transact } from '../core/transact.ts'
@@ -50,6 +57,7 @@ export async function submit(
   submission: Submission,
 ): Promise<Committed<Decision>> {
   const { idempotencyKey: key, request, taskId } = submission
+  const once = key === undefined ? undefined : { taskId, key, digest: digestOfRequest(request) }
   let exceeded: ReadonlySet<string> = new Set()
   return transact(deps, caller.tenant, async (failed) => {
     exceeded = exceededBy(exceeded, failed)
@@ -59,8 +67,7 @@ export async function submit(
     const last = epochOf(deps, caller.tenant)
     const epoch = last instanceof Promise ? await last : last
     const world = { freezes, epoch, exceeded, ...standing }
-    const first =
-      key === undefined ? undefined : await attempted(deps, caller, { taskId, key, body: request })
+    const first = once && (await attempted(deps, caller, once))
     const answer = first && replayable(first, deps.store.now(), under(world))
     if (first && answer) return replay(deps, caller, { answer, first, world })
     refuseWithoutRoom(deps)
@@ -155,7 +162,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
-  const evidence = [evidenceOf(evaluation, type, heading)]
+  const evidence = [evidenceOf(evaluation, type, { heading })]
   const notices = evidence.flatMap((record) => {
     const event = webhookOf(record)
     return event === undefined ? [] : [noticeOf(evaluation, event, { answer, heading })]

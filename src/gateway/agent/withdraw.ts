@@ -36,7 +36,7 @@ export async function withdraw(
   standingOf(deps, caller)
   return transact(deps, caller.tenant, async () => {
     const [thread, freezes] = await Promise.all([
-      ownThread(deps, caller, withdrawal.thread_id),
+      ownThread(deps, caller, { thread_id: withdrawal.thread_id }),
       freezesNow(deps, caller.tenant),
     ])
     deps.origin?.span.goesOn(traceOf(thread.value))

@@ -26,6 +26,9 @@ export interface Under {
   readonly freezeEpoch: number
 }
 
+/** The digest of a request body, which shows whether a key is used again with another body. */
+export const digestOfRequest = (body: DecisionRequest): string => digestOf(body as unknown as JsonValue)
+
 /**
  * Looks up the request.
  *
@@ -34,10 +37,9 @@ export interface Under {
 export async function attempted(
   deps: Deps,
   caller: Caller,
-  request: { taskId: string; key: string; body: DecisionRequest },
+  { taskId, key, digest }: { taskId: string; key: string; digest: string },
 ): Promise<Attempted> {
-  const id = answerId(caller.id, request.taskId, request.key)
-  const digest = digestOf(request.body as unknown as JsonValue)
+  const id = answerId(caller.id, taskId, key)
   const known = await read(deps.store, caller.tenant, 'answer', id)
   if (known && isFresh(known.value, deps.store.now()) && known.value.request_digest !== digest) {
     throw new GatewayError('idempotency_mismatch', 'this Idempotency-Key was first used with another body')

@@ -21,9 +21,10 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
   }
   const tenantTools = new Map<string, ReadonlySet<string>>()
   const knows = (tenant: string, tool: string): boolean => {
-    const agents = [...(directory.tenants.get(tenant)?.agents.values() ?? [])]
-    const tools = tenantTools.get(tenant) ?? new Set(agents.flatMap((agent) => [...toolsOf(agent)]))
-    if (agents.length > 0) tenantTools.set(tenant, tools)
+    const agents = directory.tenants.get(tenant)?.agents
+    if (agents === undefined) return false
+    const tools = tenantTools.get(tenant) ?? new Set([...agents.values()].flatMap((one) => [...toolsOf(one)]))
+    tenantTools.set(tenant, tools)
     return tools.has(tool)
   }
   return {
