@@ -131,6 +131,30 @@ describe('a stream that never opens', () => {
   })
 })
 
+describe('a sign-in while the page still asks other tabs for a session', () => {
+  it('opens one stream, so that no second read hides an arrival', async () => {
+    const page = await console_.open()
+    await page.addInitScript(() => {
+      const ask = globalThis.fetch
+      globalThis.fetch = (input, init) => {
+        const { dataset } = document.documentElement
+        if (input === '/api/review/stream') dataset['streams'] = `${dataset['streams'] ?? ''}|`
+        return ask(input, init)
+      }
+    })
+    await page.clock.install({ time: 0 })
+    await page.clock.pauseAt(1_000)
+    await page.goto(`${console_.world.url}/console/#/sign-in/${await console_.world.link('ann')}`)
+    await button(page, 'Sign in with this link').click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    const known = page.waitForResponse('**/review/me')
+    await page.clock.resume()
+    await (await known).finished()
+    await drawn(page)
+    expect(await page.locator('html').getAttribute('data-streams')).toBe('|')
+  })
+})
+
 describe('background requests of the page', () => {
   it('background requests of the page do not extend the session after a minute without input, and do after a key press', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })

@@ -12,10 +12,16 @@ export const isAdmin = (): boolean => me.value?.roles.includes('admin') ?? false
 export const ended = signal(false)
 export const loadProblem = signal<Refusal | undefined>(undefined)
 
+/** The number of sign-ins on this page. */
+let entered = 0
+
 export async function startSession(): Promise<void> {
   onSignedOut(leave)
   openTabs({ holder: () => (me.value ? holder : undefined), signedIn: followTab })
+  const before = entered
   const answer = await whoAmI()
+  // the reviewer may have used a link while this page asked other tabs
+  if (entered !== before) return
   if (answer === undefined) return leave()
   loadProblem.value = answer.ok || me.value || answer.problem.status === 401 ? undefined : answer.problem
   if (answer.ok) enter(answer.body)
@@ -72,6 +78,7 @@ function enter(who: Me): void {
   // another reviewer starts with a fresh page
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
+  entered += 1
   beginSession()
   me.value = who
   startStream(leave)
