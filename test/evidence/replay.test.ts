@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
-import { kindOf } from '../../src/events/events.ts'
+import { EVENTS, kindOf } from '../../src/events/events.ts'
 import { Replay } from '../../src/evidence/replay.ts'
 import {
   APPROVED,
@@ -19,6 +19,7 @@ import {
   refused,
   revised,
   THREAD,
+  reported,
   voted,
 } from './records.ts'
 
@@ -118,11 +119,13 @@ const named = (key: string, of: JsonObject): JsonObject => ({
   actor: { ...(of['actor'] as object), key },
 })
 const webhook = (
-  what: 'created' | 'paused' | 'deleted' | 'pinged' | 'redelivered',
+  what: 'created' | 'secret_rotated' | 'paused' | 'resumed' | 'deleted' | 'pinged' | 'redelivered',
   details: JsonObject,
 ): JsonObject => record(`webhook.${what}`, { ...plain, by: 'admin:admin', details })
 const FORM = { format: 'event', payload: 'thin', url: 'https://hooks.example' }
 const WEBHOOK = webhook('created', { id: 'w', ...FORM })
+const SETTLED = { ...plain, by: 'gateway:webhooks' }
+const DELIVERY = { webhook: 'w', delivery: 'd1', attempts: 9, result: '500' }
 /** To the webhook `w`; of THREAD unless said otherwise. */
 const delivered = (
   delivery: string,
@@ -130,8 +133,7 @@ const delivered = (
   details: JsonObject = { thread_id: THREAD },
 ): JsonObject =>
   record('webhook.delivered', {
-    ...plain,
-    by: 'gateway:webhooks',
+    ...SETTLED,
     details: { webhook: 'w', delivery, event, attempts: 1, result: '200', ...details },
   })
 const used = (details: JsonObject): Parameters<typeof decided>[2] => ({
@@ -234,6 +236,26 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
   [
     'rejected by a rule of the name of a freeze',
     [decided('reject', ['frozen'], { details: { policy: 'bundle' } })],
+  ],
+  [
+    'sensitive values shown to a reviewer',
+    [
+      pending(),
+      desk('payload.revealed', { details: { fields: ['iban'], via: 'key', revealed_revision: 1 } }),
+    ],
+  ],
+  ['a report of an agent', [reported('done')]],
+  ['an old key that expired', [OVERLAP, keyOver('bot', 9)]],
+  [
+    'a webhook that failed, paused, and worked again',
+    [
+      WEBHOOK,
+      decided('allow'),
+      record('webhook.given_up', { ...SETTLED, details: { ...DELIVERY, event: 'decision.allowed' } }),
+      webhook('paused', { id: 'w', reason: 'failing' }),
+      webhook('secret_rotated', { id: 'w', overlap_ms: 60_000 }),
+      webhook('resumed', { id: 'w' }),
+    ],
   ],
   [
     'a webhook',
@@ -388,15 +410,39 @@ const required = (type: string): string[] =>
 describe('a record without a member that its kind requires', () => {
   it('is impossible in every possible history', () => {
     const without = records.flatMap(([history, index]) => {
-      const one = history[index] as JsonObject
-      return required(String(one['type'])).map((name) => {
-        const { [name]: _, ...details } = one['details'] as JsonObject
-        return { name, of: one['type'], fault: first(history.with(index, { ...one, details })) }
+      const one = history[index] as JsonObject & { readonly type: string; readonly details: JsonObject }
+      return required(one.type).map((name) => {
+        const { [name]: _, ...details } = one.details
+        return { name, of: one.type, fault: first(history.with(index, { ...one, details })) }
       })
     })
     expect(without.length).toBeGreaterThan(500)
     expect(without.filter(({ fault }) => fault === undefined)).toEqual([])
   })
+})
+
+/** Records of the whole gateway, which are evidence of their own. */
+const OF_SYSTEM = [
+  record('policy.loaded', { ...plain, tenant: '_system', by: 'gateway:policies' }),
+  record('policy.failed', { ...plain, tenant: '_system', by: 'gateway:policies' }),
+  record('evidence.read', {
+    ...plain,
+    tenant: '_system',
+    by: 'admin:admin',
+    details: { after: 0, limit: 100, tenant: 'acme' },
+  }),
+]
+
+it('records of the whole gateway are possible in any order', () => {
+  const replay = new Replay()
+  expect([...OF_SYSTEM, ...OF_SYSTEM.toReversed()].map((one) => replay.take(one))).toEqual(
+    Array.from({ length: 6 }),
+  )
+})
+
+it('each kind of record has a possible history', () => {
+  const shown = new Set([...POSSIBLE.flatMap(([, history]) => history), ...OF_SYSTEM].map(({ type }) => type))
+  expect(Object.keys(EVENTS).filter((type) => !shown.has(type))).toEqual([])
 })
 
 const WITHOUT = (index: number): JsonObject[] => REDEEMED.toSpliced(index, 1)
