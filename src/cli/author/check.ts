@@ -1,7 +1,7 @@
 /**
  * Folder: commands for authors of policy.
  * Imports: as cli, and beside it client, dev, operate, terminal.
- * Start: check.ts, then bundle.ts.
+ * Start: check.ts, then diff.ts.
  */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
