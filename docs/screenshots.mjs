@@ -56,7 +56,7 @@ try {
   await shot(phone, 'thread-phone')
   const admin = await signedIn('dana', { viewport: DESKTOP, colorScheme: 'light' })
   await admin.goto(`${gateway.url}/console/#/policies`)
-  await admin.click('text=Explain')
+  await admin.getByRole('button', { name: 'Explain', exact: true }).click()
   await admin.waitForSelector('.verdict')
   await shot(admin, 'policies')
 } finally {
