@@ -228,8 +228,8 @@ describe('redis.conf and users.acl', () => {
   })
 
   it('change a password as docs/operations.md describes, and keep it over a restart of Redis', async () => {
-    const row = /^\| password of Redis \| .*$/m.exec(read('docs/operations.md'))?.[0] ?? ''
-    const commands = [...row.matchAll(/`(ACL [^`]+)`/g)].map(([, command = '']) => command.split(' '))
+    const steps = /^#+ Password of Redis$[^#]+/m.exec(read('docs/operations.md'))?.[0] ?? ''
+    const commands = [...steps.matchAll(/`(ACL [^`]+)`/g)].map(([, command = '']) => command.split(' '))
     expect(commands.length).toBeGreaterThan(1)
     const fresh = { user: 'countersign', password: 'another-password-of-this-test-only-1' }
     for (const command of commands)
