@@ -207,7 +207,11 @@ describe('a large store', () => {
     { kind: 'admin', id: 'admin' },
     { holder: 'agent', id: 'bot', key_hash: 'k', rotated: false },
   )
-  const NOTHING_IN_PARTICULAR = told('agent.event', { kind: 'agent', id: 'bot' }, {})
+  const NOTHING_IN_PARTICULAR = told(
+    'agent.event',
+    { kind: 'agent', id: 'bot' },
+    { event_id: 'e', event_summary: 's', event_type: 't' },
+  )
 
   beforeAll(async () => {
     const restore = await large.restore()
