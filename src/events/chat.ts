@@ -1,5 +1,5 @@
 import type { Heading, HeadingSegment } from '../domain/heading.ts'
-import { kindOf, phraseOf } from './events.ts'
+import { askedBy, phraseOf } from './events.ts'
 import type { WebhookEvent } from '../contract/webhook.ts'
 
 /**
@@ -132,7 +132,7 @@ const cutTo = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most)}...` : text
 
 function whomFor({ type, groups = [] }: ChatEvent): Part[] {
-  const asks = kindOf(type)?.asks
+  const asks = askedBy({ type })
   if (asks === undefined) return []
   return [' ', ...(groups.length === 0 ? [asks] : listed(groups.map((group) => [nameOf(group)])))]
 }

@@ -19,7 +19,7 @@ export interface EventKind<D extends Fields = Fields, R = object> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
   /** The words that follow `says` where no groups are named: "waits for" "reviewers". A chat names the groups. */
-  readonly asks?: string
+  readonly asks?: string | ((details: Partial<R>) => string)
   /** The subject, if not a call. */
   readonly of?: string
   readonly by: readonly Who[]

@@ -30,13 +30,16 @@ export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefi
   return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
 }
 
-/** The words after the subject: `was approved`, `waits for reviewers`. An escalation names its new group. */
+/** The words after the subject: `was approved`, `waits for reviewers`. */
 export function sayingOf(record: WithDetails): string {
-  const { type, details = {} } = record
+  const whom = askedBy(record)
+  return whom === undefined ? phraseOf(record) : `${phraseOf(record)} ${whom}`
+}
+
+/** The reviewers whom a record of this kind asks; undefined for other kinds. */
+export function askedBy({ type, details }: WithDetails): string | undefined {
   const asks = kindOf(type)?.asks
-  if (asks === undefined) return phraseOf(record)
-  const whom = 'to' in details && typeof details.to === 'string' ? `${details.to} too` : asks
-  return `${phraseOf(record)} ${whom}`
+  return typeof asks === 'function' ? asks(details ?? {}) : asks
 }
 
 /** The same words without the groups. */

@@ -143,7 +143,7 @@ export const REVIEWS = {
   }),
   'review.escalated': event({
     says: 'still waits, now for',
-    asks: 'reviewers of another group too',
+    asks: ({ to }) => `${to ?? 'reviewers of another group'} too`,
     by: ['gateway:timer'],
     details: { ...ANNOUNCED, to: text('the group that may also vote from now on') },
     law: reviewAnnounced,
