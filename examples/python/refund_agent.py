@@ -13,15 +13,14 @@ import sqlite3
 import sys
 from typing import Any
 
+from countersign_sdk import Countersign
+from countersign_sdk.langgraph import CountersignMiddleware, resume_command
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
-
-from countersign import Countersign
-from countersign.langgraph import CountersignMiddleware, resume_command
 
 
 class ScriptedModel(BaseChatModel):

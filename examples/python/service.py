@@ -13,9 +13,7 @@ import os
 import sqlite3
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-
-from countersign import (
+from countersign_sdk import (
     AsyncCountersign,
     GatewayUnavailable,
     NotExecuted,
@@ -23,6 +21,7 @@ from countersign import (
     WebhookRefused,
     verify_webhook,
 )
+from fastapi import FastAPI, Request, Response
 
 app = FastAPI()
 gate = AsyncCountersign()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from countersign import Countersign, NotExecuted
-from countersign.testing import Reviewer, bundle
+from countersign_sdk import Countersign, NotExecuted
+from countersign_sdk.testing import Reviewer, bundle
 
 
 @pytest.fixture

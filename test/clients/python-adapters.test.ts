@@ -77,7 +77,7 @@ async function suite(name: string, environment: Environment, redis = ''): Promis
 
 /** The types of the adapter and of its driver, in the environment of the framework. mypy reads the whole framework first, so only a soak runs it. */
 async function isClean(name: string, environment: Environment): Promise<void> {
-  const adapter = `src/countersign/${name}.py`
+  const adapter = `src/countersign_sdk/${name}.py`
   const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
   // it fetches the program itself from the npm registry
   const isThere = pyright.out.includes('errors')

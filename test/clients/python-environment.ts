@@ -168,7 +168,15 @@ async function environmentOf(
 ): Promise<Environment> {
   const made = environmentAt(directory)
   const venv = ['venv', '--quiet', '--python', interpreter.path, directory]
-  const install = ['pip', 'install', '--quiet', '--exact', '--upgrade', '--reinstall-package', 'countersign']
+  const install = [
+    'pip',
+    'install',
+    '--quiet',
+    '--exact',
+    '--upgrade',
+    '--reinstall-package',
+    'countersign-sdk',
+  ]
   const installed = [...install, '--python', made.python, ...packages]
   const kept = existsSync(made.python) ? await run(tools.bin('uv'), installed) : undefined
   if (kept?.code === 0) return made

@@ -55,7 +55,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
       readdirSync(dirname(wheel))
         .filter((name) => !name.startsWith('.') && !name.endsWith('.tgz'))
         .sort(),
-    ).toEqual([`countersign-${version}-py3-none-any.whl`, `countersign-${version}.tar.gz`])
+    ).toEqual([`countersign_sdk-${version}-py3-none-any.whl`, `countersign_sdk-${version}.tar.gz`])
   })
 
   it(`works on Python 3.${newest.minor}`, async () => {

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from countersign import AsyncCountersign, Countersign
+from countersign_sdk import AsyncCountersign, Countersign
 
 Change = Callable[[str, dict[str, Any], int], "httpx.Response | dict[str, Any] | None"]
 NO_CHANGE: Change = lambda _route, _answer, _count: None  # noqa: E731

@@ -6,8 +6,8 @@ import json
 import random
 import sys
 
-from countersign._canonical import action_hash
-from countersign._json import as_object
+from countersign_sdk._canonical import action_hash
+from countersign_sdk._json import as_object
 from test_values import draw, draw_text
 
 if __name__ == "__main__":

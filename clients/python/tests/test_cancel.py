@@ -13,7 +13,7 @@ import anyio
 import httpx
 import pytest
 
-from countersign import Countersign, NotExecuted
+from countersign_sdk import Countersign, NotExecuted
 from fake import FakeGateway
 
 # the soak runs all cases

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import countersign
-from countersign import AsyncCountersign, Countersign, NotExecuted
-from countersign.testing import Gateway, Reviewer, bundle
+import countersign_sdk
+from countersign_sdk import AsyncCountersign, Countersign, NotExecuted
+from countersign_sdk.testing import Gateway, Reviewer, bundle
 
 PAY = {
     "type": "object",
@@ -37,8 +37,8 @@ def test_runs_what_policy_allows_and_reports_it(gate: Countersign, reviewer: Rev
 
 
 def test_runs_what_people_approve_with_its_proof_redeemed_before(gate: Countersign, reviewer: Reviewer) -> None:
-    held: list[countersign.Held] = []
-    decided: list[countersign.Decided] = []
+    held: list[countersign_sdk.Held] = []
+    decided: list[countersign_sdk.Decided] = []
     reviewer.approve("held.tool")
     options: Any = {"on_held": held.append, "on_decision": decided.append, "workflow_name": "invoices"}
     result = gate.guard("held.tool", {"n": 1}, lambda approved: (approved, reviewer.redeemed()), **options)
@@ -53,7 +53,7 @@ def test_runs_what_people_approve_with_its_proof_redeemed_before(gate: Countersi
 
 
 def test_does_not_run_what_policy_rejects(gate: Countersign, reviewer: Reviewer) -> None:
-    with pytest.raises(countersign.Rejected) as refused:
+    with pytest.raises(countersign_sdk.Rejected) as refused:
         gate.guard("rejected.tool", {}, lambda _: pytest.fail("it ran"))
     assert str(refused.value).startswith("Not executed: The tests reject rejected.tool.")
     assert (refused.value.code, refused.value.retryable) == ("rejected", False)
@@ -62,7 +62,7 @@ def test_does_not_run_what_policy_rejects(gate: Countersign, reviewer: Reviewer)
 
 def test_does_not_run_what_people_reject(gate: Countersign, reviewer: Reviewer) -> None:
     reviewer.reject("held.tool", comment="not like this")
-    with pytest.raises(countersign.Rejected, match="not like this") as refused:
+    with pytest.raises(countersign_sdk.Rejected, match="not like this") as refused:
         gate.guard("held.tool", {}, lambda _: pytest.fail("it ran"))
     assert refused.value.thread_id == reviewer.held()[0]
     assert refused.value.console_url is not None
@@ -85,7 +85,7 @@ def test_a_call_is_revised_in_the_same_review(gate: Countersign, reviewer: Revie
 
 def test_changes_that_nobody_makes(gate: Countersign, reviewer: Reviewer) -> None:
     reviewer.request_changes("pay", comment="less")
-    with pytest.raises(countersign.ChangesRequested, match="less") as asked:
+    with pytest.raises(countersign_sdk.ChangesRequested, match="less") as asked:
         gate.guard("pay", {"amount": 5}, lambda _: pytest.fail("it ran"))
     handle = asked.value.handle
     assert handle is not None
@@ -101,14 +101,14 @@ def test_changes_that_nobody_makes(gate: Countersign, reviewer: Reviewer) -> Non
 def test_names_the_place_that_does_not_fit_the_contract(
     gate: Countersign, reviewer: Reviewer, payload: dict[str, Any], place: str
 ) -> None:
-    with pytest.raises(countersign.InvalidPayload, match=place) as refused:
+    with pytest.raises(countersign_sdk.InvalidPayload, match=place) as refused:
         gate.guard("pay", payload, lambda _: pytest.fail("it ran"))
     assert refused.value.places == (place,)
     assert reviewer.held() == []
 
 
 def test_a_tool_that_the_agent_may_not_use(gate: Countersign) -> None:
-    with pytest.raises(countersign.UnknownTool, match=r"no\.such"):
+    with pytest.raises(countersign_sdk.UnknownTool, match=r"no\.such"):
         gate.guard("no.such", {}, lambda _: pytest.fail("it ran"))
 
 
@@ -160,13 +160,13 @@ def test_a_handle_is_small_plain_json_and_is_resumed_by_another_process(
     assert countersign_gateway.agent_key not in text
     reviewer.approve("held.tool").wait()
     script = (
-        "import json, sys; from countersign import Countersign; gate = Countersign(sys.argv[1], sys.argv[2]);"
+        "import json, sys; from countersign_sdk import Countersign; gate = Countersign(sys.argv[1], sys.argv[2]);"
         "print(json.dumps(gate.resume(json.loads(sys.argv[3]), lambda approved: approved)))"
     )
     arguments = [countersign_gateway.url, countersign_gateway.agent_key, text]
     ran = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
     assert json.loads(ran.stdout) == {"n": 2}
-    with pytest.raises(countersign.NoProof):
+    with pytest.raises(countersign_sdk.NoProof):
         gate.resume(handle, lambda _: pytest.fail("it ran twice"))
 
 
@@ -177,14 +177,14 @@ def test_a_handle_of_a_large_payload_asks_for_it(gate: Countersign, reviewer: Re
     reviewer.approve().wait()
     with pytest.raises(ValueError, match="payload="):
         gate.resume(handle, lambda _: pytest.fail("it ran"))
-    with pytest.raises(countersign.ArgumentsChanged):
+    with pytest.raises(countersign_sdk.ArgumentsChanged):
         gate.resume(handle, lambda _: pytest.fail("it ran"), payload={"text": "y"})
     assert gate.resume(handle, lambda approved: approved, payload=payload) == payload
 
 
 def test_a_handle_that_nobody_decided_stays_open(gate: Countersign, reviewer: Reviewer) -> None:
     handle = gate.propose("held.tool", {"n": 3})
-    with pytest.raises(countersign.StillPending) as waiting:
+    with pytest.raises(countersign_sdk.StillPending) as waiting:
         gate.resume(handle, lambda _: pytest.fail("it ran"), max_wait=0)
     assert waiting.value.handle == handle
     assert waiting.value.retryable
@@ -201,11 +201,11 @@ def test_a_handle_of_an_allowed_call_runs_once_for_each_allow(gate: Countersign,
 
 
 def test_the_same_call_id_continues_the_same_review_once(gate: Countersign, reviewer: Reviewer) -> None:
-    with pytest.raises(countersign.StillPending) as waiting:
+    with pytest.raises(countersign_sdk.StillPending) as waiting:
         gate.guard("held.tool", {"n": 4}, lambda _: pytest.fail("it ran"), call_id="c", max_wait=1)
     reviewer.approve("held.tool").wait()
     assert gate.guard("held.tool", {"n": 4}, lambda approved: approved, call_id="c") == {"n": 4}
-    with pytest.raises(countersign.NoProof) as spent:
+    with pytest.raises(countersign_sdk.NoProof) as spent:
         gate.guard("held.tool", {"n": 4}, lambda _: pytest.fail("it ran twice"), call_id="c")
     assert spent.value.thread_id == waiting.value.thread_id
 
@@ -214,7 +214,7 @@ def test_a_withdrawn_call_never_runs(gate: Countersign, reviewer: Reviewer) -> N
     handle = gate.propose("held.tool", {"n": 5})
     assert gate.withdraw(handle, "no longer needed")
     assert gate.withdraw(handle)
-    with pytest.raises(countersign.Withdrawn):
+    with pytest.raises(countersign_sdk.Withdrawn):
         gate.resume(handle, lambda _: pytest.fail("it ran"))
     assert reviewer.pending() == []
     reviewer.approve("held.tool")
@@ -227,7 +227,7 @@ def test_a_failing_hook_ends_the_call(gate: Countersign, reviewer: Reviewer) -> 
     def fails(_: object) -> None:
         raise LookupError("no chat")
 
-    with pytest.raises(countersign.Aborted, match="no chat"):
+    with pytest.raises(countersign_sdk.Aborted, match="no chat"):
         gate.guard("held.tool", {"n": 7}, lambda _: pytest.fail("it ran"), on_held=fails)
     assert reviewer.pending() == []
 

@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
-import countersign
-from countersign import AsyncCountersign, Countersign, NotExecuted
-from countersign._steps import Clock, Patience, _pause  # pyright: ignore[reportPrivateUsage]
+import countersign_sdk
+from countersign_sdk import AsyncCountersign, Countersign, NotExecuted
+from countersign_sdk._steps import Clock, Patience, _pause  # pyright: ignore[reportPrivateUsage]
 from fake import FakeGateway
 
 SECRETS = f"csk_acme_{'k' * 49} and cst_{'t' * 49}"
@@ -108,7 +108,7 @@ def test_runs_nothing(name: str, asynchronous: bool) -> None:
 def test_each_error_has_its_own_code_and_survives_pickling() -> None:
     import pickle
 
-    classes = [one for one in vars(countersign).values() if isinstance(one, type) and issubclass(one, NotExecuted)]
+    classes = [one for one in vars(countersign_sdk).values() if isinstance(one, type) and issubclass(one, NotExecuted)]
     assert len({one.code for one in classes}) == len(classes) >= 15
     for one in classes:
         copy = pickle.loads(pickle.dumps(one("why", "thr_1", "http://x")))
@@ -140,7 +140,7 @@ def test_a_poll_that_may_not_wait_is_repeated_after_a_failure(asynchronous: bool
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_an_outage_leaves_a_handle_that_continues_the_call(asynchronous: bool) -> None:
     gateway = FakeGateway(outage=4)
-    with pytest.raises(countersign.GatewayUnavailable) as away:
+    with pytest.raises(countersign_sdk.GatewayUnavailable) as away:
         resumed_once(gateway, asynchronous)
     handle = away.value.handle
     assert handle is not None
@@ -153,12 +153,12 @@ def test_an_outage_leaves_a_handle_that_continues_the_call(asynchronous: bool) -
 def test_an_outage_during_a_guarded_call_leaves_a_handle(asynchronous: bool) -> None:
     gateway = FakeGateway(outage=4)
     call = guarded_briefly_async if asynchronous else guarded_briefly
-    with pytest.raises(countersign.GatewayUnavailable) as away:
+    with pytest.raises(countersign_sdk.GatewayUnavailable) as away:
         call(gateway, "c" * 9)
     assert away.value.handle is not None
     assert gateway.gate().resume(away.value.handle, lambda _: "ran") == "ran"
     # a handle cannot hold this id, and the error still names the outage
-    with pytest.raises(countersign.GatewayUnavailable) as away:
+    with pytest.raises(countersign_sdk.GatewayUnavailable) as away:
         call(FakeGateway(outage=4), "c" * 1000)
     assert away.value.handle is None
 
@@ -173,7 +173,7 @@ def guarded_briefly_async(gateway: FakeGateway, call_id: str) -> None:
 
 def test_an_outage_before_a_thread_leaves_no_handle() -> None:
     gateway = FakeGateway(change=lambda *_: httpx.Response(503, json={}, headers={"retry-after": "0"}))
-    with pytest.raises(countersign.GatewayUnavailable) as away:
+    with pytest.raises(countersign_sdk.GatewayUnavailable) as away:
         gateway.gate().propose("pay", {})
     assert away.value.handle is None
 
@@ -196,7 +196,7 @@ def test_an_allow_that_is_always_an_old_one_is_not_asked_for_without_end() -> No
     gateway.change = lambda route, answer, _: (
         httpx.Response(200, json=answer, headers={"idempotent-replayed": "true"}) if route == "requests" else None
     )
-    with pytest.raises(countersign.GatewayUnavailable, match="given before"):
+    with pytest.raises(countersign_sdk.GatewayUnavailable, match="given before"):
         gateway.gate().guard("pay", {}, lambda _: pytest.fail("it ran"), call_id="c")
     assert gateway.asked.count("requests") == 1001
 
@@ -342,7 +342,7 @@ def test_ends_in_time(name: str, asynchronous: bool) -> None:
     with serving(SLOW[name]) as url:
         began = time.monotonic()
         call = slow_async if asynchronous else slow
-        with pytest.raises(countersign.GatewayUnavailable):
+        with pytest.raises(countersign_sdk.GatewayUnavailable):
             call(url)
         assert time.monotonic() - began < 20
 
@@ -354,7 +354,7 @@ def slow(url: str) -> None:
 
 def slow_async(url: str) -> None:
     async def call() -> None:
-        async with countersign.AsyncCountersign(url, "csk_x", timeout=0.2) as gate:
+        async with countersign_sdk.AsyncCountersign(url, "csk_x", timeout=0.2) as gate:
             await gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
 
     asyncio.run(call())
@@ -363,7 +363,7 @@ def slow_async(url: str) -> None:
 def test_nobody_there() -> None:
     with (
         Countersign("http://127.0.0.1:9", "csk_x") as gate,
-        pytest.raises(countersign.GatewayUnavailable, match="no answer"),
+        pytest.raises(countersign_sdk.GatewayUnavailable, match="no answer"),
     ):
         gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
 
@@ -388,7 +388,7 @@ def test_keeps_the_path_of_the_address() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with (
             Countersign(f"http://127.0.0.1:{server.server_address[1]}/under/", "csk_x") as gate,
-            pytest.raises(countersign.UnexpectedAnswer),
+            pytest.raises(countersign_sdk.UnexpectedAnswer),
         ):
             gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
         server.shutdown()

@@ -18,10 +18,10 @@ from typing import Any, get_type_hints
 
 import pytest
 
-import countersign
-from countersign import Countersign, trace_context, verify_webhook
-from countersign.handle import Handle, checked_handle
-from countersign.testing import Gateway, Reviewer
+import countersign_sdk
+from countersign_sdk import Countersign, trace_context, verify_webhook
+from countersign_sdk.handle import Handle, checked_handle
+from countersign_sdk.testing import Gateway, Reviewer
 from fake import FakeGateway
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -102,7 +102,7 @@ def test_a_handle_with_other_arguments_never_runs() -> None:
     gate = FakeGateway().gate()
     handle = gate.propose("pay", {"n": 1})
     for changed in ({**handle, "payload": {"n": 2}}, {**handle, "tool_name": "other"}, {**handle, "task_id": "other"}):
-        with pytest.raises(countersign.ArgumentsChanged):
+        with pytest.raises(countersign_sdk.ArgumentsChanged):
             gate.resume(changed, lambda _: pytest.fail("it ran"))
 
 
@@ -147,7 +147,7 @@ def test_a_webhook_is_verified() -> None:
         (SECRET, {}, body, 1000),
     ]
     for secret, given, raw, now in refused:
-        with pytest.raises(countersign.WebhookRefused):
+        with pytest.raises(countersign_sdk.WebhookRefused):
             verify_webhook(secret, given, raw, now=now)
     for wrong in ("", "whsec_", "secret"):
         with pytest.raises(ValueError, match="whsec_"):

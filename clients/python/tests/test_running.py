@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from countersign import AsyncCountersign, GatewayUnavailable
-from countersign._adapter import Governed
+from countersign_sdk import AsyncCountersign, GatewayUnavailable
+from countersign_sdk._adapter import Governed
 from fake import FakeGateway
 
 if TYPE_CHECKING:

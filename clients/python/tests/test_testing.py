@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from countersign import Countersign
-from countersign.testing import Gateway, GatewayProblem, Reviewer, bundle, start_gateway
+from countersign_sdk import Countersign
+from countersign_sdk.testing import Gateway, GatewayProblem, Reviewer, bundle, start_gateway
 
 # the file that test/clients/python.test.ts creates with `npm pack`
 PACKED = os.environ.get("COUNTERSIGN_TEST_PACKED", "")

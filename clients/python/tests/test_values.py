@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from countersign import InvalidPayload
-from countersign._canonical import action_hash, canonical
-from countersign._json import as_json
+from countersign_sdk import InvalidPayload
+from countersign_sdk._canonical import action_hash, canonical
+from countersign_sdk._json import as_json
 
 
 class Color(enum.Enum):

@@ -12,7 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
-from countersign import AsyncCountersign
+from countersign_sdk import AsyncCountersign
 
 
 def resident() -> int:

@@ -57,7 +57,7 @@ export function typescriptCall({ url, key, tool, payload }: ExampleCall, { types
 export function pythonCall({ url, key, tool, payload }: ExampleCall): string {
   return [
     "python3 - <<'END'",
-    'from countersign import Countersign',
+    'from countersign_sdk import Countersign',
     `gate = Countersign(${pythonOf(url)}, ${pythonOf(key)}, on_held=lambda held: print("held:", held.message))`,
     `gate.guard(${pythonOf(tool)}, ${pythonOf(payload)}, lambda approved: print("your tool runs with", approved))`,
     'END',

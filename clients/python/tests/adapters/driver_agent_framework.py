@@ -21,8 +21,8 @@ from agent_framework import (
 )
 from driver import DONE, PREFIX, Script, Turn
 
-from countersign import AsyncCountersign
-from countersign.agent_framework import CountersignMiddleware, resume_message
+from countersign_sdk import AsyncCountersign
+from countersign_sdk.agent_framework import CountersignMiddleware, resume_message
 
 
 class ScriptedModel(BaseChatClient[Any]):

@@ -23,8 +23,8 @@ from claude_agent_sdk import (
 )
 from driver import DONE, PREFIX, Script, Turn
 
-from countersign import AsyncCountersign
-from countersign.claude_agent_sdk import GovernedSession
+from countersign_sdk import AsyncCountersign
+from countersign_sdk.claude_agent_sdk import GovernedSession
 
 SERVER = PREFIX.removesuffix(".")
 GOVERNED = {f"mcp__{SERVER}__{name}" for name in ("allowed", "held", "rejected", "failing")}

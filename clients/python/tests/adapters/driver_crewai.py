@@ -16,8 +16,8 @@ from crewai.llms.base_llm import BaseLLM
 from driver import DONE, PREFIX, Script, Turn
 from pydantic import PrivateAttr
 
-from countersign import Countersign
-from countersign.crewai import GovernedTools
+from countersign_sdk import Countersign
+from countersign_sdk.crewai import GovernedTools
 
 WAIT_SECONDS = 5.0
 

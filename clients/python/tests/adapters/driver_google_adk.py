@@ -24,8 +24,8 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 from pydantic import PrivateAttr
 
-from countersign import AsyncCountersign
-from countersign.google_adk import GovernedTools
+from countersign_sdk import AsyncCountersign
+from countersign_sdk.google_adk import GovernedTools
 
 APP = "clerk"
 USER = "user"

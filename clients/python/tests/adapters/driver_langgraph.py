@@ -18,8 +18,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from countersign import AsyncCountersign, Countersign
-from countersign.langgraph import CountersignMiddleware, resume_command
+from countersign_sdk import AsyncCountersign, Countersign
+from countersign_sdk.langgraph import CountersignMiddleware, resume_command
 
 GOVERNED = ["allowed", "held", "rejected", "failing"]
 

@@ -19,8 +19,8 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from countersign import AsyncCountersign
-from countersign.openai_agents import GovernedTools
+from countersign_sdk import AsyncCountersign
+from countersign_sdk.openai_agents import GovernedTools
 
 set_tracing_disabled(True)
 

@@ -22,8 +22,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 
-from countersign import AsyncCountersign
-from countersign.pydantic_ai import GovernedToolset, deferred_results
+from countersign_sdk import AsyncCountersign
+from countersign_sdk.pydantic_ai import GovernedToolset, deferred_results
 
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 

@@ -12,8 +12,8 @@ from driver import DONE, PREFIX, Script, Turn
 from strands import Agent, Snapshot, tool
 from strands.models import Model
 
-from countersign import AsyncCountersign
-from countersign.strands import CountersignHooks, resume_prompt
+from countersign_sdk import AsyncCountersign
+from countersign_sdk.strands import CountersignHooks, resume_prompt
 
 
 class ScriptedModel(Model):

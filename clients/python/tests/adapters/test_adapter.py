@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from driver import NAME, PREFIX, Call, Driver, Script, Turn, Where, driver_named
 
-from countersign import NotExecuted
-from countersign.testing import Gateway, Reviewer, bundle
+from countersign_sdk import NotExecuted
+from countersign_sdk.testing import Gateway, Reviewer, bundle
 
 pytestmark = pytest.mark.skipif(NAME == "", reason="COUNTERSIGN_ADAPTER names no adapter")
 

@@ -12,9 +12,9 @@ import pytest
 from driver import NAME, Call, Where, driver_named
 from test_adapter import bundle_of_the_suite
 
-from countersign import AsyncCountersign, Countersign
-from countersign._steps import Clock
-from countersign.testing import Gateway, Reviewer
+from countersign_sdk import AsyncCountersign, Countersign
+from countersign_sdk._steps import Clock
+from countersign_sdk.testing import Gateway, Reviewer
 from fake import FakeGateway
 
 
@@ -42,7 +42,7 @@ def test_the_pause_names_the_console_page_of_the_call(where: Where, reviewer: Re
 def test_a_finished_tool_is_refused(where: Where) -> None:
     from agents import function_tool
 
-    from countersign.openai_agents import GovernedTools
+    from countersign_sdk.openai_agents import GovernedTools
 
     governed = GovernedTools(AsyncCountersign(where.url, where.key))
     with pytest.raises(TypeError, match="in place of `@function_tool`"):
@@ -68,7 +68,7 @@ def test_the_gateway_hears_when_another_hook_refuses_an_approved_call(where: Whe
 
 @pytest.mark.skipif(NAME != "crewai", reason="CrewAI waits inside the tool")
 def test_a_call_waits_through_an_outage() -> None:
-    from countersign.crewai import GovernedTools
+    from countersign_sdk.crewai import GovernedTools
 
     gateway = FakeGateway(outage=9)
     governed = GovernedTools(quick(gateway), wait=30)
@@ -78,7 +78,7 @@ def test_a_call_waits_through_an_outage() -> None:
 
 @pytest.mark.skipif(NAME != "crewai", reason="CrewAI waits inside the tool")
 def test_a_call_that_waits_at_the_end_of_an_outage_continues_its_thread() -> None:
-    from countersign.crewai import GovernedTools
+    from countersign_sdk.crewai import GovernedTools
 
     gateway = FakeGateway(outage=4)
     governed = GovernedTools(quick(gateway), wait=0)
@@ -90,7 +90,7 @@ def test_a_call_that_waits_at_the_end_of_an_outage_continues_its_thread() -> Non
 
 @pytest.mark.skipif(NAME != "crewai", reason="CrewAI makes the call again in the same process")
 def test_a_revised_call_that_is_made_again_continues_its_thread() -> None:
-    from countersign.crewai import GovernedTools
+    from countersign_sdk.crewai import GovernedTools
 
     gateway = Changing()
     governed = GovernedTools(quick(gateway), wait=0)
@@ -110,7 +110,7 @@ def test_a_tool_node_opens_a_thread_for_each_call(where: Where, reviewer: Review
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph.prebuilt import ToolNode, tools_condition
 
-    from countersign.langgraph import CountersignMiddleware, resume_command
+    from countersign_sdk.langgraph import CountersignMiddleware, resume_command
 
     driver = Driver(where)
     model = model_of([[Call("held", {"n": 1})], [Call("held", {"n": 2}, "call_2")]])
@@ -142,8 +142,8 @@ def quick(gateway: FakeGateway) -> Countersign:
 def test_arguments_that_are_no_json_are_an_answer_for_the_model() -> None:
     from types import SimpleNamespace
 
-    from countersign._call import Permit
-    from countersign.google_adk import GovernedTools
+    from countersign_sdk._call import Permit
+    from countersign_sdk.google_adk import GovernedTools
 
     def pay(n: Any) -> str:
         return pytest.fail("it ran")

@@ -14,7 +14,7 @@ import pytest
 from driver import NAME, Call
 from test_adapter import PAGE_TOOL, bundle_of_the_suite
 
-from countersign.testing import Gateway, Reviewer
+from countersign_sdk.testing import Gateway, Reviewer
 
 ROOT = Path(__file__).resolve().parents[4]
 PAGE = ROOT / f"docs/python/{NAME.replace('_', '-')}.md"

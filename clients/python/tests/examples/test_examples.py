@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import pytest
 
-from countersign.testing import Gateway, Reviewer, bundle
+from countersign_sdk.testing import Gateway, Reviewer, bundle
 from fake import FakeGateway
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples/python"

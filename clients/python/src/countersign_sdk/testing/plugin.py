@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from countersign import AsyncCountersign, Countersign
-    from countersign.testing import Gateway, Reviewer
+    from countersign_sdk import AsyncCountersign, Countersign
+    from countersign_sdk.testing import Gateway, Reviewer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def countersign_bundle() -> Mapping[str, str] | str | Path:
     """The bundle of a test: a directory, or a mapping from path to text. Override it to use another bundle."""
-    from countersign.testing import bundle
+    from countersign_sdk.testing import bundle
 
     return bundle(allow=["allowed.tool"], review=["held.tool"], reject=["rejected.tool"])
 
@@ -49,7 +49,7 @@ def countersign_gateway(countersign_gateways: _Gateways, countersign_bundle: Map
 @pytest.fixture
 def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Generator[Countersign]:
     """A `Countersign` client of the real gateway."""
-    from countersign import Countersign
+    from countersign_sdk import Countersign
 
     with Countersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0) as made:
         yield made
@@ -58,7 +58,7 @@ def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Genera
 @pytest.fixture
 def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
     """An `AsyncCountersign` client of the same gateway, for one event loop."""
-    from countersign import AsyncCountersign
+    from countersign_sdk import AsyncCountersign
 
     return AsyncCountersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0)
 
@@ -66,7 +66,7 @@ def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
 @pytest.fixture
 def reviewer(countersign_gateway: Gateway) -> Generator[Reviewer]:
     """A reviewer who votes in the background as the test instructs."""
-    from countersign.testing import Reviewer
+    from countersign_sdk.testing import Reviewer
 
     made = Reviewer(countersign_gateway)
     yield made
@@ -83,7 +83,7 @@ class _Gateways:
         self._started: dict[str, Gateway] = {}
 
     def with_bundle(self, files: Mapping[str, str] | str | Path) -> Gateway:
-        from countersign.testing import start_gateway
+        from countersign_sdk.testing import start_gateway
 
         if self._source is None:
             pytest.fail(

@@ -2,7 +2,7 @@
 
 ```python
 import os
-from countersign import Countersign
+from countersign_sdk import Countersign
 
 gate = Countersign("http://127.0.0.1:8787", os.environ["COUNTERSIGN_AGENT_KEY"])
 
@@ -41,7 +41,7 @@ from .tracing import trace_context
 from .webhook import verify_webhook
 
 try:
-    __version__ = version("countersign")
+    __version__ = version("countersign-sdk")
 except PackageNotFoundError:
     __version__ = "0"
 
