@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { OverdueReporter } from './test/overdue/overdue.ts'
-import { PlainSummary } from './test/reporter.ts'
+import { DearestFiles, PlainSummary } from './test/reporter.ts'
 
 /** Tests of commits, of reads and of waits run on each store. */
 const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/call-id.test.ts']
@@ -47,10 +47,10 @@ export default defineConfig({
   resolve: { alias },
   test: {
     globalSetup: ['test/build.ts'],
-    setupFiles: ['test/seed.ts'],
+    setupFiles: ['test/processor.ts', 'test/seed.ts'],
     // files of one worker share what they import: to load it for each anew took a third of the time
     isolate: false,
-    reporters: ['default', new PlainSummary(), new OverdueReporter({ fileMs: FILE_MS })],
+    reporters: ['default', new PlainSummary(), new DearestFiles(), new OverdueReporter({ fileMs: FILE_MS })],
     maxWorkers: WORKERS,
     testTimeout: PATIENCE_MS,
     hookTimeout: PATIENCE_MS,

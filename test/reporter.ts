@@ -37,3 +37,23 @@ const failedFile = (module: TestModule): FailedFile => ({
 
 const failuresIn = (files: readonly FailedFile[]): number =>
   files.reduce((sum, { failed }) => sum + failed, 0)
+
+/** How many files the table has. */
+const DEAREST = 20
+
+/**
+ * Prints the files that took most processor time, which unlike their duration does not depend on what else the machine
+ * does. Whoever adds a dear test sees it here.
+ */
+export class DearestFiles implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const files = modules.map((module) => ({ module, seconds: module.meta().processorSeconds ?? 0 }))
+    const sum = files.reduce((total, { seconds }) => total + seconds, 0)
+    const dearest = files.sort((a, b) => b.seconds - a.seconds).slice(0, DEAREST)
+    const { user, system } = process.cpuUsage()
+    const beside = Math.round((user + system) / 1_000_000)
+    console.log(`Processor seconds: ${Math.round(sum)} of ${files.length} files, ${beside} of vitest itself.`)
+    for (const { module, seconds } of dearest)
+      console.log(`${seconds.toFixed(1).padStart(8)}  ${module.relativeModuleId} (${module.project.name})`)
+  }
+}
