@@ -1,28 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { OverdueReporter } from './test/overdue/overdue.ts'
 import { DearestFiles, PlainSummary } from './test/reporter.ts'
-
-/** Tests of commits, of reads and of waits run on each store. */
-const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/call-id.test.ts']
-/** Tests of decisions that precede the store run on one store. */
-const ON_ONE_STORE = [
-  'auth',
-  'canary',
-  'console',
-  'gate',
-  'hostile-*',
-  'load-limit',
-  'oidc',
-  'pipelining',
-  'rates',
-  'site',
-  'slow',
-  'tracing',
-  'traffic',
-  'waits',
-].map((name) => `test/http/${name}.test.ts`)
+import { filesMarked, type Mark } from './test/stores.ts'
 
 /**
  * Workers. Files run in parallel, because no test may count on time. Two cores run three files, because many files
@@ -57,16 +38,17 @@ export default defineConfig({
     expect: { poll: { timeout: PATIENCE_MS / 3 } },
     projects: [
       { extends: true, test: { name: 'embedded', include: ['test/**/*.test.ts'] } },
-      {
-        extends: true,
-        test: {
-          name: 'redis',
-          include: ON_EACH_STORE,
-          exclude: ON_ONE_STORE,
-          env: { COUNTERSIGN_TEST_STORE: 'redis' },
-          setupFiles: ['test/end-store.ts'],
-        },
-      },
+      onRedis('redis', 'each'),
+      onRedis('redis-soak', 'each, in the soak'),
     ],
   },
 })
+
+/** A project that runs test files with this mark on Redis. */
+function onRedis(name: string, mark: Mark): TestProjectInlineConfiguration {
+  const env = { COUNTERSIGN_TEST_STORE: 'redis' }
+  return {
+    extends: true,
+    test: { name, include: filesMarked(mark), env, setupFiles: ['test/end-store.ts'] },
+  }
+}

@@ -1,5 +1,10 @@
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { endTestStore } from './test-store.ts'
 
-/** Runs with each test file: none finds what another left in Redis. */
-afterAll(endTestStore)
+/** Runs with each test file on Redis: none finds what another left there, and none runs on a store that it never opens. */
+// oxlint-disable-next-line no-empty-pattern -- vitest reads the pattern to know which fixtures a hook wants
+afterAll(async ({}, suite) => {
+  const wasOpened = await endTestStore()
+  const isWhole = suite.tasks.every(({ mode }) => mode === 'run')
+  if (isWhole) expect(wasOpened, 'the first line says `@store`, and the file opens no store').toBe(true)
+})

@@ -6,7 +6,7 @@ import type { Store } from '../src/store/store.ts'
 import { type RedisServer, startRedis } from './redis/server.ts'
 
 /*
- * The store that a test's gateway runs on. The same tests run on each: vitest.config.ts starts them once more with
+ * The store that a test's gateway runs on. vitest.config.ts starts the files that say so (test/stores.ts) once more with
  * COUNTERSIGN_TEST_STORE=redis, where each directory stands for a database of one server.
  */
 const databases = new Map<string, number>()
@@ -22,10 +22,11 @@ export async function openTestStore(directory: string, clock: ClockSources): Pro
   return openRedisStore({ address: parseRedisAddress(`${url}/${database}`), clock })
 }
 
-/** Ends the server, and all that is in it. */
-export async function endTestStore(): Promise<void> {
+/** Ends the server, and all that is in it. Returns whether there was one. */
+export async function endTestStore(): Promise<boolean> {
   const ended = server
   server = undefined
   databases.clear()
   await (await ended)?.dispose()
+  return ended !== undefined
 }

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, describe, expect, it } from 'vitest'
 import { BUNDLE } from '../bundle.ts'
 import {

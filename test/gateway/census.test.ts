@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { census } from '../../src/gateway/jobs/backlog.ts'
 import { SYSTEM } from '../../src/gateway/core/records.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { describe, expect, it } from 'vitest'
 import { openWorld } from '../gateway-fixture.ts'
 import { SEEN } from './contract-answers.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Redelivered, WebhookSecret } from '../../src/contract/webhook.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../src/domain/checkpoint.ts'
 import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freeze, unfreeze } from '../../src/gateway/admin/freeze.ts'
 import type { StoredRecord } from '../../src/store/store.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import type { Heading } from '../../src/domain/heading.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Agent, held, HOUR, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, describe, expect, it } from 'vitest'
 import type { InstancesView } from '../../src/contract/admin.ts'
 import { reportInstance, retireInstance } from '../../src/gateway/jobs/instances.ts'

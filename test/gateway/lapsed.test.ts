@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identify } from '../../src/gateway/auth/identify.ts'
 import { validate } from '../../src/gateway/agent/redeem.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type Agent,

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AgentList } from '../../src/contract/reviewer.ts'
 import { edited, openWorld, overriding, type World } from '../gateway-fixture.ts'

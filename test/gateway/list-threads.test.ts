@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import type { Write } from '../../src/store/store.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'

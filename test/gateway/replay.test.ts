@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { Replay } from '../../src/evidence/replay.ts'

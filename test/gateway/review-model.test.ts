@@ -1,3 +1,4 @@
+// @store each
 import { describe, expect, it } from 'vitest'
 import type { ThreadCounts, ThreadList, ThreadView } from '../../src/contract/reviewer.ts'
 import { type Answer, HOUR, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'

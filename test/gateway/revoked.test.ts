@@ -1,3 +1,4 @@
+// @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GatewayError } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/gateway/core/caller.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { IssuedKey } from '../../src/contract/admin.ts'
 import { faultsIn } from '../evidence/replayed.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { census } from '../../src/gateway/jobs/backlog.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { held, openWorld, overriding, type World } from '../gateway-fixture.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freeze } from '../../src/gateway/admin/freeze.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'

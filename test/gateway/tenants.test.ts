@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { expect, it } from 'vitest'
 import { SYSTEM } from '../../src/gateway/core/records.ts'
 import { INDEX, TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   type Commit,

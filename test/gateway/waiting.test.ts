@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { describe, expect, it, vi } from 'vitest'
 import { identify } from '../../src/gateway/auth/identify.ts'
 import { poll } from '../../src/gateway/agent/read-decision.ts'

@@ -1,3 +1,4 @@
+// @store each
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkStore } from '../../src/gateway/integrity/store.ts'
 import { IS_SOAK } from '../runs.ts'

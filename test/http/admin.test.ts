@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { LIMITS } from '../../src/contract/limits.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { request } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

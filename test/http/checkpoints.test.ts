@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/settings/settings.ts'

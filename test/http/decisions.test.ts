@@ -1,3 +1,4 @@
+// @store each
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Agent,

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'

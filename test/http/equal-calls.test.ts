@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadSummary } from '../../src/contract/reviewer.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'

@@ -1,3 +1,4 @@
+// @store each
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable, type Store, type StoredEvent } from '../../src/store/store.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret, WebhookView } from '../../src/contract/webhook.ts'
 import type { CardMessage } from '../../src/events/chat.ts'

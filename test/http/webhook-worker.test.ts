@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// @store each
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGate, type Gate, type GateOptions, type NotExecuted, type Outcome } from '@countersign/sdk'
 import { BUNDLE } from '../bundle.ts'

@@ -1,3 +1,4 @@
+// @store each, in the soak
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GATEWAY_RULES } from '../../../src/gateway/integrity/part.ts'
