@@ -89,7 +89,6 @@ describe('evidence of each verb', () => {
       tool: 'pay',
       details: {
         verdict: 'allow',
-        heading: { line: 'pay: amount 5' },
         risk: 'medium',
         policy_risk: 'low',
         by: ['pay-small'],

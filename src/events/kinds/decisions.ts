@@ -11,7 +11,9 @@ const DECIDED = {
   by: texts('ids of the rules that decided, or a code in their place'),
   claimed_risk: optional(oneOf(RISKS, 'the risk claimed by the agent')),
   fault: optional(text('the failure of the rules engine')),
-  heading: optional(object('the heading, with tags in place of sensitive values; SHA-256 of its template')),
+  heading: optional(
+    object('the heading of a held call, with tags in place of sensitive values; SHA-256 of its template'),
+  ),
   limits: optional(
     objects('the limits that the call uses, with amounts; `over` means that the limit had no room'),
   ),

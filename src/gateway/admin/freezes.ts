@@ -16,11 +16,8 @@ import { readAgain, unchanged } from '../core/records.ts'
 
 export const FREEZES = 'all'
 
-/**
- * The freezes as this instance last read them. The caller guards their record. Returns the value without a promise when
- * the freezes are cached.
- */
-export function freezesOf(deps: Deps, tenant: string): KnownFreezes | Promise<KnownFreezes> {
+/** The freezes as this instance last read them. The caller guards their record. */
+export async function freezesOf(deps: Deps, tenant: string): Promise<KnownFreezes> {
   return deps.freezes.get(tenant) ?? freezesNow(deps, tenant)
 }
 

@@ -1,11 +1,10 @@
-import type { History, HistoryNeeds, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { History, HistoryNeeds, Snapshot, ToolUse } from '../../policy/evaluate/snapshot.ts'
 import type { Guard, Write } from '../../store/store.ts'
-import type { Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Noted } from '../core/caches.ts'
 import { INDEX } from '../core/indexes.ts'
 
-/** The agent, task and tool of an allowed call. */
+/** A call, without its content: who uses which tool in which task. */
 export interface Doer {
   readonly tenant: string
   readonly agent: string
@@ -33,16 +32,22 @@ export function toolOf(member: string): string | undefined {
  * contracts. A label added to a tool later therefore counts for earlier calls, too. The result is undefined when the
  * rules read no history.
  */
-export function historyFor(
+export async function historyFor(
   deps: Deps,
-  snapshot: Snapshot | undefined,
-  doer: Doer & Pick<Standing, 'entry'>,
-): Promise<History | undefined> | undefined {
+  { snapshot, use }: Judging,
+  doer: Doer,
+): Promise<History | undefined> {
   // refuses an agent that may not use the tool without reading history, which takes as long as for an unknown tool
-  if (snapshot?.mayUse(doer.entry, doer.tool) !== true) return undefined
+  if (snapshot === undefined || use?.permitted !== true) return undefined
   const needs = snapshot.historyNeeds(doer.tool)
   if (!needs.task && !needs.agent) return undefined
   return readHistory(deps, snapshot, { doer, needs })
+}
+
+/** The bundle in force, and what the agent may do with the tool. */
+interface Judging {
+  readonly snapshot: Snapshot | undefined
+  readonly use: ToolUse | undefined
 }
 
 async function readHistory(
@@ -97,15 +102,8 @@ export interface Noting {
   readonly landed: () => void
 }
 
-/**
- * The epoch as this instance last read it. The caller guards the epoch. Returns the value without a promise when the
- * epoch is cached.
- */
-export function epochOf(deps: Deps, tenant: string): string | Promise<string> {
-  return deps.epochs.get(tenant) ?? epochNow(deps, tenant)
-}
-
-async function epochNow(deps: Deps, tenant: string): Promise<string> {
+/** Reads the epoch, and caches it for the next calls, which guard it. */
+export async function epochNow(deps: Deps, tenant: string): Promise<string> {
   const epoch = await deps.store.epoch(tenant)
   deps.epochs.set(tenant, epoch)
   return epoch

@@ -2,10 +2,9 @@ import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { canonicalJson, digestOf, sha256 } from '../../domain/digest.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
-import type { LimitUse, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { LimitUse, Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'
-import type { Heading } from '../../domain/heading.ts'
 
 /**
  * Maximum length, in characters of JSON, of a value that evidence contains in full. Longer values are stored as
@@ -13,17 +12,15 @@ import type { Heading } from '../../domain/heading.ts'
  */
 const READ_VALUE_CHARS = 2_048
 
-export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
-  if (snapshot === undefined) return true // without a bundle the tool is unknown and counts as sensitive
-  return (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
-}
-
 export interface Decided {
   readonly outcome: Outcome
   readonly payload: JsonValue
   /** The digest of the payload, when it is known. */
   readonly payloadDigest?: string | undefined
-  readonly heading: Heading
+  /** The heading that reviewers of a held call saw. A call that is decided at once has none. */
+  readonly line?: string | undefined
+  /** SHA-256 (hex) of the template of the call's heading. */
+  readonly template: string | undefined
   /** Revision of the bundle that decided. */
   readonly bundle: string
   /** True when the tool's contract marks a field as sensitive. */
@@ -45,14 +42,13 @@ export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'dec
   const { outcome, payload, bundle, sensitive } = decided
   const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
   const { rules, shadow, unknown } = ruleIds(outcome)
-  const over = new Set(outcome.fired.filter((rule) => !rule.unknown).map((rule) => rule.id))
   return {
     action_hash: decided.actionHash,
     by: outcome.by,
     claimed_risk: decided.claimedRisk,
     fault: outcome.fault,
-    heading: summaryOf(decided.heading),
-    limits: outcome.limits?.map((use) => limitOf(use, over)),
+    heading: headingOf(decided),
+    limits: outcome.limits && limitsOf(outcome, outcome.limits),
     nonce,
     payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
     payload_digest: nonce === undefined ? (decided.payloadDigest ?? digestOf(payload)) : undefined,
@@ -71,9 +67,10 @@ export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'dec
   }
 }
 
-/** The heading of the call, and its template. Tags replace sensitive values. */
-function summaryOf({ line, template }: Heading): JsonObject {
-  return { line, ...(template === undefined ? {} : { template }) }
+/** The heading that reviewers see, with tags in place of sensitive values, and the digest of its template. */
+function headingOf({ line, template }: Decided): JsonObject | undefined {
+  if (line === undefined) return template === undefined ? undefined : { template }
+  return template === undefined ? { line } : { line, template }
 }
 
 /** The parts of a requirement that replay needs, to count approvals and find late ones. */
@@ -102,7 +99,12 @@ function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unkno
   return { rules, shadow, unknown }
 }
 
-/** The amount that the call adds to a limit, and whether that amount exceeded the limit. */
+/** The amount that the call adds to each limit, and whether that amount exceeded the limit. */
+function limitsOf({ fired }: Outcome, uses: readonly LimitUse[]): JsonObject[] {
+  const over = new Set(fired.filter((rule) => !rule.unknown).map((rule) => rule.id))
+  return uses.map((use) => limitOf(use, over))
+}
+
 function limitOf({ id, amount, sensitive }: LimitUse, over: ReadonlySet<string>): JsonObject {
   return { ...(sensitive ? {} : { amount }), id, ...(over.has(id) ? { over: true } : {}) }
 }

@@ -1,15 +1,17 @@
 import type { Decision, DecisionRequest } from '../../contract/agent.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Heading } from '../../domain/heading.ts'
-import type { History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { History, Outcome, ToolUse } from '../../policy/evaluate/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
+import { freezesNow } from '../admin/freezes.ts'
+import { standingOf } from '../auth/standing.ts'
 import type { KnownFreezes } from '../core/caches.ts'
-import type { Caller } from '../core/caller.ts'
+import type { Caller, Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { makeHeading } from '../review/heading.ts'
-import type { Doer } from './call-history.ts'
-import { type Decided, decisionDetails } from './decision-record.ts'
+import { epochNow } from './call-history.ts'
+import { decisionDetails } from './decision-record.ts'
 
 export interface Submission {
   readonly taskId: string
@@ -17,22 +19,48 @@ export interface Submission {
   readonly idempotencyKey?: string
 }
 
-/** A call with its outcome, and the other data for the records about the call. */
+/** The state on which an attempt decides a call. Each attempt looks it up once. */
+export interface Basis extends Standing {
+  /** Undefined without a bundle. */
+  readonly use: ToolUse | undefined
+  readonly freezes: KnownFreezes
+  /** The epoch of the store. */
+  readonly epoch: string
+  /** Limits without room. */
+  readonly exceeded: ReadonlySet<string>
+}
+
+/** A call with its outcome: the contents of its answer and of the records about it. */
 export interface Evaluation {
-  readonly deps: Deps
   readonly caller: Caller
   readonly submission: Submission
-  readonly doer: Doer
-  readonly snapshot: Snapshot | undefined
-  readonly freezes: KnownFreezes
-  readonly epoch: string
+  readonly basis: Basis
   readonly outcome: Outcome
   readonly history: History | undefined
   readonly at: number
+  /** Revision of the bundle that decided. */
   readonly bundle: string
-  readonly sensitive: boolean
   /** Guards of the facts that the outcome depends on. */
   readonly guards: readonly Guard[]
+}
+
+/** @throws GatewayError `unauthenticated`, `store_unavailable` */
+export async function basisOf(
+  deps: Deps,
+  caller: Caller,
+  tool: string,
+  exceeded: ReadonlySet<string>,
+): Promise<Basis> {
+  const { tenant } = caller
+  const { snapshot, entry } = standingOf(deps, caller)
+  return {
+    snapshot,
+    entry,
+    use: snapshot?.useOf(tenant, entry, tool),
+    freezes: deps.freezes.get(tenant) ?? (await freezesNow(deps, tenant)),
+    epoch: deps.epochs.get(tenant) ?? (await epochNow(deps, tenant)),
+    exceeded,
+  }
 }
 
 export function payloadOf(request: DecisionRequest): JsonObject {
@@ -41,12 +69,12 @@ export function payloadOf(request: DecisionRequest): JsonObject {
 
 /** The line that identifies the call to people. `scope` salts its sensitive values. */
 export function headingFor(
-  { deps, snapshot, submission, caller, outcome }: Evaluation,
+  deps: Deps,
+  { basis: { snapshot }, submission: { request }, caller, outcome }: Evaluation,
   scope: string,
 ): Heading {
-  const { request } = submission
-  const { tenant } = caller
-  const call = { tenant, tool: request.tool_name, payload: payloadOf(request), by: outcome.by }
+  const { tool_name: tool } = request
+  const call = { tenant: caller.tenant, tool, payload: payloadOf(request), by: outcome.by }
   return makeHeading(deps, snapshot, call, scope)
 }
 
@@ -64,21 +92,36 @@ export function decisionOf(
   }
 }
 
+/** Parts of the record of a held call that its revision already contains. */
+interface Held {
+  readonly heading: Heading
+  readonly payloadDigest: string
+}
+
+/** True for a call with sensitive fields. Without a bundle, the tool is unknown and counts as sensitive. */
+const isSensitive = ({ snapshot, use }: Basis): boolean =>
+  snapshot === undefined || (use?.contract !== undefined && use.contract.sensitive.length > 0)
+
+const templateOf = ({ snapshot, use }: Basis, tool: string): string | undefined =>
+  use?.contract && snapshot?.templateOf(tool)
+
 /** The record of the outcome. */
 export function evidenceOf(
+  deps: Deps,
   evaluation: Evaluation,
   type: 'decision.allowed' | 'decision.rejected' | 'review.pending',
-  { heading, payloadDigest }: Pick<Decided, 'heading' | 'payloadDigest'>,
+  held?: Held,
 ): EvidenceRecord<'decision.allowed' | 'decision.rejected' | 'review.pending'> {
-  const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
-  const { action_hash, risk_level } = submission.request
+  const { caller, submission, outcome, at, bundle, basis } = evaluation
+  const { action_hash, risk_level, tool_name } = submission.request
   const details = decisionDetails(deps, {
     outcome,
     bundle,
-    sensitive,
-    heading,
+    sensitive: isSensitive(basis),
+    line: held?.heading.line,
+    template: held ? held.heading.template : templateOf(basis, tool_name),
     payload: payloadOf(submission.request),
-    payloadDigest,
+    payloadDigest: held?.payloadDigest,
     actionHash: action_hash,
     claimedRisk: risk_level,
     traceparent: deps.origin?.span.received?.traceparent,
@@ -90,7 +133,7 @@ export function evidenceOf(
     at: isoTime(at),
     actor: { kind: 'agent', id: caller.id },
     task_id: submission.taskId,
-    tool: submission.request.tool_name,
+    tool: tool_name,
     details,
   }
 }

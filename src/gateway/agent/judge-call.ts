@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../contract/json.ts'
 import type { Call, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 
@@ -14,30 +13,25 @@ export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: C
   return outcome
 }
 
+/** The agent's statements about its call that policy reads. */
+interface Claims {
+  readonly tool_name: string
+  readonly workflow_name?: string
+  readonly task_label?: string
+  readonly subject?: string
+  readonly risk_level?: Outcome['risk']
+}
+
+/** The facts about a call that the agent does not state. */
+type Facts = Pick<Call, 'payload' | 'at' | 'task' | 'use' | 'history' | 'exceeded'>
+
 /** The call as policy sees it: identity comes from the key, never from the body. */
 export function callOf(
-  caller: { tenant: string; id: string },
-  claims: {
-    tool_name: string
-    workflow_name?: string
-    task_label?: string
-    subject?: string
-    risk_level?: Outcome['risk']
-  },
-  payload: JsonObject,
-  at: number,
-): Omit<Call, 'task' | 'exceeded' | 'history'> {
-  return {
-    tool: claims.tool_name,
-    payload,
-    tenant: caller.tenant,
-    agent: caller.id,
-    at,
-    ...(claims.workflow_name === undefined ? {} : { workflow: claims.workflow_name }),
-    ...(claims.task_label === undefined ? {} : { label: claims.task_label }),
-    ...(claims.subject === undefined ? {} : { subject: claims.subject }),
-    ...(claims.risk_level === undefined ? {} : { riskLevel: claims.risk_level }),
-  }
+  { tenant, id: agent }: { readonly tenant: string; readonly id: string },
+  { tool_name: tool, workflow_name: workflow, task_label: label, subject, risk_level: riskLevel }: Claims,
+  facts: Facts,
+): Call {
+  return { tool, tenant, agent, workflow, label, subject, riskLevel, ...facts }
 }
 
 const NO_POLICY: Outcome = {

@@ -14,15 +14,16 @@ import {
 } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
 import { asRepeat } from '../webhooks/notice.ts'
+import type { Deps } from '../core/deps.ts'
 import { decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
 import { chargesOf } from './limits.ts'
 
 /** Opens a thread in which reviewers decide the call. */
-export async function openThread(evaluation: Evaluation): Promise<Plan<Decision>> {
-  const { deps, submission, outcome, guards } = evaluation
+export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Plan<Decision>> {
+  const { submission, outcome, guards } = evaluation
   const thread_id = `thr_${deps.nextId()}`
-  const heading = headingFor(evaluation, thread_id)
-  const { thread: opened, revision } = newThread(evaluation, thread_id, heading)
+  const heading = headingFor(deps, evaluation, thread_id)
+  const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, heading })
   const first = await askFirst(deps, opened)
   const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
@@ -30,7 +31,10 @@ export async function openThread(evaluation: Evaluation): Promise<Plan<Decision>
     {
       thread_id,
       revision: 1,
-      ...evidenceOf(evaluation, 'review.pending', { heading, payloadDigest: revision.payload_digest }),
+      ...evidenceOf(deps, evaluation, 'review.pending', {
+        heading,
+        payloadDigest: revision.payload_digest,
+      }),
     },
   ]
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload, evidence })
@@ -58,10 +62,14 @@ export async function openThread(evaluation: Evaluation): Promise<Plan<Decision>
   }
 }
 
-function newThread(evaluation: Evaluation, thread_id: string, heading: Heading) {
-  const { caller, submission, outcome, history, at, bundle, freezes } = evaluation
+function newThread(
+  deps: Deps,
+  evaluation: Evaluation,
+  { thread_id, heading }: { readonly thread_id: string; readonly heading: Heading },
+) {
+  const { caller, submission, outcome, history, at, bundle, basis } = evaluation
   const { request } = submission
-  const { epoch } = freezes.freezes
+  const { epoch } = basis.freezes.freezes
   const { action_hash } = request
   const { requirement } = outcome
   if (requirement === undefined) throw new TypeError('a review outcome must carry its requirement')
@@ -76,7 +84,7 @@ function newThread(evaluation: Evaluation, thread_id: string, heading: Heading) 
     outcome,
     requirement,
     bundle,
-    nonce: nonceOf(evaluation.deps),
+    nonce: nonceOf(deps),
     at,
     ...(history && { history }),
   })
@@ -93,7 +101,7 @@ function newThread(evaluation: Evaluation, thread_id: string, heading: Heading) 
     revision_ids: [],
     ...currentRevision(revision, chargesOf(outcome)),
     ...(epoch === 0 ? {} : { freeze_epoch: epoch }),
-    ...evaluation.deps.origin?.span.context(),
+    ...deps.origin?.span.context(),
   }
   return { thread, revision }
 }

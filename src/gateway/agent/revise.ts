@@ -4,12 +4,12 @@ import type { JsonObject } from '../../contract/json.ts'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../../domain/thread.ts'
-import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
+import type { History, Outcome, Snapshot, ToolUse } from '../../policy/evaluate/snapshot.ts'
 import { judge, requirePolicy } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { decisionDetails, isSensitive } from './decision-record.ts'
+import { decisionDetails } from './decision-record.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
-import { type Caller, type Standing, keyGuard } from '../core/caller.ts'
+import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../admin/freezes.ts'
 import { historyFor } from './call-history.ts'
 import { standingOf } from '../auth/standing.ts'
@@ -82,17 +82,18 @@ async function attempt(
   refuseFrozen(freezes, read.value)
   deps.origin?.span.goesOn(traceOf(read.value))
   checkShape(read.value, request.revision)
-  checkPayload({ snapshot, entry }, read.value, request.revision)
+  const use = snapshot.useOf(caller.tenant, entry, read.value.tool)
+  checkPayload({ snapshot, use }, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject
-  const doer = { tenant: caller.tenant, agent: caller.id, task: request.taskId, tool: read.value.tool, entry }
-  const history = await historyFor(deps, snapshot, doer)
-  const facts = { task: request.taskId, exceeded, ...(history && { history }), ...(entry && { entry }) }
-  const raw = await judge(deps, snapshot, { ...callOf(caller, request.revision, payload, at), ...facts })
+  const { thread_id, tenant, tool, task_id: task } = read.value
+  const history = await historyFor(deps, { snapshot, use }, { tenant, agent: caller.id, task, tool })
+  const facts = { payload, at, task, use, history, exceeded }
+  const raw = await judge(deps, snapshot, callOf(caller, request.revision, facts))
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
-  const { thread_id, tenant, tool } = read.value
   const heading = makeHeading(deps, snapshot, { tenant, tool, payload, by: outcome.by }, thread_id)
-  const evaluated = { outcome, heading, bundle, at, sensitive: isSensitive(snapshot, tool) }
+  const sensitive = (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
+  const evaluated = { outcome, heading, bundle, at, sensitive }
   const revision = nextRevision(read.value, request.revision, {
     ...evaluated,
     history,
@@ -161,11 +162,13 @@ function invalid(pointer: string, message: string): GatewayError {
   })
 }
 
-function checkPayload({ snapshot, entry }: Standing, thread: Thread, revision: Revision): void {
+function checkPayload(
+  { snapshot, use }: { readonly snapshot: Snapshot; readonly use: ToolUse },
+  thread: Thread,
+  revision: Revision,
+): void {
   const payload = revision.request_payload as JsonObject
-  const problems = snapshot?.mayUse(entry, thread.tool)
-    ? snapshot.checkPayload(thread.tool, payload)
-    : longTextErrors(payload)
+  const problems = use.permitted ? snapshot.checkPayload(thread.tool, payload) : longTextErrors(payload)
   if (problems.length === 0) return
   throw new GatewayError(
     'invalid_policy_input',
@@ -250,7 +253,8 @@ function evidenceOf(
     outcome,
     bundle,
     sensitive,
-    heading,
+    line: heading.line,
+    template: heading.template,
     payload: revision.payload,
     payloadDigest: revision.payload_digest,
     actionHash: revision.action_hash,

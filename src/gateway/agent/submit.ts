@@ -10,14 +10,11 @@ import { longTextErrors } from '../../contract/long-texts.ts'
 import type { WebhookEvent } from '../../contract/webhook.ts'
 import type { Verdict } from '../../domain/decision.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
-import type { Heading } from '../../domain/heading.ts'
 import { webhookOf } from '../../events/events.ts'
-import { freezeGuard, freezesOf, frozenOutcome } from '../admin/freezes.ts'
+import { freezeGuard, frozenOutcome } from '../admin/freezes.ts'
 import { keyInForce } from '../auth/identify.ts'
-import { standingOf } from '../auth/standing.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
-import type { KnownFreezes } from '../core/caches.ts'
-import { type Caller, type Standing, keyGuard } from '../core/caller.ts'
+import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import {
   type Attempted,
@@ -31,9 +28,10 @@ import { INDEX } from '../core/indexes.ts'
 import { unchanged } from '../core/records.ts'
 import { type Committed, isReadAhead, type Plan, transact } from '../core/transact.ts'
 import type { Notice } from '../webhooks/notice.ts'
-import { epochOf, historyFor, noteHistory, type Noting } from './call-history.ts'
-import { isSensitive } from './decision-record.ts'
+import { historyFor, noteHistory, type Noting } from './call-history.ts'
 import {
+  type Basis,
+  basisOf,
   decisionOf,
   type Evaluation,
   evidenceOf,
@@ -61,34 +59,22 @@ export async function submit(
   let exceeded: ReadonlySet<string> = new Set()
   return transact(deps, caller.tenant, async (failed) => {
     exceeded = exceededBy(exceeded, failed)
-    const standing = standingOf(deps, caller)
-    const known = freezesOf(deps, caller.tenant)
-    const freezes = known instanceof Promise ? await known : known
-    const last = epochOf(deps, caller.tenant)
-    const epoch = last instanceof Promise ? await last : last
-    const world = { freezes, epoch, exceeded, ...standing }
+    const basis = await basisOf(deps, caller, request.tool_name, exceeded)
     const first = once && (await attempted(deps, caller, once))
-    const answer = first && replayable(first, deps.store.now(), under(world))
-    if (first && answer) return replay(deps, caller, { answer, first, world })
+    const answer = first && replayable(first, deps.store.now(), under(basis))
+    if (first && answer) return replay(deps, caller, { answer, first, basis })
     refuseWithoutRoom(deps)
-    checkInput(standing, request)
-    const evaluation = await evaluate(deps, caller, submission, world)
+    checkInput(basis, request)
+    const evaluation = await evaluate(deps, caller, submission, basis)
     const plan =
-      evaluation.outcome.verdict === 'review' ? await openThread(evaluation) : answerAtOnce(evaluation)
-    return first ? remembering(deps, plan, first, under(world)) : plan
+      evaluation.outcome.verdict === 'review'
+        ? await openThread(deps, evaluation)
+        : answerAtOnce(deps, evaluation)
+    return first ? remembering(deps, plan, first, under(basis)) : plan
   })
 }
 
-/** The basis of a decision, without the request. */
-interface World extends Standing {
-  readonly freezes: KnownFreezes
-  /** The epoch of the store. */
-  readonly epoch: string
-  /** Limits without room. */
-  readonly exceeded: ReadonlySet<string>
-}
-
-const under = ({ snapshot, freezes }: World): Under => ({
+const under = ({ snapshot, freezes }: Basis): Under => ({
   bundle: snapshot?.revision ?? NO_BUNDLE,
   freezeEpoch: freezes.freezes.epoch,
 })
@@ -97,10 +83,10 @@ const under = ({ snapshot, freezes }: World): Under => ({
 async function replay(
   deps: Deps,
   caller: Caller,
-  { answer, first, world }: { readonly answer: Decision; readonly first: Attempted; readonly world: World },
+  { answer, first, basis }: { readonly answer: Decision; readonly first: Attempted; readonly basis: Basis },
 ): Promise<Plan<Decision>> {
   await keyInForce(deps, caller)
-  const guards = [unchanged('answer', first.id, first.known), freezeGuard(world.freezes)]
+  const guards = [unchanged('answer', first.id, first.known), freezeGuard(basis.freezes)]
   const landed = (): void => deps.observe({ kind: 'replayed', decision: verdictOf(answer) })
   const confirmed = answer.status === 'allow' || isReadAhead(deps)
   return { answer, replayed: true, guards, landed, confirmed }
@@ -110,11 +96,10 @@ const verdictOf = ({ status }: Decision): Verdict =>
   status === 'allow' ? 'allow' : status === 'pending_review' ? 'review' : 'reject'
 
 /** Refuses a payload that does not fit the contract of a usable tool, as "invalid policy input". */
-function checkInput({ snapshot, entry }: Standing, request: DecisionRequest): void {
+function checkInput({ snapshot, use }: Basis, request: DecisionRequest): void {
   const payload = payloadOf(request)
-  const problems = snapshot?.mayUse(entry, request.tool_name)
-    ? snapshot.checkPayload(request.tool_name, payload)
-    : longTextErrors(payload)
+  const problems =
+    snapshot && use?.permitted ? snapshot.checkPayload(request.tool_name, payload) : longTextErrors(payload)
   if (problems.length === 0) return
   throw new GatewayError(
     'invalid_policy_input',
@@ -133,62 +118,61 @@ async function evaluate(
   deps: Deps,
   caller: Caller,
   submission: Submission,
-  world: World,
+  basis: Basis,
 ): Promise<Evaluation> {
-  const { snapshot, entry, freezes, epoch, exceeded } = world
-  const { request, taskId } = submission
+  const { snapshot, freezes, exceeded, use } = basis
+  const { request, taskId: task } = submission
+  const { tenant, id: agent } = caller
   const at = deps.store.now()
-  const sensitive =
-    snapshot?.knows(caller.tenant, request.tool_name) !== false && isSensitive(snapshot, request.tool_name)
-  const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
-  const asked = { deps, caller, submission, doer, snapshot, freezes, epoch, at, sensitive }
-  const frozen = frozenOutcome(freezes, doer)
-  if (frozen) {
-    const guards = [keyGuard(caller), freezeGuard(freezes)]
-    return { outcome: frozen, history: undefined, bundle: NO_BUNDLE, guards, ...asked }
-  }
-  const needed = historyFor(deps, snapshot, { entry, ...doer })
-  const history = needed && (await needed)
-  const said = callOf(caller, request, payloadOf(request), at)
-  const call = { task: taskId, exceeded, ...(history && { history }), ...(entry && { entry }), ...said }
-  const outcome = await decide(deps, snapshot, call)
-  const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
-  return { outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE, guards, ...asked }
+  const guards = [keyGuard(caller), freezeGuard(freezes)]
+  const outcome = frozenOutcome(freezes, { agent, tool: request.tool_name })
+  if (outcome)
+    return { caller, submission, basis, outcome, history: undefined, at, bundle: NO_BUNDLE, guards }
+  const history = await historyFor(deps, basis, { tenant, agent, task, tool: request.tool_name })
+  const facts = { payload: payloadOf(request), at, task, use, history, exceeded }
+  const decided = await decide(deps, snapshot, callOf(caller, request, facts))
+  guards.push(...limitGuards(decided, exceeded))
+  const bundle = snapshot?.revision ?? NO_BUNDLE
+  return { caller, submission, basis, outcome: decided, history, at, bundle, guards }
 }
 
-function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
-  const { deps, outcome, submission, caller, guards } = evaluation
-  const heading = headingFor(evaluation, deps.nextId())
+function answerAtOnce(deps: Deps, evaluation: Evaluation): Plan<Decision> {
+  const { outcome, submission, caller, guards } = evaluation
   const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
-  const evidence = [evidenceOf(evaluation, type, { heading })]
-  const notices = evidence.flatMap((record) => {
-    const event = webhookOf(record)
-    return event === undefined ? [] : [noticeOf(evaluation, event, { answer, heading })]
-  })
+  const record = evidenceOf(deps, evaluation, type)
+  const evidence = [record]
+  const event = webhookOf(record)
+  const notices = event === undefined ? [] : [noticeOf(deps, evaluation, event, answer)]
   if (status === 'allow') {
-    const noting = noteAllowed(evaluation)
-    return { answer, evidence, notices, counted: true, ...noting, guards: [...guards, ...noting.guards] }
+    const { writes, landed, guards: noted } = noteAllowed(deps, evaluation)
+    return { answer, evidence, notices, counted: true, writes, landed, guards: [...guards, ...noted] }
   }
   const index = INDEX.rejected(caller.id, submission.taskId)
   return { answer, evidence, notices, counted: true, guards, writes: [{ op: 'mark', index }] }
 }
 
 /** Adds an allowed call to the history, and charges its limits. */
-function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): Noting {
-  const { writes, ...noting } = noteHistory(deps, snapshot, doer, { at, epoch })
-  return { writes: [...writes, ...charge(chargesOf(outcome), at)], ...noting }
+function noteAllowed(deps: Deps, { caller, submission, basis, outcome, at }: Evaluation): Noting {
+  const { snapshot, epoch } = basis
+  const { tenant, id: agent } = caller
+  const doer = { tenant, agent, task: submission.taskId, tool: submission.request.tool_name }
+  const { writes, guards, landed } = noteHistory(deps, snapshot, doer, { at, epoch })
+  return { writes: [...writes, ...charge(chargesOf(outcome), at)], guards, landed }
 }
 
 function noticeOf(
-  { deps, caller, submission, outcome, at }: Evaluation,
+  deps: Deps,
+  evaluation: Evaluation,
   type: WebhookEvent,
-  { answer: { status, message }, heading }: { readonly answer: Decision; readonly heading: Heading },
+  { status, message }: Decision,
 ): Notice {
+  const { caller, submission, outcome, at } = evaluation
   const { tool_name, workflow_name, task_label } = submission.request
   return {
     at,
+    heading: () => headingFor(deps, evaluation, deps.nextId()),
     payload: payloadOf(submission.request),
     ...defined({ trace: deps.origin?.span.context() }),
     body: {
@@ -196,7 +180,6 @@ function noticeOf(
       tenant_id: caller.tenant,
       agent_id: caller.id,
       tool_name,
-      heading,
       task_id: submission.taskId,
       decision: status,
       risk: outcome.risk,

@@ -92,15 +92,12 @@ async function refusedNow(
   if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return true
   const claims = { tool_name: thread.tool, ...revision.claims }
   const caller = { tenant: thread.tenant, id: thread.agent }
-  const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
-  const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
+  const { tenant, agent, task_id: task, tool } = thread
+  const use = snapshot.useOf(tenant, snapshot.agentOf(tenant, agent), tool)
   // judges the facts at the time of the decision, because the history and the limits now include the approval itself
-  const entry = snapshot.agentOf(thread.tenant, thread.agent)
-  const history = revision.history ?? (await historyFor(deps, snapshot, { entry, ...doer }))
-  const outcome = await judge(deps, snapshot, {
-    task: thread.task_id,
-    ...(history && { history }),
-    ...call,
-  })
+  const history =
+    revision.history ?? (await historyFor(deps, { snapshot, use }, { tenant, agent, task, tool }))
+  const facts = { payload: revision.payload as JsonObject, at: deps.store.now(), task, use, history }
+  const outcome = await judge(deps, snapshot, callOf(caller, claims, facts))
   return outcome.verdict === 'reject'
 }

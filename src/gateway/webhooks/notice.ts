@@ -1,6 +1,7 @@
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
+import type { Heading } from '../../domain/heading.ts'
 import { groupsBy } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { type TraceContext, traceOf } from '../core/trace-context.ts'
@@ -12,6 +13,8 @@ export interface Notice {
   readonly at: number
   /** The payload, when the thread's record does not contain it yet. */
   readonly payload?: JsonObject
+  /** Makes the heading of a call that was decided at once. Most tenants have no destination that reads it. */
+  readonly heading?: () => Heading
   /** The trace that each delivery links to. */
   readonly trace?: TraceContext | undefined
   /** True when an equal call already waits. Chats get no second message, but programs get every event. */

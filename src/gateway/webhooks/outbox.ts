@@ -80,7 +80,7 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
  * sensitive.
  */
 function asShown(deps: Deps, notice: Notice): Notice {
-  const { tool_name, heading } = notice.body
+  const { tool_name, heading = notice.heading?.() } = notice.body
   if (tool_name === undefined || heading === undefined) return notice
   const shown = shownHeading(deps.policies.current(), tool_name, heading)
   return { ...notice, body: { ...notice.body, heading: shown } }

@@ -55,6 +55,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
     historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
     agentOf: (tenant, agent) => head.directory.tenants.get(tenant)?.agents.get(agent),
+    useOf: (tenant, agent, tool) => permits.useOf(tenant, agent, tool),
     mayUse: (agent, tool) => agent !== undefined && permits.mayUse(agent, tool),
     knows: (tenant, tool) => permits.knows(tenant, tool),
     decide(call) {
@@ -65,7 +66,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       const contract = contracts.get(tool)
       return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : longTextErrors(payload)
     },
-    headingOf: createHeadings(ir, tools),
+    ...createHeadings(ir, tools),
     judge,
     routing: head.routing,
     clock: tables.clock,

@@ -1,11 +1,13 @@
 import { refuse } from './evaluate.ts'
-import type { AgentEntry, Call, Directory, Outcome, ToolContract } from './snapshot.ts'
+import type { AgentEntry, Call, Directory, Outcome, ToolContract, ToolUse } from './snapshot.ts'
 import { compileGlob, showHidden } from '../language/text.ts'
 
 /** Decides which agent may use which tool, by the directory of one bundle. */
 export interface Permits {
   /** False for a tool without a contract. */
   mayUse(agent: AgentEntry, tool: string): boolean
+  /** Looks up what an agent of the tenant may do with the tool. */
+  useOf(tenant: string, agent: AgentEntry | undefined, tool: string): ToolUse
   /** True when some agent of the tenant may use the tool. */
   knows(tenant: string, tool: string): boolean
   /** Returns the outcome for an agent that is not in the directory or may not use a known tool; otherwise undefined. */
@@ -13,8 +15,8 @@ export interface Permits {
 }
 
 export function createPermits(directory: Directory, contracts: ReadonlyMap<string, ToolContract>): Permits {
-  const known = new Map<AgentEntry, ReadonlySet<string>>()
-  const toolsOf = (agent: AgentEntry): ReadonlySet<string> => {
+  const known = new Map<AgentEntry, ReadonlyMap<string, ToolUse>>()
+  const toolsOf = (agent: AgentEntry): ReadonlyMap<string, ToolUse> => {
     const tools = known.get(agent) ?? permitted(agent, contracts)
     known.set(agent, tools)
     return tools
@@ -23,15 +25,22 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
   const knows = (tenant: string, tool: string): boolean => {
     const agents = directory.tenants.get(tenant)?.agents
     if (agents === undefined) return false
-    const tools = tenantTools.get(tenant) ?? new Set([...agents.values()].flatMap((one) => [...toolsOf(one)]))
+    const tools =
+      tenantTools.get(tenant) ?? new Set([...agents.values()].flatMap((one) => [...toolsOf(one).keys()]))
     tenantTools.set(tenant, tools)
     return tools.has(tool)
   }
   return {
+    useOf(tenant, agent, tool) {
+      const use = agent && toolsOf(agent).get(tool)
+      if (use !== undefined) return use
+      return { contract: knows(tenant, tool) ? contracts.get(tool) : undefined, permitted: false }
+    },
     mayUse: (agent, tool) => toolsOf(agent).has(tool),
     knows,
     refusalOf(call) {
-      const agent = call.entry ?? directory.tenants.get(call.tenant)?.agents.get(call.agent)
+      if (call.use?.permitted === true) return undefined
+      const agent = directory.tenants.get(call.tenant)?.agents.get(call.agent)
       if (!agent) return refuseCaller(call, directory)
       const contract = contracts.get(call.tool)
       if (!contract || toolsOf(agent).has(call.tool)) return undefined
@@ -49,9 +58,15 @@ export function refuseUnknownTool(call: Call): Outcome {
 }
 
 /** Returns the tools that match the globs of an agent. Runs once per agent and bundle. */
-function permitted(agent: AgentEntry, contracts: ReadonlyMap<string, ToolContract>): ReadonlySet<string> {
+function permitted(
+  agent: AgentEntry,
+  contracts: ReadonlyMap<string, ToolContract>,
+): ReadonlyMap<string, ToolUse> {
   const globs = agent.tools.map(compileGlob)
-  return new Set([...contracts.keys()].filter((tool) => globs.some((matches) => matches(tool))))
+  const uses = new Map<string, ToolUse>()
+  for (const [tool, contract] of contracts)
+    if (globs.some((matches) => matches(tool))) uses.set(tool, { contract, permitted: true })
+  return uses
 }
 
 function refuseCaller(call: Call, { tenants }: Directory): Outcome {

@@ -27,6 +27,8 @@ export interface Snapshot {
   historyNeeds(tool: string): HistoryNeeds
   /** Returns the agent's entry in the directory. */
   agentOf(tenant: string, agent: string): AgentEntry | undefined
+  /** Looks up what an agent of the tenant may do with the tool. */
+  useOf(tenant: string, agent: AgentEntry | undefined, tool: string): ToolUse
   /** True when agent and tool are known, and a glob of the agent's entry matches the tool. */
   mayUse(agent: AgentEntry | undefined, tool: string): boolean
   /** True when some agent of the tenant may use the tool. Other tenants cannot see that the tool exists. */
@@ -42,6 +44,8 @@ export interface Snapshot {
     by: readonly string[],
     tag: (value: JsonValue) => string,
   ): Heading
+  /** Returns the SHA-256 (hex) of the template of a tool's headings; undefined without a template. */
+  templateOf(tool: string): string | undefined
   /** Returns problems of `payload` under the contract's input_schema; for an unknown tool, only overlong strings. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
@@ -110,6 +114,14 @@ export interface ReviewerEntry {
   readonly roles: readonly string[]
 }
 
+/** The permission of an agent for a tool. */
+export interface ToolUse {
+  /** The tool's contract; undefined when no agent of the tenant may use the tool. */
+  readonly contract: ToolContract | undefined
+  /** True when the agent may use the tool. */
+  readonly permitted: boolean
+}
+
 export interface HistoryNeeds {
   readonly task: boolean
   readonly agent: boolean
@@ -134,18 +146,18 @@ export interface Call {
   readonly agent: string
   /** The task's id; the agent chooses it. */
   readonly task?: string
-  readonly workflow?: string
-  readonly label?: string
-  readonly subject?: string
-  readonly riskLevel?: Risk
+  readonly workflow?: string | undefined
+  readonly label?: string | undefined
+  readonly subject?: string | undefined
+  readonly riskLevel?: Risk | undefined
   /** ms since 1970. */
   readonly at: number
   /** The call's history. Without a history, tests of the history are UNKNOWN. */
-  readonly history?: History
+  readonly history?: History | undefined
   /** The limits without room for this call, named by `LimitUse.limit`. */
   readonly exceeded?: ReadonlySet<string>
-  /** The agent's entry in the directory, if the caller has looked it up. */
-  readonly entry?: AgentEntry
+  /** The permission of the agent for the tool, if the caller has looked it up. */
+  readonly use?: ToolUse | undefined
 }
 
 export interface Outcome {

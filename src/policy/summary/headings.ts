@@ -1,29 +1,42 @@
 import { headingOf } from '../../domain/heading.ts'
 import type { BundleIr, FieldIr, LimitIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
 import { fieldsOf } from '../lint/history.ts'
-import type { Snapshot } from '../evaluate/snapshot.ts'
+import type { Snapshot, ToolContract } from '../evaluate/snapshot.ts'
 import { renderDefault, renderSummary } from './summary.ts'
 import { parseSummary, type SummaryTemplate } from './template.ts'
 
 /** The parts of the headings of one tool's calls. */
 interface ToolHeadings {
+  readonly contract: ToolContract
   readonly template: SummaryTemplate | undefined
   /** The payload fields of each rule and limit, by its id, in reading order. */
   readonly fields: ReadonlyMap<string, readonly FieldIr[]>
 }
 
 /** Creates the headings of a bundle's calls. Prepares each tool on its first call. */
-export function createHeadings(ir: BundleIr, tools: ReadonlyMap<string, ToolIr>): Snapshot['headingOf'] {
+export function createHeadings(
+  ir: BundleIr,
+  tools: ReadonlyMap<string, ToolIr>,
+): Pick<Snapshot, 'headingOf' | 'templateOf'> {
   const made = new Map<string, ToolHeadings>()
-  return ({ tool: name, payload }, by, tag) => {
+  const of = (name: string): ToolHeadings | undefined => {
+    const known = made.get(name)
     const tool = tools.get(name)
-    if (!tool) return headingOf([{ text: name }])
-    const headings = made.get(name) ?? headingsOf(ir, tool)
+    if (known !== undefined || tool === undefined) return known
+    const headings = headingsOf(ir, tool)
     made.set(name, headings)
-    const call = { contract: tool.contract, payload, tag }
-    return headings.template
-      ? renderSummary(headings.template, call)
-      : renderDefault(readBy(headings, by), call)
+    return headings
+  }
+  return {
+    headingOf({ tool, payload }, by, tag) {
+      const headings = of(tool)
+      if (!headings) return headingOf([{ text: tool }])
+      const call = { contract: headings.contract, payload, tag }
+      return headings.template
+        ? renderSummary(headings.template, call)
+        : renderDefault(readBy(headings, by), call)
+    },
+    templateOf: (tool) => of(tool)?.template?.digest,
   }
 }
 
@@ -31,6 +44,7 @@ function headingsOf(ir: BundleIr, { contract, ruleFiles }: ToolIr): ToolHeadings
   const parsed = contract.summary === undefined ? undefined : parseSummary(contract.summary)
   const files = ruleFiles.flatMap((at) => ir.ruleFiles[at] ?? [])
   return {
+    contract,
     template: parsed?.ok === true ? parsed.template : undefined,
     fields: new Map(files.flatMap(payloadFieldsOf).map(({ id, fields }) => [id, fields])),
   }
