@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from ._canonical import action_hash
 from ._json import JsonObject, as_object
-from ._steps import Clock
+from ._steps import TRIES, Clock, Patience
 from .errors import NotExecuted
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "su
 _KEPT_SECONDS = 15 * 60.0
 # a kept allow verdict stays valid for as long as the gateway would replay it
 _FRESH_SECONDS = 10 * 60.0
+_FOREGROUND_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,24 @@ class Options(TypedDict, total=False):
 
     call_id: the id that the runtime gives the call. For 24 hours, the same id, task, tool, payload and
     claims mean the same call.
-    max_wait: seconds to wait for reviewers.
+    task_id: the task of the call, instead of the client's.
+    max_wait: seconds to wait for reviewers, instead of the client's.
+    deadline: seconds for the proposal, the wait and the redemption together; no limit by default. The
+    tool's own time does not count.
+    on_held: called with a `Held` when reviewers have to decide.
+    on_decision: called with a `Decided` before the tool runs.
     revise: called with a request for changes and the payload; returns a new payload, or None.
+    workflow_name, task_label, subject: names for the reviewers; policy reads them, too.
+    preview: a text that shows the reviewers what the call would do.
+    risk_level: the agent's own estimate. It can only add to the contract's.
+    summary: lines for the reviewers.
+    images: pictures for the reviewers, as data URLs.
     """
 
     call_id: str
     task_id: str
     max_wait: float
+    deadline: float
     on_held: Callable[[Held], object]
     on_decision: Callable[[Decided], object]
     revise: Callable[[str, JsonObject], object]
@@ -126,12 +138,13 @@ def check_options(options: Options) -> None:
     if unknown:
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     check_wait(options.get("max_wait", 0.0))
+    check_wait(options.get("deadline", 0.0), "deadline")
 
 
-def check_wait(seconds: float) -> None:
+def check_wait(seconds: float, name: str = "max_wait") -> None:
     # `not >=` also refuses NaN
     if not seconds >= 0:
-        raise ValueError("max_wait must be a number of seconds, 0 or more")
+        raise ValueError(f"{name} must be a number of seconds, 0 or more")
 
 
 def proposal_from(handle: Handle, payload: JsonObject) -> Proposal:
@@ -160,12 +173,19 @@ class Permit:
 
 @dataclass
 class Progress:
-    """The progress of a call. The client needs it to clean up when the caller gives up."""
+    """The progress of a call. The client needs it to clean up when the caller gives up.
+
+    deadline: the latest time of the redemption, in seconds of `Clock.now`.
+    """
 
     proposal: Proposal
     phase: Literal["preparing", "proposing", "proposed", "redeeming", "permitted", "ended"] = "preparing"
     thread_id: str | None = None
     token: str | None = None
+    deadline: float = float("inf")
+
+    def patience(self, clock: Clock, tries: int | None = TRIES) -> Patience:
+        return Patience(clock, tries, self.deadline, firm=True)
 
 
 class Allows:
@@ -220,7 +240,10 @@ class Allows:
 
 @dataclass
 class Core:
-    """The settings and state that the calls of one client share. No I/O."""
+    """The settings and state that the calls of one client share. No I/O.
+
+    foreground_seconds: the most seconds that a caller waits for a report, or for the end of a call that it gave up.
+    """
 
     base: str
     task_id: str
@@ -232,6 +255,7 @@ class Core:
     clock: Clock = field(default_factory=Clock)
     allows: Allows = field(default_factory=Allows)
     contracts: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    foreground_seconds: float = _FOREGROUND_SECONDS
 
     def page_of(self, thread_id: str | None) -> str | None:
         return None if thread_id is None else f"{self.console}/console/#/thread/{thread_id}"

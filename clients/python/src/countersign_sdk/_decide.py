@@ -27,9 +27,10 @@ from .errors import (
 
 _POLL_SECONDS = 50
 _LEAST_PAUSE = 1.0
+_REDEMPTION_SECONDS = 1.0
 _NO_PROOF = (
-    "approved, but without a proof: an earlier run, another reader or a lost answer took it,"
-    " or this agent gets none (signed_approvals: false)"
+    "it was approved, and its proof was delivered before. Either it was started and its end is unknown,"
+    " or the answer with the proof was lost, or this agent gets no proofs (signed_approvals: false)"
 )
 
 
@@ -53,7 +54,9 @@ def permitted(core: Core, progress: Progress, decision: JsonObject, options: Opt
 
 
 def _decided_by_people(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[JsonObject]:
-    until = core.clock.now() + options.get("max_wait", core.max_wait)
+    # the redemption needs time before the deadline
+    latest = progress.deadline - min(_REDEMPTION_SECONDS, options.get("deadline", 0.0) / 10)
+    until = min(core.clock.now() + options.get("max_wait", core.max_wait), latest)
     if decision.get("status") == "pending_review":
         yield from tell_held(core, progress, decision, options)
     while True:
@@ -99,10 +102,11 @@ def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
     """
     left = until - core.clock.now()
     thread_id = cast("str", progress.thread_id)
-    # with no time left, poll once without waiting
-    seconds = math.ceil(max(0.0, min(_POLL_SECONDS, left)))
+    # with no time left, poll once without waiting; a poll that waits ends before a deadline
+    rounded = math.ceil if progress.deadline == float("inf") else math.floor
+    seconds = rounded(max(0.0, min(_POLL_SECONDS, left)))
     asked = core.clock.now()
-    patience = Patience(core.clock, tries=None, until=until, least=TRIES)
+    patience = _poll_patience(core, progress, until)
     decision, _ = yield from attempt(reading(thread_id, seconds), patience)
     if decision.get("thread_id", thread_id) != thread_id:
         raise UnexpectedAnswer("the decision is about another thread")
@@ -112,6 +116,12 @@ def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
     if decision.get("status") == "pending_review":
         yield from _paused(core, decision, seconds, asked, until)
     return decision
+
+
+def _poll_patience(core: Core, progress: Progress, until: float) -> Patience:
+    if progress.deadline < float("inf"):
+        return progress.patience(core.clock, tries=None)
+    return Patience(core.clock, tries=None, until=until, least=TRIES)
 
 
 def _paused(core: Core, decision: JsonObject, seconds: int, asked: float, until: float) -> Steps[None]:
@@ -149,7 +159,7 @@ def revision(core: Core, progress: Progress, payload: object) -> Steps[JsonObjec
     """Replaces the action in the same thread. Returns the receipt, with the thread's status."""
     old = progress.proposal
     new = type(old)(old.task_id, old.tool, as_object(payload, "the revised payload"), str(uuid.uuid4()), 0, old.claims)
-    yield from checked(core, new, Patience(core.clock))
+    yield from checked(core, new, progress.patience(core.clock))
     # policy reads these claims again; preview, summary and images describe the old payload
     kept: JsonObject = {
         name: old.claims[name] for name in ("workflow_name", "task_label", "risk_level") if name in old.claims
@@ -167,7 +177,7 @@ def revision(core: Core, progress: Progress, payload: object) -> Steps[JsonObjec
         "event_summary": "revised as the reviewers asked",
         "payload": {"revision": body},
     }
-    receipt, _ = yield from attempt(recording(new.task_id, event), Patience(core.clock, tries=1))
+    receipt, _ = yield from attempt(recording(new.task_id, event), progress.patience(core.clock, tries=1))
     progress.proposal = new
     return receipt
 
@@ -181,7 +191,7 @@ def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[Non
     progress.token = token
     progress.phase = "redeeming"
     try:
-        valid, reason = yield from redeem(progress, Patience(core.clock))
+        valid, reason = yield from redeem(progress, progress.patience(core.clock))
     except NotExecuted as error:
         raise OutcomeUnknown(f"the redemption of the proof was not confirmed ({error.reason})") from error
     if not valid and reason == "used":

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from ._call import Core, Options, Permit, Progress, Proposal, proposal_from
+from ._call import Core, Options, Permit, Progress, Proposal, check_options, proposal_from
 from ._decide import permitted, redeem, refused, revision, tell_held
 from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
-from ._steps import Clock, Invoke, Patience, Steps, attempt, quietly
-from ._wire import recording, resolution, withdrawal
+from ._steps import Background, Invoke, Patience, Steps, attempt, quietly
+from ._wire import Request, recording, resolution, withdrawal
 from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle, payload_of, sized
 from .tracing import span
 
 T = TypeVar("T")
 
-# the time limit for reports, and for requests after the caller gave up
-_LAST_SECONDS = 10.0
+_log = logging.getLogger("countersign")
+
+# the time limit for reports, and for requests after the caller gave up, once no caller waits for them
+_BACKGROUND_SECONDS = 10.0
 # the most tool names in one request
 _NAMES_AT_ONCE = 256
 
 
 def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
     """Proposes the call, waits, redeems the proof, runs the tool once and reports."""
-    progress = Progress(proposal)
-    permit = yield from _governed(core, progress, _decided(core, progress, options))
+    permit = yield from permit_steps(core, proposal, options)
     return (yield from executed(core, permit, run))
 
 
 def permit_steps(core: Core, proposal: Proposal, options: Options) -> Steps[Permit]:
     """Proposes the call, waits, redeems the proof and returns the permit."""
-    progress = Progress(proposal)
+    progress = _begun(core, proposal, options)
     return (yield from _governed(core, progress, _decided(core, progress, options)))
 
 
+def _begun(core: Core, proposal: Proposal, options: Options) -> Progress:
+    return Progress(proposal, deadline=core.clock.now() + options.get("deadline", float("inf")))
+
+
 def _decided(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
-    patience = Patience(core.clock)
+    patience = progress.patience(core.clock)
     with span("countersign.propose", progress.proposal):
         yield from checked(core, progress.proposal, patience)
         decision = yield from proposed(core, progress, patience)
@@ -50,12 +56,12 @@ def propose_steps(core: Core, proposal: Proposal, options: Options, keep_payload
 
     :raises NotExecuted: policy rejects the call
     """
-    progress = Progress(proposal)
+    progress = _begun(core, proposal, options)
     return (yield from _governed(core, progress, _proposal_only(core, progress, options, keep_payload)))
 
 
 def _proposal_only(core: Core, progress: Progress, options: Options, keep_payload: bool) -> Steps[Handle]:
-    patience = Patience(core.clock)
+    patience = progress.patience(core.clock)
     with span("countersign.propose", progress.proposal):
         yield from checked(core, progress.proposal, patience)
         decision = yield from proposed(core, progress, patience)
@@ -122,7 +128,8 @@ def resumed(
 
 def permit_from(core: Core, handle: Handle, payload: object, options: Options) -> Steps[Permit]:
     """Returns the permit of a call that this or another process proposed."""
-    progress = Progress(proposal_from(handle, payload_of(handle, payload)))
+    check_options(options)
+    progress = _begun(core, proposal_from(handle, payload_of(handle, payload)), options)
     if handle["status"] == "allow":
         if core.allows.take(handle["action_hash"]):
             progress.phase = "permitted"
@@ -151,7 +158,7 @@ def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> 
     return handle_of(progress)
 
 
-def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience) -> Steps[bool]:
+def withdrawn(thread_id: str, reason: str | None, patience: Patience) -> Steps[bool]:
     """Withdraws the thread. Returns False if the thread's proof was already redeemed."""
     try:
         yield from attempt(withdrawal(thread_id, reason), patience)
@@ -179,8 +186,14 @@ def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[
     return result
 
 
-def reported(core: Core, permit: Permit, outcome: str, summary: str, ran: bool = True) -> Steps[None]:
+def reported(core: Core, permit: Permit, outcome: str, summary: str) -> Steps[None]:
     """Reports an outcome as evidence. Logs a failed report, which leaves the result unchanged."""
+    request = _outcome(permit, outcome, summary)
+    what = f"the report of {permit.tool} (task {permit.task_id}, thread {permit.thread_id})"
+    yield from _insist(core, lambda patience: attempt(request, patience), what)
+
+
+def _outcome(permit: Permit, outcome: str, summary: str, ran: bool = True) -> Request:
     payload: JsonObject = {"tool_name": permit.tool, "executed": ran}
     if permit.thread_id is not None:
         payload["thread_id"] = permit.thread_id
@@ -189,12 +202,31 @@ def reported(core: Core, permit: Permit, outcome: str, summary: str, ran: bool =
         "event_summary": summary,
         "payload": payload,
     }
-    steps = attempt(recording(permit.task_id, event), _last(core.clock))
-    yield from quietly(steps, f"the report of {permit.tool} (task {permit.task_id}, thread {permit.thread_id})")
+    return recording(permit.task_id, event)
 
 
-def _last(clock: Clock) -> Patience:
-    return Patience(clock, tries=None, until=clock.now() + _LAST_SECONDS, shielded=True)
+def _insist(core: Core, steps: Callable[[Patience], Steps[object]], what: str) -> Steps[None]:
+    """Runs steps whose failure changes nothing. Logs their failure.
+
+    The caller waits for at most two seconds. If the gateway is away for longer, the steps continue in the background.
+
+    steps: made again for the background, so they continue from the state of their call.
+    """
+    clock = core.clock
+    first = Patience(clock, tries=None, until=clock.now() + core.foreground_seconds, shielded=True, firm=True)
+    try:
+        yield from steps(first)
+    except GatewayUnavailable as error:
+        _log.warning("%s continues in the background: %s", what, error.reason)
+        # not shielded, so that a program can end
+        later = Patience(clock, tries=None, until=clock.now() + _BACKGROUND_SECONDS, firm=True)
+        yield from quietly(_handed_over(quietly(steps(later), what)), what)
+    except Exception as error:
+        _log.warning("%s failed: %s", what, error)
+
+
+def _handed_over(steps: Steps[object]) -> Steps[None]:
+    yield Background(steps)
 
 
 def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
@@ -227,33 +259,38 @@ def _open_handle(progress: Progress) -> Handle | None:
 
 
 def given_up(core: Core, progress: Progress) -> Steps[None]:
-    """Ends a call whose caller gave up before it ran.
+    """Ends a call whose caller gave up before it ran."""
+    what = f"the end of a call of {progress.proposal.tool} (task {progress.proposal.task_id})"
+    yield from _insist(core, lambda patience: _taken_back(progress, patience), what)
 
-    Finds out how far the call got, then withdraws it or reports that it did not run.
-    """
-    patience = _last(core.clock)
+
+def _taken_back(progress: Progress, patience: Patience) -> Steps[None]:
+    """Finds out how far the call got, then withdraws it or reports that it did not run."""
     if progress.phase == "proposing":
-        decision = yield from quietly(submitted(progress, patience), f"the end of a call of {progress.proposal.tool}")
-        if decision is not None and decision[0].get("status") == "allow":
+        decision, _ = yield from submitted(progress, patience)
+        if decision.get("status") == "allow":
             progress.phase = "permitted"
     if progress.phase == "redeeming":
-        answer = yield from quietly(redeem(progress, patience), f"the redemption for {progress.proposal.tool}")
+        valid, reason = yield from redeem(progress, patience)
         # only this call has the proof, so `used` means that the interrupted request redeemed it
-        progress.phase = "permitted" if answer is None or answer[0] or answer[1] == "used" else "proposed"
+        progress.phase = "permitted" if valid or reason == "used" else "proposed"
     if progress.phase == "proposed" and progress.thread_id is not None:
-        steps = withdrawn(core, progress.thread_id, "the caller gave up", patience)
-        taken_back = yield from quietly(steps, f"the withdrawal of {progress.thread_id}")
-        if taken_back is False:
-            progress.phase = "permitted"
+        taken_back = yield from withdrawn(progress.thread_id, "the caller gave up", patience)
+        progress.phase = "ended" if taken_back else "permitted"
     if progress.phase == "permitted":
-        yield from _report_unused(core, progress)
+        yield from attempt(_unused(progress), patience)
     progress.phase = "ended"
 
 
-def _report_unused(core: Core, progress: Progress) -> Steps[None]:
+def _unused(progress: Progress) -> Request:
     proposal = progress.proposal
     permit = Permit(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
-    yield from reported(core, permit, "failed", f"{proposal.tool} did not run: the caller gave up", ran=False)
+    return _outcome(permit, "failed", f"{proposal.tool} did not run: the caller gave up", ran=False)
+
+
+def _report_unused(core: Core, progress: Progress) -> Steps[None]:
+    request, what = _unused(progress), f"the report of {progress.proposal.tool} (thread {progress.thread_id})"
+    yield from _insist(core, lambda patience: attempt(request, patience), what)
 
 
 def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bool]:
@@ -264,13 +301,14 @@ def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bo
     thread_id = handle.get("thread_id")
     if thread_id is None:
         return core.allows.take(handle["action_hash"])
-    return (yield from withdrawn(core, thread_id, reason, Patience(core.clock)))
+    return (yield from withdrawn(thread_id, reason, Patience(core.clock)))
 
 
 def reported_permit(core: Core, permit: Permit, error: BaseException | None) -> Steps[None]:
     if error is None:
         yield from reported(core, permit, "completed", f"{permit.tool} completed")
     elif isinstance(error, NotExecuted):
-        yield from reported(core, permit, "failed", f"{permit.tool} did not run: {error.code}", ran=False)
+        request = _outcome(permit, "failed", f"{permit.tool} did not run: {error.code}", ran=False)
+        yield from _insist(core, lambda patience: attempt(request, patience), f"the report of {permit.tool}")
     else:
         yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import ssl
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 import httpcore
 import httpx
 
-from ._wire import LARGEST_ANSWER, Answer, Request, Unreachable
+from ._wire import LARGEST_ANSWER, Answer, Request, Unreachable, Untrusted
 from .tracing import trace_headers
 
+Verify: TypeAlias = "ssl.SSLContext | bool | str"
+
 _FAILURES = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
+
+
+def _context(verify: Verify) -> ssl.SSLContext:
+    if not isinstance(verify, str):
+        return httpx.create_ssl_context(verify=verify, trust_env=False)
+    is_folder = os.path.isdir(verify)
+    return ssl.create_default_context(capath=verify) if is_folder else ssl.create_default_context(cafile=verify)
+
+
+def _failed(error: BaseException) -> Exception:
+    """Returns the error of a request without a complete answer: `Untrusted` for a handshake that cannot succeed."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    if any(isinstance(one, (httpx.ConnectError, httpcore.ConnectError)) for one in causes):
+        for one in causes:
+            if isinstance(one, ssl.SSLError) and not isinstance(one, (ssl.SSLEOFError, ssl.SSLSyscallError)):
+                return Untrusted(getattr(one, "verify_message", "") or one.reason or str(one))
+    return Unreachable(str(error) or "no whole answer in time")
+
+
+def _limit(timeout: float, request: Request, most: float | None) -> float:
+    usual = timeout + request.wait
+    return usual if most is None else min(usual, max(most, 0.001))
 
 
 def _headers(key: str, request: Request) -> dict[str, str]:
@@ -37,19 +66,29 @@ class SyncHttp:
     Python threads share them. The child of a fork opens its own connections.
     """
 
-    def __init__(self, base: str, key: str, timeout: float, client: httpx.Client | None, verify: Any = True) -> None:
+    def __init__(self, base: str, key: str, timeout: float, client: httpx.Client | None, verify: Verify = True) -> None:
         self._base, self._key, self._timeout = base, key, timeout
-        self._client = client or httpx.Client(transport=_Transport(verify), trust_env=False)
-        self._owned = client is None
-        self._verify = verify
+        self._context = None if client else _context(verify)
+        self._client = client or self._made()
 
-    def ask(self, request: Request) -> Answer:
-        limit = self._timeout + request.wait
+    def _made(self) -> httpx.Client:
+        assert self._context is not None
+        return httpx.Client(transport=_Transport(self._context), trust_env=False)
+
+    def ask(self, request: Request, most: float | None = None) -> Answer:
+        """Sends a request, and returns its answer.
+
+        most: the most seconds that the request may take, if they are fewer than its own.
+
+        :raises Unreachable: no complete answer arrived in time
+        :raises Untrusted: TLS failed, so no request was sent
+        """
+        limit = _limit(self._timeout, request, most)
         try:
             with _deadline(limit) as until:
                 return self._asked(request, limit, until)
         except _FAILURES as error:
-            raise Unreachable(str(error) or type(error).__name__) from error
+            raise _failed(error) from error
 
     def _asked(self, request: Request, limit: float, until: float) -> Answer:
         sent = self._client.stream(
@@ -75,36 +114,42 @@ class SyncHttp:
 
         The parent keeps the old connections. On shared connections, answers to the parent could reach the child.
         """
-        if self._owned:
-            self._client = httpx.Client(transport=_Transport(self._verify), trust_env=False)
+        if self._context is not None:
+            self._client = self._made()
 
     def close(self) -> None:
-        if self._owned:
+        if self._context is not None:
             self._client.close()
 
 
 class AsyncHttp:
-    """The connections of an `AsyncCountersign`."""
+    """The connections of an `AsyncCountersign`.
+
+    Each event loop has a client of httpx of its own, which closes when its loop ends. A client that the caller gives
+    belongs to one loop.
+    """
 
     def __init__(
-        self, base: str, key: str, timeout: float, client: httpx.AsyncClient | None, verify: Any = True
+        self, base: str, key: str, timeout: float, client: httpx.AsyncClient | None, verify: Verify = True
     ) -> None:
         self._base, self._key, self._timeout = base, key, timeout
-        # each waiting call uses a connection, so their number is not limited
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-        self._client = client or httpx.AsyncClient(verify=verify, limits=limits, trust_env=False)
-        self._owned = client is None
+        self._context = None if client else _context(verify)
+        self._given = client
+        self._lock = threading.Lock()
+        self._loops: dict[asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[None, None]]] = {}
 
-    async def ask(self, request: Request) -> Answer:
-        limit = self._timeout + request.wait
+    async def ask(self, request: Request, most: float | None = None) -> Answer:
+        """Sends a request, and returns its answer, as `SyncHttp.ask`."""
+        limit = _limit(self._timeout, request, most)
         try:
+            client = self._given or await self._of_loop()
             with anyio.fail_after(limit):
-                return await self._asked(request, limit)
+                return await self._asked(client, request, limit)
         except (*_FAILURES, TimeoutError) as error:
-            raise Unreachable(str(error) or "no whole answer in time") from error
+            raise _failed(error) from error
 
-    async def _asked(self, request: Request, limit: float) -> Answer:
-        sent = self._client.stream(
+    async def _asked(self, client: httpx.AsyncClient, request: Request, limit: float) -> Answer:
+        sent = client.stream(
             request.method,
             self._base + request.path,
             content=request.content,
@@ -122,9 +167,44 @@ class AsyncHttp:
                 parts.append(part)
             return _answer(response, parts)
 
+    async def _of_loop(self) -> httpx.AsyncClient:
+        """Returns the client of the running loop."""
+        loop = asyncio.get_running_loop()
+        known = self._loops.get(loop)
+        if known is not None:
+            return known[0]
+        # each waiting call uses a connection, so their number is not limited
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        assert self._context is not None
+        client = httpx.AsyncClient(verify=self._context, limits=limits, trust_env=False)
+        ending = self._ends_with(loop, client)
+        with self._lock:
+            # a loop that was closed without `shutdown_asyncgens` leaves its client here
+            open_ones = {one: kept for one, kept in self._loops.items() if not one.is_closed()}
+            self._loops = {**open_ones, loop: (client, ending)}
+        await anext(ending)
+        return client
+
+    async def _ends_with(
+        self, loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient
+    ) -> AsyncGenerator[None, None]:
+        """Closes the client when its loop ends: `asyncio.run` then closes each asynchronous generator of the loop."""
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._loops.pop(loop, None)
+            await client.aclose()
+
+    def after_fork(self) -> None:
+        """Lets the child of a fork make clients, even if another thread of the parent was making one."""
+        self._lock = threading.Lock()
+
     async def close(self) -> None:
-        if self._owned:
-            await self._client.aclose()
+        """Closes the client of the running loop."""
+        known = self._loops.get(asyncio.get_running_loop())
+        if known is not None:
+            await known[1].aclose()
 
 
 _limits = threading.local()
@@ -196,8 +276,7 @@ class _Backend(httpcore.NetworkBackend):
 class _Transport(httpx.BaseTransport):
     """A transport with deadlines. The transport of httpx does not accept a network backend."""
 
-    def __init__(self, verify: Any) -> None:
-        context = httpx.create_ssl_context(verify=verify, trust_env=False)
+    def __init__(self, context: ssl.SSLContext) -> None:
         self._pool = httpcore.ConnectionPool(
             ssl_context=context, max_connections=None, max_keepalive_connections=20, network_backend=_Backend()
         )

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from ._json import JsonObject
-from ._wire import Answer, Request, Unreachable, members_of
-from .errors import GatewayUnavailable
+from ._wire import Answer, Request, Unreachable, Untrusted, members_of
+from .errors import GatewayUnavailable, GatewayUntrusted
 
 T = TypeVar("T")
 
@@ -37,10 +37,12 @@ class Ask:
     """Sends a request. The result is an `Answer`. Without an answer, the step raises `Unreachable`.
 
     shielded: a cancellation waits for the answer.
+    most: the most seconds that the request may take, if they are fewer than its own.
     """
 
     request: Request
     shielded: bool = False
+    most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,14 @@ class Invoke:
     is_tool: bool = False
 
 
-Effect: TypeAlias = "Ask | Pause | Invoke"
+@dataclass(frozen=True)
+class Background:
+    """Runs these steps after the call, in a Python thread or an asyncio task. The step continues immediately."""
+
+    steps: Generator[Any, Any, Any]
+
+
+Effect: TypeAlias = "Ask | Pause | Invoke | Background"
 Steps: TypeAlias = Generator[Effect, Any, T]
 
 
@@ -89,6 +98,7 @@ class Patience:
     until: the deadline, in seconds of `Clock.now`.
     least: attempts that are made even after the deadline.
     shielded: a cancellation waits for the current request or pause.
+    firm: a request also ends at the deadline.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -96,9 +106,13 @@ class Patience:
     until: float = float("inf")
     shielded: bool = False
     least: int = 1
+    firm: bool = False
 
     def left(self) -> float:
         return self.until - self.clock.now()
+
+    def ask(self, request: Request) -> Ask:
+        return Ask(request, self.shielded, self.left() if self.firm and self.until < float("inf") else None)
 
     def is_over(self, made: int) -> bool:
         if made < self.least:
@@ -124,7 +138,11 @@ def attempt(request: Request, patience: Patience) -> Steps[tuple[JsonObject, Ans
     for made in itertools.count(1):
         asked: float | None = None
         try:
-            answer: Answer = yield Ask(request, patience.shielded)
+            answer: Answer = yield patience.ask(request)
+        except Untrusted as error:
+            raise GatewayUntrusted(
+                f"TLS with the gateway failed ({error}): check its address, or pass its authority as `verify=`"
+            ) from error
         except Unreachable as error:
             if patience.is_over(made):
                 raise GatewayUnavailable(f"no answer from the gateway: {error}") from error

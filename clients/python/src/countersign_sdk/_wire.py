@@ -74,6 +74,10 @@ class Unreachable(Exception):
     """No complete answer arrived in time. The gateway may still have acted."""
 
 
+class Untrusted(Exception):
+    """TLS failed before a request was sent, for example because the client does not trust the certificate."""
+
+
 def base_of(url: str) -> str:
     """Returns the address of a gateway without a final slash.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
 
 import anyio
 import anyio.to_thread
@@ -15,9 +17,10 @@ import httpx
 
 from . import _flow
 from ._call import Decided, Held, Options, Permit, proposal_of
-from ._http import AsyncHttp
+from ._fork import renew_after_fork
+from ._http import AsyncHttp, Verify
 from ._json import JsonObject
-from ._steps import Ask, Effect, Invoke, Pause, Steps
+from ._steps import Ask, Background, Effect, Invoke, Pause, Steps
 from ._tool import Signature, options_block, options_of, refuse_generator
 from .client import agent_key, core_of
 from .handle import Handle, checked_handle
@@ -41,9 +44,10 @@ class Decorator(Protocol):
 
 
 class AsyncCountersign:
-    """A client of the gateway, for one task in one event loop.
+    """A client of the gateway, for one task, in any number of event loops.
 
-    Accepts the arguments of `Countersign`. Hooks may be coroutines.
+    Each event loop has its own connections, which close when `asyncio.run` ends the loop. Accepts the arguments of
+    `Countersign`. Hooks may be coroutines. An `http` belongs to one event loop.
 
     Asyncio or an anyio scope may cancel a call:
 
@@ -65,13 +69,13 @@ class AsyncCountersign:
         on_held: Callable[[Held], object] | None = None,
         on_decision: Callable[[Decided], object] | None = None,
         http: httpx.AsyncClient | None = None,
-        verify: Any = True,
+        verify: Verify = True,
     ) -> None:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
         self._http = AsyncHttp(self._core.base, agent_key(key), timeout, http, verify)
-        self._ending: set[asyncio.Future[None]] = set()
-        self._waiting: dict[asyncio.Future[None], asyncio.Task[Any] | None] = {}
-        self._running: dict[asyncio.Future[None], asyncio.Task[Any] | None] = {}
+        self._calls: set[_Call] = set()
+        self._background: set[asyncio.Task[Any]] = set()
+        renew_after_fork(self._core, self._http)
 
     @property
     def task_id(self) -> str:
@@ -181,7 +185,7 @@ class AsyncCountersign:
         def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
             refuse_generator(function)
             signature = Signature(function)
-            run = signature.call if inspect.iscoroutinefunction(function) else in_thread(signature.call)
+            run = signature.call if inspect.iscoroutinefunction(function) else InThread(signature.call)
 
             @functools.wraps(function)
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -192,21 +196,23 @@ class AsyncCountersign:
         return cast("Decorator", decorate)
 
     async def aclose(self) -> None:
-        """Cancels and withdraws the waiting calls, waits for running tools, then closes the connections.
+        """Ends the calls of the running event loop, and closes their connections.
 
-        Some frameworks do not wait for the calls of a cancelled run. A tool that runs in the caller's own task is not
-        waited for.
+        Cancels and withdraws the calls that wait, then waits for the tools that run. Some frameworks do not wait for
+        the calls of a cancelled run. A tool that runs in the caller's own task is not waited for.
         """
-        for ended, task in list(self._waiting.items()):
-            if task is not None and task is not asyncio.current_task():
-                self._ending.add(ended)
-                task.cancel()
-        while left := self._ending | self._running_elsewhere():
+        for call in self._own_calls():
+            if call.state == "waiting" and call.task is not None and not call.is_current():
+                call.state = "ending"
+                call.task.cancel()
+        while left := {call.ended for call in self._own_calls() if call.must_end()}:
             await asyncio.wait(left)
         await self._http.close()
 
-    def _running_elsewhere(self) -> set[asyncio.Future[None]]:
-        return {ended for ended, task in self._running.items() if task is not asyncio.current_task()}
+    def _own_calls(self) -> list[_Call]:
+        """Returns the calls of the running event loop."""
+        loop = asyncio.get_running_loop()
+        return [call for call in self._calls.copy() if call.ended.get_loop() is loop]
 
     async def __aenter__(self) -> Self:
         return self
@@ -217,52 +223,106 @@ class AsyncCountersign:
     async def _drive(self, steps: Steps[T]) -> T:
         """Runs all steps, and throws each error, including a cancellation, into its step."""
         advance: Callable[[], Effect] = functools.partial(steps.send, None)
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        call = _Call(asyncio.current_task(), asyncio.get_running_loop().create_future())
+        self._calls.add(call)
         try:
             while True:
                 try:
                     while True:
                         effect = advance()
-                        advance = functools.partial(steps.send, await self._perform(effect, ended))
+                        advance = functools.partial(steps.send, await self._perform(effect, call))
                 except StopIteration as stop:
+                    if call.cancelled is not None:
+                        raise call.cancelled from None
                     return cast("T", stop.value)
                 except BaseException as error:
                     if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
+                        if call.cancelled is not None:
+                            raise call.cancelled from error
                         raise
                     advance = functools.partial(steps.throw, error)
         finally:
-            self._ending.discard(ended)
-            self._running.pop(ended, None)
-            ended.cancel()
+            self._calls.discard(call)
+            call.ended.cancel()
 
-    async def _perform(self, effect: Effect, ended: asyncio.Future[None]) -> object:
+    async def _perform(self, effect: Effect, call: _Call) -> object:
+        if isinstance(effect, Background):
+            task = asyncio.ensure_future(self._drive(effect.steps))
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+            return None
         if isinstance(effect, Invoke):
-            if effect.is_tool:
-                self._running[ended] = asyncio.current_task()
-            return await _finished(effect.function(*effect.arguments))
+            return await self._invoked(effect, call)
         if effect.shielded:
-            self._ending.add(ended)
+            call.state = "ending"
             return await _shielded(self._plainly(effect))
-        self._waiting[ended] = asyncio.current_task()
+        before, call.state = call.state, "waiting"
         try:
             return await self._plainly(effect)
         finally:
-            self._waiting.pop(ended, None)
+            if call.state == "waiting":
+                call.state = before
+
+    async def _invoked(self, effect: Invoke, call: _Call) -> object:
+        if effect.is_tool:
+            call.state = "running"
+        if not isinstance(effect.function, InThread):
+            return await _finished(effect.function(*effect.arguments))
+        # first the steps learn how the tool ended and report it, then the caller learns of the cancellation
+        ended, call.cancelled = await _at_its_end(effect.function(*effect.arguments))
+        return await _finished(ended.result())
 
     async def _plainly(self, effect: Ask | Pause) -> object:
         if isinstance(effect, Pause):
             await anyio.sleep(effect.seconds)
             return None
-        return await self._http.ask(effect.request)
+        return await self._http.ask(effect.request, effect.most)
 
 
-def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """Runs the function in a Python thread, and waits for its end even after a cancellation."""
+@dataclass(eq=False)
+class _Call:
+    """A call that runs in an event loop.
 
-    async def run(*args: Any) -> Any:
-        return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=False)
+    ended: done when the call has ended.
+    cancelled: the cancellation that arrived while a Python thread ran the tool.
+    """
 
-    return run
+    task: asyncio.Task[Any] | None
+    ended: asyncio.Future[None]
+    state: Literal["between", "waiting", "running", "ending"] = "between"
+    cancelled: asyncio.CancelledError | None = None
+
+    def is_current(self) -> bool:
+        return self.task is asyncio.current_task()
+
+    def must_end(self) -> bool:
+        return self.state == "ending" or (self.state == "running" and not self.is_current())
+
+
+@dataclass(frozen=True)
+class InThread:
+    """Runs the function in a Python thread. Its client waits for the end of the thread, even after a cancellation."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *args: Any) -> asyncio.Future[Any]:
+        result: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+        def work() -> None:
+            if not result.set_running_or_notify_cancel():
+                return
+            try:
+                result.set_result(self.function(*args))
+            except StopIteration as error:
+                # a future cannot hold it
+                result.set_exception(RuntimeError(f"the function raised {error!r}"))
+            except BaseException as error:
+                result.set_exception(error)
+
+        # the end of `asyncio.run` cancels this task, too; a function that has started still ends
+        thread = asyncio.ensure_future(anyio.to_thread.run_sync(work))
+        thread.add_done_callback(lambda _: result.cancel())
+        return asyncio.wrap_future(result)
 
 
 async def _finished(result: object) -> object:
@@ -279,17 +339,22 @@ async def _finished(result: object) -> object:
 
 async def _shielded(work: Coroutine[Any, Any, T]) -> T:
     """Awaits the work to its end, then raises a cancellation instead of the result."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once
-    with anyio.CancelScope(shield=True):
-        while not task.done():
-            try:
-                await asyncio.wait([task])
-            except asyncio.CancelledError as error:
-                cancelled = error
+    task, cancelled = await _at_its_end(asyncio.ensure_future(work))
     if cancelled is not None:
         if not task.cancelled():
             task.exception()
         raise cancelled
     return task.result()
+
+
+async def _at_its_end(work: asyncio.Future[T]) -> tuple[asyncio.Future[T], asyncio.CancelledError | None]:
+    """Awaits the work to its end. Returns it, and the cancellation that arrived before the end."""
+    cancelled: asyncio.CancelledError | None = None
+    # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once
+    with anyio.CancelScope(shield=True):
+        while not work.done():
+            try:
+                await asyncio.wait([work])
+            except asyncio.CancelledError as error:
+                cancelled = error
+    return work, cancelled

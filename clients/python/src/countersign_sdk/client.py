@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import functools
 import inspect
+import logging
 import os
+import threading
 import time
 import uuid
-import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -16,9 +19,10 @@ import httpx
 
 from . import _flow
 from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
-from ._http import SyncHttp
+from ._fork import renew_after_fork
+from ._http import SyncHttp, Verify
 from ._json import JsonObject
-from ._steps import Ask, Clock, Effect, Pause, Steps
+from ._steps import Ask, Background, Effect, Pause, Steps
 from ._tool import Signature, options_block, options_of, refuse_async
 from ._wire import base_of, key_of
 from .handle import Handle, checked_handle
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
 
 T = TypeVar("T")
+
+_log = logging.getLogger("countersign")
 
 
 def core_of(
@@ -77,7 +83,7 @@ class Countersign:
     on_held, on_decision: called for each held call, and for each decision.
     http: a client of httpx to use instead, for a proxy or a client certificate. You close it. Its own timeouts do not
     stop an answer that arrives slowly.
-    verify: the `verify` of httpx: True, or an `ssl.SSLContext` with your own authorities. The client ignores the
+    verify: True, or your own authorities as an `ssl.SSLContext` or as the path of a PEM file. The client ignores the
     variables of the environment, such as HTTPS_PROXY and SSL_CERT_FILE.
 
     :raises ValueError: for an invalid url, key or max_wait
@@ -96,11 +102,12 @@ class Countersign:
         on_held: Callable[[Held], object] | None = None,
         on_decision: Callable[[Decided], object] | None = None,
         http: httpx.Client | None = None,
-        verify: Any = True,
+        verify: Verify = True,
     ) -> None:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
         self._http = SyncHttp(self._core.base, agent_key(key), timeout, http, verify)
-        _clients.add(self)
+        self._warned = False
+        renew_after_fork(self._core, self._http)
 
     @property
     def task_id(self) -> str:
@@ -239,9 +246,15 @@ class Countersign:
 
     def _perform(self, effect: Effect) -> object:
         if isinstance(effect, Ask):
-            return self._http.ask(effect.request)
+            if effect.request.wait:
+                self._warn_in_a_loop()
+            return self._http.ask(effect.request, effect.most)
         if isinstance(effect, Pause):
             time.sleep(effect.seconds)
+            return None
+        if isinstance(effect, Background):
+            run = functools.partial(drive, effect.steps, self._perform)
+            threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
             return None
         result = effect.function(*effect.arguments)
         if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
@@ -250,10 +263,14 @@ class Countersign:
             raise TypeError("the function returned what has not run yet: use AsyncCountersign for asynchronous code")
         return result
 
-    def renew(self) -> None:
-        """Resets the connections and the kept allow verdicts. The child of a fork calls this method."""
-        self._http.after_fork()
-        self._core.allows.forget_fresh()
+    def _warn_in_a_loop(self) -> None:
+        if self._warned or asyncio._get_running_loop() is None:
+            return
+        self._warned = True
+        _log.warning(
+            "a call waits for reviewers in a running event loop, and blocks it: use AsyncCountersign,"
+            " or run the call in a thread"
+        )
 
 
 def drive(steps: Steps[T], perform: Callable[[Effect], object]) -> T:
@@ -270,19 +287,3 @@ def drive(steps: Steps[T], perform: Callable[[Effect], object]) -> T:
             if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
                 raise
             advance = functools.partial(steps.throw, error)
-
-
-_clients: weakref.WeakSet[Countersign] = weakref.WeakSet()
-
-
-def _renew_all() -> None:
-    for client in list(_clients):
-        client.renew()
-
-
-# once for all clients, because a hook of a fork can never be removed
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all)
-
-
-__all__ = ["Clock", "Countersign", "drive"]

@@ -24,6 +24,7 @@ class NotExecuted(Exception):
     code: ClassVar[str] = "not_executed"
     retryable: ClassVar[bool] = False
     advice: ClassVar[str] = ""
+    opening: ClassVar[str] = "Not executed"
 
     def __init__(self, reason: str, thread_id: str | None = None, console_url: str | None = None) -> None:
         self.reason = reason
@@ -33,7 +34,7 @@ class NotExecuted(Exception):
 
     def __str__(self) -> str:
         ended = self.reason if self.reason.endswith((".", "!", "?")) else f"{self.reason}."
-        return f"Not executed: {ended} {self.advice}".rstrip()
+        return f"{self.opening}: {ended} {self.advice}".rstrip()
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.reason,), self.__dict__)
@@ -125,10 +126,14 @@ class UnknownTool(NotExecuted):
 
 
 class NoProof(NotExecuted):
-    """The call is approved, but its proof was already delivered, or this agent gets no proofs."""
+    """The call is approved, but its proof was already delivered, or this agent gets no proofs.
+
+    Another run may have started the tool, and ended or not.
+    """
 
     code = "no_proof"
-    advice = "Call the tool again only if it has not run: a new review begins."
+    advice = "Find out whether it ran before you call the tool again: a new review begins."
+    opening = "It may have run"
 
 
 class ProofRefused(NotExecuted):
@@ -156,6 +161,14 @@ class GatewayUnavailable(NotExecuted):
     retryable = True
     advice = "Try again later."
     handle: Handle | None = None
+
+
+class GatewayUntrusted(GatewayUnavailable):
+    """TLS with the gateway failed, for example because `verify` does not know its certificate. No request was sent."""
+
+    code = "gateway_untrusted"
+    retryable = False
+    advice = "Ask the operator of the agent."
 
 
 class GatewayRefused(NotExecuted):

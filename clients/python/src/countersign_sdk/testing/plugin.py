@@ -57,7 +57,7 @@ def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Genera
 
 @pytest.fixture
 def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
-    """An `AsyncCountersign` client of the same gateway, for one event loop."""
+    """An `AsyncCountersign` client of the same gateway."""
     from countersign_sdk import AsyncCountersign
 
     return AsyncCountersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0)
