@@ -226,6 +226,10 @@ export class Agent extends KeyHolder {
     return this.call('POST', `threads/${thread}/withdrawals`, { body })
   }
 
+  reissue(thread: string): Promise<Answer<Decision>> {
+    return this.call('POST', `threads/${thread}/proofs`)
+  }
+
   resolve(tools: unknown): Promise<Answer<ResolveResult>> {
     return this.call('POST', 'tools/resolve', { body: { tools } })
   }

@@ -173,9 +173,13 @@ export const REVIEWS: Board = {
       panels: [
         {
           title: 'Proofs handed out',
-          description: 'Approvals that agents collected.',
+          description:
+            'minted: approvals that agents collected. reissued: proofs that replaced one whose answer was lost.',
           unit: 'ops',
-          queries: [[sum(rate('tokensMinted')), 'minted']],
+          queries: [
+            [sum(rate('tokensMinted')), 'minted'],
+            [sum(rate('tokensReissued')), 'reissued'],
+          ],
         },
         {
           title: 'Proofs redeemed and refused',

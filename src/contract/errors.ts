@@ -18,6 +18,8 @@ export const ERRORS = {
   not_found: { status: 404, title: 'Not found' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
   not_pending: { status: 409, title: 'The state of the thread does not allow this' },
+  proof_used: { status: 409, title: 'The proof was redeemed: the call may have run' },
+  too_many_proofs: { status: 409, title: 'The proof of the thread was replaced too often' },
   already_claimed: { status: 409, title: 'Another reviewer has claimed the thread' },
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },

@@ -54,6 +54,7 @@ export const LIMITS = {
   SIGN_INS_PER_MINUTE: 120,
   /** Most revisions of one thread (409 above it). */
   REVISIONS: 20,
+  PROOF_REISSUES: 5,
   /** Longest `Prefer: wait`, in seconds. */
   WAIT_SECONDS: 55,
   /** Open streams of changes on one instance: for each reviewer, and in total. */

@@ -107,6 +107,8 @@ export interface Approval {
   readonly token_hash?: string
   readonly token_expires_at?: number
   readonly redeemed_at?: number
+  /** How often a new proof replaced a lost one; absent for never. */
+  readonly reissued?: number
 }
 
 export type ThreadTrigger =
@@ -118,6 +120,7 @@ export type ThreadTrigger =
   | 'revise_rejected'
   | 'expire'
   | 'collect'
+  | 'reissue'
   | 'redeem'
   | 'revoke'
   | 'freeze'
@@ -145,6 +148,7 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
   },
   approved: {
     collect: 'approved',
+    reissue: 'approved',
     redeem: 'approved',
     expire: 'rejected',
     revoke: 'rejected',

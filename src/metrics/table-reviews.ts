@@ -105,6 +105,13 @@ export const REVIEW_METRICS = {
     help: 'Proofs handed out.',
     labels: {},
   },
+  tokensReissued: {
+    kind: 'counter',
+    name: 'countersign_tokens_reissued_total',
+    unit: 'tokens',
+    help: 'Proofs that replaced a lost one.',
+    labels: {},
+  },
   tokenValidations: {
     kind: 'counter',
     name: 'countersign_token_validations_total',

@@ -31,6 +31,7 @@ const TRIGGERS: readonly ThreadTrigger[] = [
   'revise_rejected',
   'expire',
   'collect',
+  'reissue',
   'redeem',
   'revoke',
   'freeze',
@@ -54,6 +55,7 @@ const EXPECTED: Readonly<Record<string, ThreadStatus>> = {
   'changes_requested freeze': 'rejected',
   'changes_requested withdraw': 'rejected',
   'approved collect': 'approved',
+  'approved reissue': 'approved',
   'approved redeem': 'approved',
   'approved expire': 'rejected',
   'approved revoke': 'rejected',
@@ -86,6 +88,7 @@ describe('the transition table', () => {
     expect(ways).toEqual([
       ['pending_review', 'quorum_met'],
       ['approved', 'collect'],
+      ['approved', 'reissue'],
       ['approved', 'redeem'],
     ])
   })

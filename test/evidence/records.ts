@@ -83,6 +83,11 @@ export const minted = (parts: Parts = {}): JsonObject =>
     ...parts,
     details: { token_hash: TOKEN_HASH, expires_at: at(30), ...parts.details },
   })
+export const reissued = (replaced: string, token_hash: string, parts: Parts = {}): JsonObject =>
+  record('token.reissued', {
+    ...parts,
+    details: { replaced, token_hash, expires_at: at(30), ...parts.details },
+  })
 export const redeemed = (parts: Parts = {}): JsonObject =>
   record('token.redeemed', { ...parts, details: { token_hash: TOKEN_HASH, ...parts.details } })
 export const refused = (reason: string, parts: Parts = {}): JsonObject =>

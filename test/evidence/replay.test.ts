@@ -16,6 +16,8 @@ import {
   record,
   REDEEMED,
   redeemed,
+  reissued,
+  TOKEN_HASH,
   refused,
   revised,
   THREAD,
@@ -151,6 +153,17 @@ const SSO = { details: { via: 'oidc' } }
 const POSSIBLE: readonly [string, JsonObject[]][] = [
   ['calls decided at once', [decided('allow'), decided('reject')]],
   ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
+  [
+    'lost proofs replaced, and the last one redeemed',
+    [
+      ...APPROVED,
+      minted(),
+      reissued(TOKEN_HASH, 'u'),
+      reissued('u', 'v'),
+      refused('invalid', { thread_id: undefined, revision: undefined }),
+      redeemed({ details: { token_hash: 'v' } }),
+    ],
+  ],
   ['approved by two', [pending(TWO), voted(ANN), voted(BEN), approved(BEN, ['ann', 'ben'])]],
   [
     'approved by an escalation',
@@ -853,6 +866,50 @@ describe('an impossible history', () => {
       'a redemption of another proof',
       [...APPROVED, minted(), redeemed({ details: { token_hash: 'u' } })],
       'its token was never minted',
+    ],
+    [
+      'a redemption of a proof that was replaced',
+      [...APPROVED, minted(), reissued(TOKEN_HASH, 'u'), redeemed()],
+      'its token was never minted',
+    ],
+    [
+      'a new proof in place of another one',
+      [...APPROVED, minted(), reissued('other', 'u')],
+      'the token that it replaces was not in force',
+    ],
+    [
+      'a new proof after the redemption',
+      [...REDEEMED, reissued(TOKEN_HASH, 'u')],
+      'its token had been redeemed',
+    ],
+    [
+      'a new proof that lives longer',
+      [...APPROVED, minted(), reissued(TOKEN_HASH, 'u', { details: { expires_at: at(31) } })],
+      'the new token expires at another time',
+    ],
+    [
+      'a new proof too late',
+      [...APPROVED, minted(), reissued(TOKEN_HASH, 'u', { at: SECONDS.expired })],
+      'its token had expired',
+    ],
+    [
+      'a new proof for another key',
+      [
+        ...APPROVED,
+        minted(),
+        keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }),
+        reissued(TOKEN_HASH, 'u'),
+      ],
+      'the key for which its token was minted had been replaced',
+    ],
+    [
+      'a sixth new proof',
+      [
+        ...APPROVED,
+        minted(),
+        ...['u', 'v', 'w', 'x', 'y', 'z'].map((hash, i, all) => reissued(all[i - 1] ?? TOKEN_HASH, hash)),
+      ],
+      'its token had been replaced too often',
     ],
     [
       'a redemption under another key',

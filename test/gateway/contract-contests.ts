@@ -4,6 +4,7 @@ import {
   look,
   type Move,
   redemption,
+  replacement,
   revision,
   submission,
   threadIn,
@@ -64,7 +65,15 @@ const token: Contest = async (play, task) => {
   const raw = tokenIn(await play(look(AGENT, { thread }))) ?? ''
   const claim: Claim = { agent: AGENT, task, token: raw, payload: {} }
   const once = redemption(claim)
-  return [once, redemption({ ...claim, thread }), once, look(AGENT, { thread }), withdrawal(AGENT, thread)]
+  return [
+    once,
+    redemption({ ...claim, thread }),
+    once,
+    look(AGENT, { thread }),
+    replacement(AGENT, thread),
+    replacement(AGENT, thread),
+    withdrawal(AGENT, thread),
+  ]
 }
 
 /** What is left of a limit, once people have approved most of it. */

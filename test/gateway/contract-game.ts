@@ -10,6 +10,7 @@ import {
   look,
   type Move,
   redemption,
+  replacement,
   revision,
   type Seats,
   submission,
@@ -209,6 +210,7 @@ export class Game {
   }
 
   async #validate(): Promise<void> {
+    if (this.#dice.once(4)) return this.#reissue()
     const minted = this.#dice.once(4) ? this.#pick(this.#tokens) : this.#tokens.at(-1)
     if (minted !== undefined) await this.#play(this.#aRedemption(minted))
   }
@@ -280,6 +282,16 @@ export class Game {
     const agent = this.#dice.once(8) ? this.#pick(Object.keys(AGENTS)) : owner
     await this.#play(withdrawal(agent, thread))
     if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
+  }
+
+  /** Mostly of a call whose token was handed out, and now and then more often than is allowed. */
+  async #reissue(): Promise<void> {
+    const collected = [...this.#model().threads].filter(([, one]) => one.collected).map(([id]) => id)
+    const recent = collected.slice(-3)
+    const thread = this.#dice.once(4) || recent.length === 0 ? this.#thread() : this.#pick(recent)
+    const { agent: owner = 'bot' } = this.#model().threads.get(thread) ?? {}
+    const agent = this.#dice.once(10) ? this.#pick(Object.keys(AGENTS)) : owner
+    for (let i = this.#dice.once(4) ? 6 : 1; i > 0; i--) await this.#play(replacement(agent, thread))
   }
 
   /** Two or three calls at the same time that want the same, and perhaps a freeze that ends it. */

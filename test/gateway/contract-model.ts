@@ -126,6 +126,7 @@ export class ContractModel {
       charged: [],
       collected: false,
       redeemed: false,
+      reissued: 0,
     })
     const stored = this.#state.answers.get(`${agent} ${task} ${idempotencyKey}`)
     if (stored?.answer.thread_id === 'new') stored.answer = { ...stored.answer, thread_id: id }
@@ -153,14 +154,38 @@ export class ContractModel {
   /** The token that an answer with `tokenUntil` carried. */
   minted(token: string, thread: string, expiresAt: number): void {
     const key = this.#state.keys.get(this.threads.get(thread)?.agent ?? '') ?? ''
-    this.#state.tokens.set(token, { thread, key, expiresAt, used: false })
+    this.#state.tokens.set(token, { thread, key, expiresAt, used: false, dead: false })
+  }
+
+  /** A new token for the one that got lost, which is dead from then on. */
+  reissue(agent: string, id: string): Expected {
+    const thread = this.threads.get(id)
+    if (thread?.agent !== agent) return refused(404, 'not_found')
+    this.#settle(thread)
+    const { status, hash, code } = thread
+    const echo = hash === undefined ? {} : { action_hash: hash }
+    const seen = { http: 200, thread_id: id, ...echo }
+    if (status !== 'approved') return { ...seen, status, ...(code && { starts: `${code}: ` }) }
+    if (thread.redeemed) return refused(409, 'proof_used')
+    const lost = [...this.#state.tokens.values()].find((one) => one.thread === id && !one.dead)
+    const isBound = lost?.key === this.#state.keys.get(agent)
+    if (lost === undefined || this.#now() >= lost.expiresAt || !isBound) return refused(409, 'not_pending')
+    if (thread.reissued >= 5) return refused(409, 'too_many_proofs')
+    const lapse = this.#lapseOf(thread)
+    if (lapse !== undefined) {
+      this.#end(thread, lapse)
+      return { ...seen, status: 'rejected', starts: `${lapse}: ` }
+    }
+    thread.reissued++
+    lost.dead = true
+    return { ...seen, status, tokenUntil: lost.expiresAt }
   }
 
   validate({ agent, token, task, payload, thread: named, hash }: Claim): Expected {
     const invalid = { http: 200, valid: false, reason: 'invalid' }
     const known = this.#state.tokens.get(token)
     const thread = this.threads.get(known?.thread ?? '')
-    if (known === undefined || thread === undefined) return invalid
+    if (known === undefined || known.dead || thread === undefined) return invalid
     const bound = thread.agent === agent && known.key === this.#state.keys.get(agent) && thread.task === task
     const path = thread.v2
       ? named === known.thread && hash === thread.hash
@@ -264,8 +289,8 @@ export class ContractModel {
   /** What time alone brings about, by the timer. */
   due(): void {
     for (const thread of this.threads.values()) this.#settle(thread)
-    for (const { thread, used, expiresAt } of this.#state.tokens.values())
-      if (!used && this.#now() >= expiresAt) this.#release(this.threads.get(thread))
+    for (const { thread, used, dead, expiresAt } of this.#state.tokens.values())
+      if (!used && !dead && this.#now() >= expiresAt) this.#release(this.threads.get(thread))
   }
 
   /** Policy, and whether there is room for what it allows. */

@@ -126,6 +126,21 @@ export function withdrawal(agent: string, thread: string): Move {
   }
 }
 
+export function replacement(agent: string, thread: string): Move {
+  return {
+    ask: (seats) => seats.agent(agent).reissue(thread),
+    expected: (model) => model.reissue(agent, thread),
+    check: (answer, expected) => {
+      const name = compare('reissue', answer, expected)
+      expect(tokenIn(answer) !== undefined).toBe(expected.tokenUntil !== undefined)
+      return name
+    },
+    tell: (model, answer, { tokenUntil }) => {
+      if (tokenUntil !== undefined) model.minted(tokenIn(answer) ?? '', threadIn(answer), tokenUntil)
+    },
+  }
+}
+
 export function freezing(act: 'freeze' | 'unfreeze', scope: Scope): Move {
   const body = { tenant: 'acme', reason: 'a test', ...scope }
   return {

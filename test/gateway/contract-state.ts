@@ -32,6 +32,8 @@ export interface Thread {
   charged: readonly Use[]
   collected: boolean
   redeemed: boolean
+  /** How often a new token replaced a lost one. */
+  reissued: number
 }
 
 interface Token {
@@ -39,6 +41,8 @@ interface Token {
   readonly key: string
   readonly expiresAt: number
   used: boolean
+  /** Replaced by another. */
+  dead: boolean
 }
 
 /** An answer that was given under an Idempotency-Key. */

@@ -44,6 +44,36 @@ describe('a call with an id', () => {
     expect(await waiting()).toEqual([])
   })
 
+  it('runs once after one approval when the answer with its proof is lost, or its process ends with the proof', async () => {
+    for (const ends of ['the answer is lost', 'the process ends']) {
+      const callId = `lost: ${ends}`
+      const { key } = await world.agent('other')
+      // the first answer that carries a proof does not arrive, or the process ends before the redemption
+      let lost: string | undefined
+      const losing: GateOptions['fetch'] = async (url, init) => {
+        if (ends === 'the process ends' && lost !== undefined && url.endsWith('/validate'))
+          throw new TypeError('the process has ended')
+        const response = await fetch(url, init)
+        const text = await response.clone().text()
+        const [, token] = /"approval_token":"([^"]+)"/.exec(text) ?? []
+        if (token === undefined || lost !== undefined) return response
+        lost = token
+        if (ends === 'the answer is lost') throw new TypeError('the line was cut')
+        return response
+      }
+      const first = createGate({ url: world.url, key, taskId: 'lost', fetch: losing })
+      const call = (gate: Gate) => gate.guard('hold', { n: 9 }, () => 'ran', { callId, ...SOON })
+      const { thread_id = '' } = await refusalOf(call(first))
+      await ann.approve(thread_id)
+      const second = createGate({ url: world.url, key, taskId: 'lost' })
+      if (ends === 'the process ends') expect(await outcomeOf(call(first))).toBe('gateway_error')
+      expect(await call(ends === 'the process ends' ? second : first)).toBe('ran')
+      expect(lost).toBeDefined()
+      expect(await outcomeOf(call(second))).toBe('no_proof')
+      expect(await waiting()).toEqual([])
+    }
+  })
+
   it('is a different call with another payload, tool, task or id', async () => {
     const [payload, options] = [{ n: 2 }, { callId: 'call-2', ...SOON }]
     const calls = [

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
-import { gateBefore, type Script } from './double.ts'
+import { gateBefore, problem, type Script } from './double.ts'
 
 /*
  * A gateway, or something between, whose answers do not fit together: the call does not run, it ends, and what is said of it is true.
@@ -35,6 +35,7 @@ describe('answers that contradict each other', () => {
   it('an approval without a proof: the error names the causes, including unsigned approvals', async () => {
     const { outcome, message } = await refusedBy({
       decisions: (is) => ({ ...is, approval_token: undefined }),
+      proofs: () => problem(409, 'not_pending', 'this agent uses approvals without a proof'),
     })
     expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('signed_approvals: false')])
   })
@@ -64,15 +65,38 @@ describe('an allow that is always marked as a replay', () => {
 })
 
 describe('a proof that was lost with the connection', () => {
-  it('is not reported as collected by another process', async () => {
-    const cut: Script = {
-      decisions: (is, tries) => {
-        if (tries === 0) throw new TypeError('the line was cut')
-        return { ...is, approval_token: undefined }
-      },
-    }
-    const { outcome, message } = await refusedBy(cut)
-    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('a lost answer')])
+  const CUT: Script = {
+    decisions: (is, tries) => {
+      if (tries === 0) throw new TypeError('the line was cut')
+      return { ...is, approval_token: undefined }
+    },
+  }
+
+  it('is replaced, and the call runs with the new proof', async () => {
+    const { gate, asked } = gateBefore(CUT)
+    expect(await gate.guard('pay', {}, () => 'ran')).toBe('ran')
+    expect(asked.filter((one) => one === 'proofs')).toEqual(['proofs'])
+  })
+
+  it.each<[string, Script['proofs'], string]>([
+    ['redeemed before', () => problem(409, 'proof_used', 'used'), 'its end is unknown'],
+    ['expired', () => problem(409, 'not_pending', 'its proof has expired'), 'its proof has expired'],
+    ['unknown to a gateway of an earlier version', () => problem(404, 'not_found', 'no such'), 'no such'],
+    ['again without a proof', (is) => ({ ...is, approval_token: undefined }), 'the gateway gave none'],
+  ])('%s: nothing runs, and the reason says why', async (_, proofs, why) => {
+    const { outcome, message } = await refusedBy({ ...CUT, ...(proofs && { proofs }) })
+    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining(why)])
+  })
+
+  it('of a call that ended meanwhile is not replaced: the call is rejected', async () => {
+    const proofs: Script['proofs'] = (is) => ({
+      ...is,
+      approval_token: undefined,
+      status: 'rejected',
+      message: 'frozen: stop',
+    })
+    const { outcome, message } = await refusedBy({ ...CUT, proofs })
+    expect([outcome, message]).toEqual(['rejected', 'frozen: stop'])
   })
 })
 

@@ -1,10 +1,20 @@
 import { createGate, type GateOptions } from '@countersign/sdk'
 
-type Route = 'resolve' | 'requests' | 'decisions' | 'validate' | 'events'
+type Route = 'resolve' | 'requests' | 'decisions' | 'proofs' | 'validate' | 'events'
 export type Script = Partial<Record<Route, (honest: object, tries: number) => Response | object>>
 
 const TOOL = { name: 'pay', description: '', input_schema: { type: 'object' }, risk: 'low', revision: 'r' }
 export const THREAD = 'thr_1'
+
+/** A refusal as the gateway words it. */
+export const problem = (status: number, code: string, detail: string): Response =>
+  new Response(
+    JSON.stringify({ type: `urn:countersign:error:${code}`, status, code, title: detail, detail }),
+    {
+      status,
+      headers: { 'content-type': 'application/problem+json' },
+    },
+  )
 
 /** Holds each call, approves it at the first poll and redeems its proof, but for what the script makes of these answers. */
 export function gateBefore(
@@ -22,7 +32,7 @@ export function gateBefore(
     maxWaitMs: 5_000,
     ...options,
     fetch: async (url, { body }) => {
-      const route = /resolve|requests|decisions|validate|events/.exec(url)?.[0] as Route
+      const route = /resolve|requests|decisions|proofs|validate|events/.exec(url)?.[0] as Route
       const sent = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
       if (route === 'requests') ({ action_hash } = sent)
       if (route === 'events') said.push(sent)
@@ -31,6 +41,7 @@ export function gateBefore(
         resolve: { tools: [TOOL], unknown: [] },
         requests: { task_id: 't', action_hash, ...first },
         decisions: { ...about, status: 'approved', approval_token: 'cst_x' },
+        proofs: { ...about, status: 'approved', approval_token: 'cst_y' },
         validate: { ...about, valid: true },
         events: { event_id: 'e', recorded_at: '' },
       }[route]

@@ -18,7 +18,10 @@ type Reply =
   | 'hang'
   | 'hang up'
 type Script = Partial<
-  Record<'resolve' | 'submit' | 'poll' | 'validate' | 'event' | 'withdraw', (heard: Heard) => Reply>
+  Record<
+    'resolve' | 'submit' | 'poll' | 'validate' | 'event' | 'withdraw' | 'reissue',
+    (heard: Heard) => Reply
+  >
 >
 
 const TOOL = {
@@ -55,6 +58,7 @@ function honest(): Required<Script> & { submitted: Heard | undefined } {
     validate: (heard) => ({
       json: { valid: true, thread_id: THREAD, task_id: 't', action_hash: hashOf(heard) },
     }),
+    reissue: () => ({ status: 409, json: { code: 'not_pending', detail: 'there is no proof to replace' } }),
     withdraw: () => ({ json: { status: 'rejected', task_id: 't', thread_id: THREAD } }),
     event: () => ({ status: 201, json: { event_id: 'e', recorded_at: '' } }),
   }
@@ -77,10 +81,16 @@ async function gatewayThat(script: Script): Promise<{ url: string; heard: Heard[
     const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
     const one = { method: request.method ?? '', path, headers: request.headers, body }
     heard.push(one)
-    const route = ['resolve', 'validate', 'requests', 'decisions', 'events', 'withdrawals'].find((name) =>
-      path.includes(name),
+    const route = ['resolve', 'validate', 'requests', 'decisions', 'events', 'withdrawals', 'proofs'].find(
+      (name) => path.includes(name),
     )
-    const verbs = { requests: 'submit', decisions: 'poll', events: 'event', withdrawals: 'withdraw' }
+    const verbs = {
+      requests: 'submit',
+      decisions: 'poll',
+      events: 'event',
+      withdrawals: 'withdraw',
+      proofs: 'reissue',
+    }
     const verb = verbs[route as keyof typeof verbs] ?? route
     const reply = says[verb as keyof Script](one)
     if (reply === 'hang') return

@@ -48,6 +48,11 @@ export interface Client {
   validate(request: ApprovalValidationRequest, options?: CallOptions): Promise<ApprovalValidationResult>
   /** Keeps an event as evidence, or revises the action under review. */
   record(taskId: string, event: AgentEvent, options?: CallOptions): Promise<EventReceipt>
+  /**
+   * Replaces a proof that was handed out but did not arrive, at most five times for one thread. The lost one is void.
+   * Status 409 with `proof_used` means that the call may have run.
+   */
+  reissue(thread_id: string, options?: CallOptions): Promise<Decision>
   /** Withdraws a call. The approval and the proof are void. Status 409 means that the call may have run. */
   withdraw(thread_id: string, options?: WithdrawOptions): Promise<Decision>
   /** Reads the contracts of these tools. An empty list requests all tools of this agent. */
@@ -88,6 +93,11 @@ export function createClient(options: ClientOptions): Client {
       call<ApprovalValidationResult>(RESULT, '/api/agent/approvals/validate', { body: request, signal }),
     record: async (taskId, event, { signal } = {}) =>
       call<EventReceipt>(RECEIPT, `${task(taskId)}/events`, { body: event, signal }),
+    reissue: async (thread_id, { signal } = {}) =>
+      call<Decision>(DECISION, `/api/agent/threads/${encodeURIComponent(thread_id)}/proofs`, {
+        method: 'POST',
+        signal,
+      }),
     withdraw: async (thread_id, { reason, signal } = {}) =>
       call<Decision>(DECISION, `/api/agent/threads/${encodeURIComponent(thread_id)}/withdrawals`, {
         body: { reason },
@@ -130,7 +140,8 @@ function queryOf(target: Readonly<Record<string, string | undefined>>): string {
 }
 
 interface Call {
-  /** Absent for a GET. */
+  /** `POST` for a call with a body, `GET` for any other. */
+  readonly method?: 'POST'
   readonly body?: object
   readonly headers?: Record<string, string>
   readonly extraMs?: number
@@ -146,7 +157,7 @@ function caller(options: ClientOptions) {
     const json = body === undefined ? undefined : JSON.stringify(body)
     const deadline = deadlineOf(timeoutMs + extraMs, call.signal)
     const init: RequestInit = {
-      method: json === undefined ? 'GET' : 'POST',
+      method: call.method ?? (json === undefined ? 'GET' : 'POST'),
       headers: {
         authorization: `Bearer ${key}`,
         accept: 'application/json',

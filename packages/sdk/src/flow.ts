@@ -1,6 +1,6 @@
 import { actionHash, checkedCopy, type Which } from './canonical-json.ts'
 import type { Client } from './client.ts'
-import { messageOf, NotExecuted } from './errors.ts'
+import { CountersignError, messageOf, NotExecuted } from './errors.ts'
 import type { UsedAllows } from './idempotency.ts'
 import type { Claims, GuardOptions } from './options.ts'
 import { notifyPending } from './pending.ts'
@@ -284,19 +284,14 @@ function contextOf({ signal }: Call, { thread_id }: Decision): RetryContext {
   return { signal, thread_id }
 }
 
-const NO_PROOF =
-  'approved, but without a proof: an earlier run, another reader or a lost answer took it, or this agent gets none (signed_approvals: false)'
-
 /**
  * Redeems the proof immediately before the call runs. The call may run only after `valid: true` for this task, thread
  * and hash, without a reason.
  */
 async function redeem(call: Call, action: Action, decision: Decision): Promise<void> {
-  const { approval_token, thread_id } = decision
-  if (approval_token === undefined && call.unsignedApprovals) return
-  if (approval_token === undefined || thread_id === undefined) {
-    throw new NotExecuted('no_proof', NO_PROOF, { thread_id })
-  }
+  if (decision.approval_token === undefined && call.unsignedApprovals) return
+  const context = contextOf(call, decision)
+  const { approval_token, thread_id } = await withProof(call, action, decision)
   const request = {
     task_id: call.taskId,
     signature: approval_token,
@@ -304,7 +299,6 @@ async function redeem(call: Call, action: Action, decision: Decision): Promise<v
     thread_id,
     action_hash: action.hash,
   }
-  const context = contextOf(call, decision)
   const result = await withRetry(() => call.client.validate(request, context), context)
   const { valid, reason, task_id } = result
   const same = task_id === call.taskId && result.thread_id === thread_id && result.action_hash === action.hash
@@ -314,6 +308,43 @@ async function redeem(call: Call, action: Action, decision: Decision): Promise<v
       thread_id,
     })
 }
+
+interface Proven {
+  readonly approval_token: string
+  readonly thread_id: string
+}
+
+/** The proof of the decision. A proof that was handed out but did not arrive is replaced. */
+async function withProof(call: Call, action: Action, decision: Decision): Promise<Proven> {
+  const { approval_token, thread_id } = decision
+  if (thread_id === undefined) throw noProof('the answer names no thread')
+  if (approval_token !== undefined) return { approval_token, thread_id }
+  const context = contextOf(call, decision)
+  const again = await withRetry(() => call.client.reissue(thread_id, context), context).catch(
+    (error: unknown) => {
+      throw withoutProof(error, thread_id)
+    },
+  )
+  if (again.status !== 'approved') throw refused(again)
+  checkEcho(call, again, action)
+  if (again.approval_token === undefined || again.thread_id !== thread_id)
+    throw noProof('the gateway gave none', thread_id)
+  return { approval_token: again.approval_token, thread_id }
+}
+
+/** The gateway's refusal to replace the proof. An absent answer is returned unchanged, because a retry may succeed. */
+function withoutProof(error: unknown, thread_id: string): unknown {
+  const { cause } = error as { readonly cause?: unknown }
+  if (!(cause instanceof CountersignError) || cause.status === undefined || cause.status >= 500) return error
+  const why = cause.code === 'proof_used' ? STARTED : `${cause.message}. ${MAYBE_UNSIGNED}`
+  return noProof(why, thread_id, cause)
+}
+
+const STARTED = 'its proof was redeemed before, so the call was started, and its end is unknown'
+const MAYBE_UNSIGNED = 'An agent with `signed_approvals: false` needs the option `unsignedApprovals`'
+
+const noProof = (why: string, thread_id?: string, cause?: unknown): NotExecuted =>
+  new NotExecuted('no_proof', `approved, but without a proof: ${why}`, { thread_id, cause })
 
 /** Turns every error before the run, even an unexpected answer, into one kind of error. */
 export function asNotExecuted(error: unknown): NotExecuted {

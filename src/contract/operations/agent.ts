@@ -57,6 +57,16 @@ export const AGENT = {
     answers: { 201: 'EventReceipt' },
     refusals: [409],
   },
+  reissue: {
+    method: 'POST',
+    path: '/api/agent/threads/{thread_id}/proofs',
+    access: 'agent',
+    admission: 'follow',
+    span: 'collect',
+    summary: 'Replace a proof whose answer was lost; the lost one is void',
+    answers: { 200: 'Decision' },
+    refusals: [404, 409],
+  },
   withdraw: {
     method: 'POST',
     path: '/api/agent/threads/{thread_id}/withdrawals',

@@ -9,6 +9,7 @@ import {
   approvalRevoked,
   tokenMinted,
   tokenRedeemed,
+  tokenReissued,
   tokenRefused,
 } from '../laws/approvals.ts'
 import {
@@ -176,6 +177,17 @@ export const REVIEWS = {
     details: { expires_at: moment('the expiry of the proof'), token_hash },
     law: tokenMinted,
     count: (meter) => meter.count('tokensMinted', {}),
+  }),
+  'token.reissued': event({
+    says: 'got a new proof, because its agent lost the one before',
+    by: ['agent'],
+    details: {
+      expires_at: moment('the expiry of the proof, unchanged'),
+      replaced: text('SHA-256 of the proof that is void'),
+      token_hash,
+    },
+    law: tokenReissued,
+    count: (meter) => meter.count('tokensReissued', {}),
   }),
   'token.redeemed': event({
     says: 'was approved, and its proof was redeemed',

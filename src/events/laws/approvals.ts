@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contract/limits.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
 import type { ReadEvent } from '../read-event.ts'
 import { momentOf, requireThat, textOf } from '../require.ts'
@@ -27,6 +28,29 @@ export function tokenMinted(ledger: Ledger, record: ReadEvent): void {
   requireFresh(ledger, hash, 'token')
   const key = keyHeld(ledger, record)
   thread.approval = { ...approval, collected: true, token: { hash, expires_at, key } }
+}
+
+/** Requires that a new proof replaces the one in force, for the same key and with the same expiry, a few times only. */
+export function tokenReissued(ledger: Ledger, record: ReadEvent): void {
+  const thread = openThread(ledger, record)
+  const approval = approvalOf(thread)
+  const token = tokenOf(thread)
+  const { reissued = 0 } = token
+  requireAgent(thread, record)
+  requireThat(record.details['replaced'] === token.hash, 'the token that it replaces was not in force')
+  requireThat(approval.redeemed === undefined, 'its token had been redeemed')
+  requireThat(record.at < token.expires_at + CLOCK_SKEW_MS, 'its token had expired')
+  const expires_at = momentOf(record.details['expires_at'], 'expires_at')
+  requireThat(expires_at === token.expires_at, 'the new token expires at another time')
+  requireThat(
+    keyHeld(ledger, record) === token.key,
+    'the key for which its token was minted had been replaced',
+  )
+  requireThat(reissued < LIMITS.PROOF_REISSUES, 'its token had been replaced too often')
+  const hash = textOf(record.details['token_hash'], 'token_hash')
+  requireFresh(ledger, hash, 'token')
+  move(thread, 'reissue')
+  thread.approval = { ...approval, token: { ...token, hash, reissued: reissued + 1 } }
 }
 
 export function approvalCollected(ledger: Ledger, record: ReadEvent): void {

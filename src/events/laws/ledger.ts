@@ -123,6 +123,8 @@ export interface LedgerToken {
   readonly expires_at: number
   /** The agent's key when the proof was minted. */
   readonly key: string | undefined
+  /** How often a new proof replaced a lost one. */
+  readonly reissued?: number
 }
 
 export function emptyLedger(): Ledger {

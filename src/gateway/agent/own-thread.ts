@@ -4,7 +4,8 @@ import { THREAD_ID } from '../../domain/id.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { read, type Versioned } from '../core/records.ts'
+import { read, unchanged, type Versioned } from '../core/records.ts'
+import { isReadAhead, type Plan } from '../core/transact.ts'
 
 /** The threads of the calling agent, and their decisions. */
 
@@ -49,5 +50,18 @@ export function decisionOn(
     ...(thread.message === '' ? {} : { message: thread.message }),
     ...(pending ? { recommended_poll_after_seconds: pollAfterSeconds(now - thread.created_at) } : {}),
     ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+  }
+}
+
+/**
+ * Confirms a decision on the replicas before reporting it, because a failover could undo the decision. Without a
+ * decision, no confirmation is needed.
+ */
+export function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
+  const { thread_id, status } = thread.value
+  return {
+    answer: decisionOn(thread.value, deps.store.now()),
+    guards: [unchanged('thread', thread_id, thread)],
+    confirmed: status !== 'pending_review' && isReadAhead(deps),
   }
 }

@@ -2,29 +2,25 @@ import { defined } from '../../contract/defined.ts'
 import type { Decision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import { TASK_ID } from '../../domain/id.ts'
 import type { Thread } from '../../domain/thread.ts'
-import type { ApprovalToken } from '../../domain/token.ts'
 import type { AgentEntry } from '../../policy/evaluate/snapshot.ts'
-import { lapseOf, STORE_CHANGED } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
-import { revoked } from '../review/close-thread.ts'
+import { isoTime } from '../core/event-record.ts'
 import { freezeGuard, freezesNow, frozenMessage } from '../admin/freezes.ts'
-import { type Caller, keyGuard } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import { keyInForce } from '../auth/identify.ts'
 import { standingOf } from '../auth/standing.ts'
 import { traceOf } from '../core/trace-context.ts'
 import type { Wait } from '../core/wait.ts'
 import { settleThread } from '../review/settle-thread.ts'
-import { purgeAt } from '../core/expiry-index.ts'
-import { put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
+import type { Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { filledNow } from '../review/approval-effects.ts'
 import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
-import { type Committed, isReadAhead, type Plan, storeCall, transact } from '../core/transact.ts'
-import { decisionOn, type Named, notFound, ownThread } from './own-thread.ts'
+import { type Committed, type Plan, storeCall, transact } from '../core/transact.ts'
+import { asRead, decisionOn, type Named, notFound, ownThread } from './own-thread.ts'
+import { approvalRecord, drawProof, judgeAgain } from './proof.ts'
 
 export interface PollTarget {
   readonly thread_id?: string
@@ -93,19 +89,6 @@ async function look(
     return asRead(deps, thread)
   const plan = await approvedRead(deps, caller, thread, { entry, reader })
   return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
-}
-
-/**
- * Confirms a decision on the replicas before reporting it, because a failover could undo the decision. Without a
- * decision, no confirmation is needed.
- */
-function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
-  const { thread_id, status } = thread.value
-  return {
-    answer: decisionOn(thread.value, deps.store.now()),
-    guards: [unchanged('thread', thread_id, thread)],
-    confirmed: status !== 'pending_review' && isReadAhead(deps),
-  }
 }
 
 /** The thread to poll. For a poll by task alone, this is the newest thread of that task and agent. */
@@ -211,20 +194,8 @@ async function approvedRead(
 ): Promise<Plan<Decision>> {
   const { value } = thread
   deps.origin?.span.goesOn(traceOf(value))
-  const revision = await read(
-    deps.store,
-    caller.tenant,
-    'revision',
-    revisionId(value.thread_id, value.revision),
-  )
-  if (revision === undefined) throw new TypeError('a thread without its revision')
-  const epoch = await deps.store.epoch(value.tenant)
-  const lapse = value.approval?.epoch === epoch ? await lapseOf(deps, value, revision.value) : STORE_CHANGED
-  const guards = [unchanged('thread', value.thread_id, thread), keyGuard(caller), { epoch }]
-  if (lapse) {
-    const plan = revoked(value, lapse, deps.store.now())
-    return { ...plan, answer: decisionOn(plan.answer, deps.store.now()), guards }
-  }
+  const { guards, epoch, ended } = await judgeAgain(deps, caller, thread)
+  if (ended) return ended
   if (value.approval?.collected_at !== undefined)
     return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }
   // a paused or slow gateway learns of the disconnect only now
@@ -244,7 +215,7 @@ async function approvedRead(
 function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
   const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }
-  const evidence = [recordOf(deps, thread, { type: 'approval.collected', details: { signed: false } })]
+  const evidence = [approvalRecord(deps, thread, { type: 'approval.collected', details: { signed: false } })]
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at, evidence })
   return {
     answer: decisionOn(written.thread, collected_at),
@@ -260,59 +231,17 @@ interface Minting {
 
 function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Minting): Plan<Decision> {
   const now = deps.store.now()
-  const raw = composeCredential('approval', deps.random(SECRET_BYTES))
-  const token_hash = hashCredential(raw)
   const expires_at = now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS)
-  const token = tokenOf(caller, thread, { expires_at, epoch })
+  const { answer, known, ...drawn } = drawProof(deps, caller, thread, { expires_at, epoch })
   const { at = now, seated } = thread.approval ?? {}
-  const approval = {
-    at,
-    epoch,
-    collected_at: now,
-    token_hash,
-    token_expires_at: token.expires_at,
-    ...defined({ seated }),
-  }
-  const token_expires_at = isoTime(token.expires_at)
-  const details = { token_hash, expires_at: token_expires_at }
-  const evidence = [recordOf(deps, thread, { type: 'token.minted', details })]
+  const approval = { at, epoch, collected_at: now, ...known, ...defined({ seated }) }
+  const details = { token_hash: known.token_hash, expires_at: isoTime(expires_at) }
+  const evidence = [approvalRecord(deps, thread, { type: 'token.minted', details })]
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now, evidence })
   return {
-    answer: { approval_token: raw, token_expires_at, ...decisionOn(written.thread, now) },
-    guards: [unchanged('token', token_hash, undefined)],
-    writes: [
-      ...written.writes,
-      put('token', token_hash, token),
-      purgeAt('token', token_hash, token.expires_at),
-    ],
+    answer: { ...answer, ...decisionOn(written.thread, now) },
+    guards: drawn.guards,
+    writes: [...written.writes, ...drawn.writes],
     evidence,
-  }
-}
-
-function tokenOf(
-  caller: Caller,
-  thread: Thread,
-  life: Pick<ApprovalToken, 'expires_at' | 'epoch'>,
-): ApprovalToken {
-  return {
-    agent: thread.agent,
-    payload_digest: thread.payload_digest,
-    key_hash: caller.keyHash,
-    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
-    ...aboutThread(thread),
-    ...life,
-  }
-}
-
-function recordOf(
-  deps: Deps,
-  thread: Thread,
-  event: Happened<'approval.collected' | 'token.minted'>,
-): EvidenceRecord {
-  return {
-    ...event,
-    ...aboutThread(thread),
-    at: isoTime(deps.store.now()),
-    actor: { kind: 'agent', id: thread.agent },
   }
 }

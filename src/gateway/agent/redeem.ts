@@ -176,7 +176,8 @@ async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Pla
   return {
     answer: { valid: false, reason },
     counted: true,
-    guards: [keyGuard(caller)],
+    // a proof that another one replaces meanwhile is unknown, and evidence must not name its thread
+    guards: [keyGuard(caller), ...(token === undefined ? [] : [unchanged('token', token_hash, token)])],
     evidence: [recordOf(deps, caller, token, { type: 'token.refused', details })],
   }
 }

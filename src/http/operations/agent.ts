@@ -13,6 +13,7 @@ import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
 import { poll } from '../../gateway/agent/read-decision.ts'
 import { validate } from '../../gateway/agent/redeem.ts'
+import { reissue } from '../../gateway/agent/reissue.ts'
 import { record } from '../../gateway/agent/report-event.ts'
 import { resolve } from '../../gateway/agent/resolve.ts'
 import { revise } from '../../gateway/agent/revise.ts'
@@ -56,6 +57,9 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
       const revised = { taskId, thread_id, revision: withImages(revision, event.images) }
       return answerCommitted(201, await revise(gateway, caller, revised))
     },
+
+    reissue: async ({ gateway, caller, params }) =>
+      answerCommitted(200, await reissue(gateway, caller, params.thread_id)),
 
     withdraw: async ({ gateway, caller, params, body }) =>
       answerCommitted(200, await withdraw(gateway, caller, { ...params, ...body })),
