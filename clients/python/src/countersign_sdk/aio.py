@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
@@ -185,7 +185,7 @@ class AsyncCountersign:
         def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
             refuse_generator(function)
             signature = Signature(function)
-            run = signature.call if inspect.iscoroutinefunction(function) else InThread(signature.call)
+            run = signature.call if inspect.iscoroutinefunction(function) else in_thread(signature.call)
 
             @functools.wraps(function)
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -266,11 +266,12 @@ class AsyncCountersign:
     async def _invoked(self, effect: Invoke, call: _Call) -> object:
         if effect.is_tool:
             call.state = "running"
-        if not isinstance(effect.function, InThread):
-            return await _finished(effect.function(*effect.arguments))
-        # first the steps learn how the tool ended and report it, then the caller learns of the cancellation
-        ended, call.cancelled = await _at_its_end(effect.function(*effect.arguments))
-        return await _finished(ended.result())
+        result = effect.function(*effect.arguments)
+        if isinstance(result, ThreadRun):
+            # first the steps learn how the tool ended and report it, then the caller learns of the cancellation
+            call.cancelled = await _end_of(result.ended)
+            result = result.ended.result()
+        return await _finished(result)
 
     async def _plainly(self, effect: Ask | Pause) -> object:
         if isinstance(effect, Pause):
@@ -299,20 +300,17 @@ class _Call:
         return self.state == "ending" or (self.state == "running" and not self.is_current())
 
 
-@dataclass(frozen=True)
-class InThread:
-    """Runs the function in a Python thread. Its client waits for the end of the thread, even after a cancellation."""
+class ThreadRun:
+    """One run of a function in a Python thread. The client waits for its end, even after a cancellation."""
 
-    function: Callable[..., Any]
-
-    def __call__(self, *args: Any) -> asyncio.Future[Any]:
+    def __init__(self, function: Callable[[], Any]) -> None:
         result: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
         def work() -> None:
             if not result.set_running_or_notify_cancel():
                 return
             try:
-                result.set_result(self.function(*args))
+                result.set_result(function())
             except StopIteration as error:
                 # a future cannot hold it
                 result.set_exception(RuntimeError(f"the function raised {error!r}"))
@@ -322,7 +320,19 @@ class InThread:
         # the end of `asyncio.run` cancels this task, too; a function that has started still ends
         thread = asyncio.ensure_future(anyio.to_thread.run_sync(work))
         thread.add_done_callback(lambda _: result.cancel())
-        return asyncio.wrap_future(result)
+        self.ended = asyncio.wrap_future(result)
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self.ended.__await__()
+
+
+def in_thread(function: Callable[..., Any]) -> Callable[..., ThreadRun]:
+    """Runs each call of the function in a Python thread."""
+
+    def run(*args: Any, **kwargs: Any) -> ThreadRun:
+        return ThreadRun(functools.partial(function, *args, **kwargs))
+
+    return run
 
 
 async def _finished(result: object) -> object:
@@ -339,7 +349,8 @@ async def _finished(result: object) -> object:
 
 async def _shielded(work: Coroutine[Any, Any, T]) -> T:
     """Awaits the work to its end, then raises a cancellation instead of the result."""
-    task, cancelled = await _at_its_end(asyncio.ensure_future(work))
+    task = asyncio.ensure_future(work)
+    cancelled = await _end_of(task)
     if cancelled is not None:
         if not task.cancelled():
             task.exception()
@@ -347,8 +358,8 @@ async def _shielded(work: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
-async def _at_its_end(work: asyncio.Future[T]) -> tuple[asyncio.Future[T], asyncio.CancelledError | None]:
-    """Awaits the work to its end. Returns it, and the cancellation that arrived before the end."""
+async def _end_of(work: asyncio.Future[Any]) -> asyncio.CancelledError | None:
+    """Waits for the end of the work. Returns the cancellation that arrived before the end."""
     cancelled: asyncio.CancelledError | None = None
     # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once
     with anyio.CancelScope(shield=True):
@@ -357,4 +368,4 @@ async def _at_its_end(work: asyncio.Future[T]) -> tuple[asyncio.Future[T], async
                 await asyncio.wait([work])
             except asyncio.CancelledError as error:
                 cancelled = error
-    return work, cancelled
+    return cancelled
