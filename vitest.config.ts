@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { OverdueReporter } from './test/overdue/overdue.ts'
 import { DearestFiles, PlainSummary } from './test/reporter.ts'
-import { filesMarked, type Mark } from './test/stores.ts'
+import { IS_LONG, IS_SOAK } from './test/runs.ts'
+import { filesMarked, type Mark } from './test/marks.ts'
 
 /**
  * Workers. Files run in parallel, because no test may count on time. Two cores run three files, because many files
@@ -13,8 +14,8 @@ const WORKERS = Math.min(4, Math.max(3, availableParallelism()))
 
 /** The limit of one test, ms: for a test that never ends, not for a slow one. */
 const PATIENCE_MS = 180_000
-/** The limit of a whole file, ms. Most files take less than a minute; a soak may take hours. */
-const FILE_MS = process.env['COUNTERSIGN_SOAK'] === undefined ? 15 * 60_000 : 6 * 3_600_000
+/** The limit of a whole file, ms. Most files take less than a minute; a long soak may take hours. */
+const FILE_MS = IS_LONG ? 6 * 3_600_000 : 15 * 60_000
 
 /** The SDK's sources in place of its build: tests import some of its files by path, and an error has one class. */
 const sdk = fileURLToPath(new URL('packages/sdk/src', import.meta.url))
@@ -37,9 +38,16 @@ export default defineConfig({
     hookTimeout: PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS / 3 } },
     projects: [
-      { extends: true, test: { name: 'embedded', include: ['test/**/*.test.ts'] } },
-      onRedis('redis', 'each'),
-      onRedis('redis-soak', 'each, in the soak'),
+      {
+        extends: true,
+        test: {
+          name: 'embedded',
+          include: ['test/**/*.test.ts'],
+          exclude: IS_SOAK ? [] : filesMarked('@soak'),
+        },
+      },
+      onRedis('redis', '@store each'),
+      onRedis('redis-soak', '@store each, in the soak'),
     ],
   },
 })

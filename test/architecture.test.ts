@@ -394,16 +394,24 @@ describe('the house rules', () => {
 })
 
 it('every property test is part of the soak, the only run that draws new cases each time', () => {
-  const tests = fileURLToPath(new URL('.', import.meta.url))
-  const { scripts } = JSON.parse(readFileSync(join(tests, '../package.json'), 'utf8')) as {
-    scripts: Record<string, string>
-  }
-  const soaked = scripts['test:soak']?.split(' ').filter((word) => word.startsWith('test/')) ?? []
-  const drawing = readdirSync(tests, { recursive: true, encoding: 'utf8' })
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const soaked = execFileSync(process.execPath, ['test/soak.mjs', '--list'], { cwd: root }).split('\n')
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
     .filter((path) => path.endsWith('.ts') && path !== 'test/seed.ts')
-    .filter((path) => /^import .* from 'fast-check'/m.test(readFileSync(join(tests, '..', path), 'utf8')))
-  expect(drawing.filter((path) => !soaked.some((start) => path.startsWith(start)))).toEqual([])
+  const text = (path: string): string => readFileSync(join(root, path), 'utf8')
+  const drawing = files.filter((path) => /^import .* from 'fast-check'/m.test(text(path)))
+  expect(drawing.length).toBeGreaterThan(50)
+  /** Itself, and the test files that import it, directly or by others. */
+  const users = (path: string, seen = new Set<string>()): string[] => {
+    if (seen.has(path)) return []
+    seen.add(path)
+    const name = path.slice(path.lastIndexOf('/'))
+    const importers = files.filter((one) => text(one).includes(`${name}'`))
+    return [path, ...importers.flatMap((one) => users(one, seen))].filter((one) => one.endsWith('.test.ts'))
+  }
+  expect(drawing.filter((path) => !users(path).some((user) => soaked.includes(user)))).toEqual([])
+  expect(drawing.filter((path) => path.endsWith('.test.ts') && !soaked.includes(path))).toEqual([])
 })
 
 /**

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { IS_LONG } from './runs.ts'
 
 /** Property tests draw the same cases in every run; the soak draws others, and says which when one fails. */
-if (process.env['COUNTERSIGN_SOAK'] === undefined) fc.configureGlobal({ seed: 20_261_116 })
+if (!IS_LONG) fc.configureGlobal({ seed: 20_261_116 })

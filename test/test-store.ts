@@ -6,7 +6,7 @@ import type { Store } from '../src/store/store.ts'
 import { type RedisServer, startRedis } from './redis/server.ts'
 
 /*
- * The store that a test's gateway runs on. vitest.config.ts starts the files that say so (test/stores.ts) once more with
+ * The store that a test's gateway runs on. vitest.config.ts starts the files that say so (test/marks.ts) once more with
  * COUNTERSIGN_TEST_STORE=redis, where each directory stands for a database of one server.
  */
 const databases = new Map<string, number>()

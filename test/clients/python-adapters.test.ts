@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startRedis } from '../redis/server.ts'
+import { IS_LONG, IS_SOAK } from '../runs.ts'
 import {
   BYTE_CODE,
   type Environment,
@@ -17,7 +18,6 @@ import {
 } from './python-environment.ts'
 
 /** The suite of the adapters for Python, for each framework in an environment of its own; clients/python/tests/adapters/README.md. */
-const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
 /** Most of a suite is waiting: for a process, a vote, a deadline. */
 vi.setConfig({ maxConcurrency: 2 })
 const ADAPTERS = join(PACKAGE, 'tests/adapters')
@@ -75,14 +75,14 @@ async function suite(name: string, environment: Environment, redis = ''): Promis
   return JSON.parse(readFileSync(results, 'utf8')) as Record<string, string>
 }
 
-/** The types of the adapter and of its driver, in the environment of the framework. mypy reads the whole framework first, so only a soak runs it. */
+/** The types of the adapter and of its driver, in the environment of the framework. mypy reads the whole framework first, so only a long soak runs it. */
 async function isClean(name: string, environment: Environment): Promise<void> {
   const adapter = `src/countersign_sdk/${name}.py`
   const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
   // it fetches the program itself from the npm registry
   const isThere = pyright.out.includes('errors')
   if (isThere) expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
-  if (isThere && !SOAK) return
+  if (isThere && !IS_LONG) return
   const files = [adapter, `tests/adapters/driver_${name}.py`]
   const mypy = await run(environment.bin('mypy'), ['--cache-dir', mypyCache(name), ...files])
   expect([mypy.code, lastOf(mypy)]).toEqual([0, expect.stringContaining('no issues')])
@@ -91,7 +91,8 @@ async function isClean(name: string, environment: Environment): Promise<void> {
 describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }, () => {
   if (typeof workshop === 'string') return
 
-  it.concurrent.for(names)('%s, newest', async (name, { expect: own }) => {
+  // the check and the long soak
+  it.skipIf(IS_SOAK && !IS_LONG).concurrent.for(names)('%s, newest', async (name, { expect: own }) => {
     const environment = await environmentOf(workshop, name, 'packages')
     if (environment === undefined) return
     const found = await suite(name, environment)
@@ -100,7 +101,7 @@ describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }
     await isClean(name, environment)
   })
 
-  it.runIf(SOAK).concurrent.for(names)('%s, the oldest supported version, on Redis', async (name) => {
+  it.runIf(IS_SOAK).concurrent.for(names)('%s, the oldest supported version, on Redis', async (name) => {
     const environment = await environmentOf(workshop, name, 'oldest')
     if (environment === undefined) return
     const redis = await startRedis({ config: { databases: '100' } })

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { IS_SOAK } from '../runs.ts'
 
 /** Interpreters, virtual environments and the wheel, for the tests of clients/python. Environments stay for the next run, which installs what is newer. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,7 +17,7 @@ export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code') }
 const OLDEST_MINOR = 10
 export const NEWEST_MINOR = 14
 /** A soak shares the machine for hours, so its programs may take three times as long. */
-const FACTOR = process.env['COUNTERSIGN_SOAK'] === undefined ? 1 : 3
+const FACTOR = IS_SOAK ? 3 : 1
 /** For one program, ms, on a busy machine: the first run downloads. */
 const PATIENCE_MS = 400_000 * FACTOR
 /** For a test that makes an environment and runs a suite in it, ms. */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
 import { actionHash } from '../../packages/sdk/src/canonical-json.ts'
 import { startRedis } from '../redis/server.ts'
+import { IS_LONG } from '../runs.ts'
 import {
   BYTE_CODE,
   type Environment,
@@ -20,7 +21,6 @@ import {
 } from './python-environment.ts'
 
 /** The package as somebody gets it who installs the wheel: its own tests, its types, and its hashes beside those of JavaScript. */
-const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
 const workshop = await openWorkshop()
 const missing = typeof workshop === 'string' ? workshop : ''
 if (missing !== '') console.warn(`the tests of clients/python are skipped: ${missing}`)
@@ -131,7 +131,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
   })
 
   it('computes the same action hash as the SDK and the gateway for 50,000 random payloads', async () => {
-    const seed = SOAK ? Date.now() % 2 ** 31 : 8785
+    const seed = IS_LONG ? Date.now() % 2 ** 31 : 8785
     const child = spawn(environment.python, ['hashes.py', '50000', String(seed)], {
       cwd: join(PACKAGE, 'tests'),
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { inDirectory, withGateway } from '../fault/gateway.ts'
+import { inDirectory, STARTER_POLICIES, withGateway } from '../fault/gateway.ts'
 import { runBlocks } from './shell.ts'
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
@@ -21,7 +21,7 @@ describe('tutorials', () => {
     const commands = blocks.filter(([, language]) => language === 'sh').map(([, , text = '']) => text)
     expect(commands.length).toBeGreaterThan(0)
     await inDirectory(async (directory) => {
-      await withGateway({ directory }, async (gateway) => {
+      await withGateway({ directory, policies: STARTER_POLICIES }, async (gateway) => {
         const env = {
           COUNTERSIGN_URL: gateway.url,
           COUNTERSIGN_PORT: new URL(gateway.url).port,

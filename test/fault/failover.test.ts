@@ -7,6 +7,7 @@ import { faultsOf } from '../evidence/replayed.ts'
 import { Agent, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
 import { type Proxy, startProxy } from '../redis/proxy.ts'
 import type { RedisServer } from '../redis/server.ts'
+import { rounds } from '../runs.ts'
 import { eventually, type Sentinels, startSentinels } from '../redis/topologies.ts'
 import { stopwatch } from '../stopwatch.ts'
 
@@ -15,8 +16,7 @@ import { stopwatch } from '../stopwatch.ts'
  * frozen for longer than the election of another: no token is redeemed twice, nothing that was acknowledged is lost, and what the replicas
  * did not confirm is answered 503.
  */
-const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
-const FAILOVERS = Number(process.env['COUNTERSIGN_FAILOVERS'] ?? (SOAK ? 50 : 3))
+const FAILOVERS = Number(process.env['COUNTERSIGN_FAILOVERS'] ?? rounds({ check: 3, short: 3, long: 50 }))
 const TOKENS = 8
 const CALLERS = 8
 /** Some proofs are redeemed before the fault, some while it is, some after. */

@@ -5,13 +5,13 @@ import { openWorld, type World } from '../gateway-fixture.ts'
 import { Game } from '../gateway/contract-game.ts'
 import { BUNDLES } from '../gateway/contract-policy.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
+import { IS_LONG } from '../runs.ts'
 
 /**
  * The game of test/gateway/contract-model.test.ts with three gateways on one Redis: which of them is asked makes no difference, and what is asked of them at
  * the same time is answered as in some order. While their policies differ, each judges by its own, on what all of them have decided.
  */
-const SEEDS =
-  process.env['COUNTERSIGN_SOAK'] === undefined ? [2] : Array.from({ length: 40 }, (_, i) => i + 1)
+const SEEDS = IS_LONG ? Array.from({ length: 40 }, (_, i) => i + 1) : [2]
 const GAMES = SEEDS.flatMap((seed) => [
   { seed, reloads: 'on all of them', meanwhile: 0 },
   { seed, reloads: 'on one after another', meanwhile: 15 },

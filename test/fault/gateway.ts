@@ -12,7 +12,8 @@ import { stopwatch } from '../stopwatch.ts'
  */
 export const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 export const STARTER_POLICIES = fileURLToPath(new URL('../../policies', import.meta.url))
-export const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
+/** One tool, two rules: it loads with half a second of processor time less than the starter policies. */
+export const SMALL_POLICIES = fileURLToPath(new URL('policies', import.meta.url))
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 
 export interface Answer {
@@ -70,7 +71,7 @@ export async function withGateway(
 
 /** A gateway that does not get ready is stopped before the error is thrown. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { directory, policies = STARTER_POLICIES, args = [], ready = true, through = [] } = options
+  const { directory, policies = SMALL_POLICIES, args = [], ready = true, through = [] } = options
   const tookMs = stopwatch()
   const ports = ['--port', '0', '--metrics-port', '0']
   const child = startProcess(
@@ -202,7 +203,7 @@ export async function evidenceAfter(gateway: Gateway, after: number): Promise<Ev
 
 export const TRANSFER_PATH = (task: string): string => `/api/agent/tasks/${task}/requests`
 
-/** A transfer that the starter policies allow up to 100.00 and send to a team lead above. */
+/** A transfer that both bundles allow up to 100.00 and send to a team lead above. */
 export function transfer(amount_cents: number): { tool_name: string; payload: Record<string, unknown> } {
   return {
     tool_name: 'ledger.transfer',

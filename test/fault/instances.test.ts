@@ -18,12 +18,12 @@ import {
 import { checkLinearizable, type Model, type Operation } from '../linearizable.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { eventually } from '../redis/topologies.ts'
+import { rounds } from '../runs.ts'
 import { Listener } from '../stream-listener.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /** Several gateways on one Redis: they share the work, and none of them promises what another one has kept. */
-const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
-const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? (SOAK ? 10_000 : 30))
+const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? rounds({ check: 8, short: 30, long: 10_000 }))
 const RACERS = 64
 const INSTANCES = 4
 const DEADLINE_MS = 1_000

@@ -1,10 +1,12 @@
+// @soak
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { BUNDLE } from '../bundle.ts'
+import { IS_LONG } from '../runs.ts'
 import { type Endpoint, ENDPOINTS } from '../samples.ts'
-import { type Gateway, inDirectory, SOAK, startGateway } from './gateway.ts'
+import { type Gateway, inDirectory, startGateway } from './gateway.ts'
 
 /** Memory of one answer is bounded: 64 callers at once who ask for everything there is, and read it late, raise the resident set a little. */
 
@@ -33,7 +35,7 @@ const LISTS: readonly Endpoint[] = ENDPOINTS.filter(({ id, method, path, plane }
   return method === 'GET' && isOfPeople && !/\{(?!id)/.test(path) && !LEFT_OUT.includes(id)
 })
 
-/** The lists of contracts, payloads and events. Only the soak measures the small lists too. */
+/** The lists of contracts, payloads and events. Only the long soak measures the small lists too. */
 const LARGEST = ['resolve', 'listThreads', 'listDeliveries']
 
 it('64 callers that list at once raise the resident set by less than 64 MB', { timeout: 600_000 }, () =>
@@ -53,7 +55,7 @@ it('64 callers that list at once raise the resident set by less than 64 MB', { t
     const keys = await start(fill)
     expect(LISTS.length).toBeGreaterThanOrEqual(10)
     const rises: string[] = []
-    const measured = SOAK ? LISTS : LISTS.filter(({ id }) => LARGEST.includes(id))
+    const measured = IS_LONG ? LISTS : LISTS.filter(({ id }) => LARGEST.includes(id))
     expect(measured.length).toBeGreaterThanOrEqual(LARGEST.length)
     for (const list of measured) {
       const rise = await leastRise(start, keys, list)

@@ -3,20 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkLinearizable, type Model, type Operation } from '../linearizable.ts'
-import {
-  type Answer,
-  type Gateway,
-  LARGE_CENTS,
-  SOAK,
-  startGateway,
-  transfer,
-  TRANSFER_PATH,
-} from './gateway.ts'
+import { type Answer, type Gateway, LARGE_CENTS, startGateway, transfer, TRANSFER_PATH } from './gateway.ts'
 import { poll, redeem } from './life.ts'
 import { seeded } from '../random.ts'
+import { rounds } from '../runs.ts'
 
-const ROUNDS = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 1_000 : 10))
-const REVISED = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 10_000 : 40))
+const ROUNDS = Number(process.env['COUNTERSIGN_ROUNDS'] ?? rounds({ check: 3, short: 10, long: 1_000 }))
+const REVISED = Number(process.env['COUNTERSIGN_ROUNDS'] ?? rounds({ check: 12, short: 40, long: 10_000 }))
 const RACERS = 64
 const ROUND_MS = 2_000
 const LOOKS = 8

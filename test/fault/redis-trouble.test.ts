@@ -17,10 +17,11 @@ import {
 import { type OneWay, startOneWay } from '../redis/one-way.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { eventually } from '../redis/topologies.ts'
+import { rounds } from '../runs.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /** What operators, slow scripts and a full memory do to a Redis, under the load of three gateways. */
-const ROUNDS = process.env['COUNTERSIGN_SOAK'] === undefined ? 1 : 10
+const ROUNDS = rounds({ check: 1, short: 1, long: 10 })
 const GATEWAYS = 3
 const CLIENTS = 6
 const DEADLINE_MS = 1_000

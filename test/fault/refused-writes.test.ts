@@ -62,7 +62,7 @@ describe.each(CASES)('a Redis that %s', (_, refuse, said, detail) => {
       inDirectory(async (directory) => {
         const redis = await server()
         const gateway = await gatewayOn(redis, directory)
-        const key = await gateway.key('agent', 'billing-bot')
+        const key = await gateway.key('agent', 'demo-agent')
         const propose = (task: string): Promise<Answer> =>
           gateway.ask({ method: 'POST', path: TRANSFER_PATH(task), key, body: transfer(SMALL_CENTS) })
         expect((await propose('before')).status).toBe(200)

@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runCli } from '../cli/run.ts'
-import { inDirectory, startGateway, STARTER_POLICIES, until } from './gateway.ts'
+import { inDirectory, startGateway, SMALL_POLICIES, until } from './gateway.ts'
 
 const KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 
@@ -12,7 +12,7 @@ describe('a rollout of policies', () => {
     () =>
       inDirectory(async (directory) => {
         const policies = join(directory, 'policies')
-        await cp(STARTER_POLICIES, policies, { recursive: true })
+        await cp(SMALL_POLICIES, policies, { recursive: true })
         const gateway = await startGateway({ directory, policies })
         const status = (...args: string[]) =>
           runCli(['policies', 'status', '--url', gateway.url, ...args], {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startProcess } from '../crash.ts'
 import { faultsOf } from '../evidence/replayed.ts'
+import { rounds } from '../runs.ts'
 import { stopwatch } from '../stopwatch.ts'
 import {
   type Answer,
@@ -13,9 +14,8 @@ import {
   LARGE_CENTS,
   MAIN,
   SMALL_CENTS,
-  SOAK,
   startGateway,
-  STARTER_POLICIES,
+  SMALL_POLICIES,
   transfer,
   TRANSFER_PATH,
   until,
@@ -36,7 +36,7 @@ async function stop(gateway: Gateway): Promise<void> {
 }
 
 /** A gateway that has issued a key and is gone; `directory` holds its state. */
-async function keyOf(directory: string, policies = STARTER_POLICIES): Promise<string> {
+async function keyOf(directory: string, policies = SMALL_POLICIES): Promise<string> {
   const gateway = await startGateway({ directory, policies })
   const key = await gateway.key('agent', 'demo-agent')
   await stop(gateway)
@@ -104,7 +104,7 @@ describe('a second gateway on the same data directory', () => {
       const first = await startGateway({ directory })
       const key = await first.key('agent', 'demo-agent')
       const ports = ['--port', '0', '--metrics-port', '0']
-      const state = ['--store', `file:${directory}/data`, '--policies', STARTER_POLICIES]
+      const state = ['--store', `file:${directory}/data`, '--policies', SMALL_POLICIES]
       const second = startProcess(MAIN, ['serve', ...ports, ...state])
       const { code, errors } = await second.ended
       expect(code).toBe(1)
@@ -119,7 +119,7 @@ describe('policies', () => {
 
   async function ownPolicies(directory: string): Promise<{ policies: string; rules: string; good: string }> {
     const policies = join(directory, 'policies')
-    await cp(STARTER_POLICIES, policies, { recursive: true })
+    await cp(SMALL_POLICIES, policies, { recursive: true })
     const rules = join(policies, RULES)
     return { policies, rules, good: await readFile(rules, 'utf8') }
   }
@@ -148,7 +148,7 @@ describe('policies', () => {
 
   it('every request is answered during reloads of good and broken bundles under load', () =>
     inDirectory(async (directory) => {
-      const reloads = SOAK ? 12 : 6
+      const reloads = rounds({ check: 3, short: 6, long: 12 })
       const { policies, rules, good } = await ownPolicies(directory)
       const gateway = await startGateway({ directory, policies, args: ['--policy-rescan', '100'] })
       const key = await gateway.key('agent', 'demo-agent')

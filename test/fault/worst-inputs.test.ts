@@ -1,3 +1,4 @@
+// @soak
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { request as httpRequest, Agent } from 'node:http'
 import { dirname, join } from 'node:path'
@@ -17,14 +18,14 @@ import {
   WORST_RULES,
   WORST_TOOL,
 } from './worst-inputs.ts'
-import { IS_SOAK } from '../runs.ts'
+import { IS_LONG } from '../runs.ts'
 
 /** One request must not stall the others: the worst input in every place that takes text, beside somebody who only asks for /livez. */
 
 /** How many times as long as an idle gateway takes; looser on a machine that has other work, where a stall still takes a thousand times as long. */
-const MOST_TIMES_IDLE = IS_SOAK ? 20 : 100
+const MOST_TIMES_IDLE = IS_LONG ? 20 : 100
 /** Nine rules read a list of 192 KiB, or one text that a contract permits, from end to end: measured at 30 times, most of it in patterns and in what becomes evidence. */
-const MOST_FOR_LISTS = IS_SOAK ? 40 : 100
+const MOST_FOR_LISTS = IS_LONG ? 40 : 100
 const READ_BY_RULES = /^(?:submit|explainPolicies), body payload\.(?:list|raised)/
 /**
  * What else the machine does only adds to what is measured: of so many tries the best counts. Nor can a request hold up others for longer than
@@ -55,8 +56,8 @@ interface Asked {
   readonly livezMs: number
 }
 
-/** Outside of the soak, a place that no rule reads takes every third text. The next place begins with the next text. */
-const EACH = IS_SOAK ? 1 : 3
+/** Outside of the long soak, a place that no rule reads takes every third text. The next place begins with the next text. */
+const EACH = IS_LONG ? 1 : 3
 const PAYLOAD = 'body payload.'
 
 const CASES: readonly Case[] = CELLS.flatMap((cell, at) =>

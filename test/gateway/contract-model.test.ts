@@ -1,14 +1,14 @@
 // @store each
 import { describe, expect, it } from 'vitest'
 import { openWorld } from '../gateway-fixture.ts'
+import { IS_LONG } from '../runs.ts'
 import { SEEN } from './contract-answers.ts'
 import { Game } from './contract-game.ts'
 import { BUNDLES } from './contract-policy.ts'
 
 /** Random calls of agents and people, in random time: every answer is the one that the model gives. `test/fault/fleet.test.ts` plays it with several gateways. */
 
-const SEEDS =
-  process.env['COUNTERSIGN_SOAK'] === undefined ? [1, 2, 3, 4] : Array.from({ length: 60 }, (_, i) => i + 1)
+const SEEDS = IS_LONG ? Array.from({ length: 60 }, (_, i) => i + 1) : [1, 2, 3, 4]
 /** Under each of the policies. */
 const STEPS = 90
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ThreadCounts, ThreadList, ThreadView } from '../../src/contract/reviewer.ts'
 import { type Answer, HOUR, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
 import { type Dice, diceOf } from '../random.ts'
+import { IS_LONG } from '../runs.ts'
 import { PEOPLE } from './contract-policy.ts'
 import { type Ballot, type Bundle, BUNDLES, type Caller, ReviewModel, type Thread } from './review-model.ts'
 import { Follower, startsAfresh } from './review-follower.ts'
@@ -12,8 +13,7 @@ import { expectedOf, queryOf, saidOf, SEEN } from './review-shown.ts'
 
 /** Random acts of people, in random time: each is answered as the model says, and what anybody is shown is what then happens. */
 
-const SEEDS =
-  process.env['COUNTERSIGN_SOAK'] === undefined ? [3, 7] : Array.from({ length: 40 }, (_, i) => i + 1)
+const SEEDS = IS_LONG ? Array.from({ length: 40 }, (_, i) => i + 1) : [3, 7]
 /** Under each of the directories. */
 const STEPS = 60
 const NO_THREAD = 'thr_00000000000000000000000000'

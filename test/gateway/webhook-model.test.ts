@@ -1,7 +1,7 @@
 // @store each
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkStore } from '../../src/gateway/integrity/store.ts'
-import { IS_SOAK } from '../runs.ts'
+import { IS_LONG } from '../runs.ts'
 import { Places } from '../store/places.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 import { Board, TENANTS } from './webhook-board.ts'
@@ -14,7 +14,7 @@ import { AGENTS } from './webhook-work.ts'
  * late as it says, and lists, states and evidence say so, too.
  */
 
-const SEEDS = IS_SOAK ? Array.from({ length: 60 }, (_, i) => i + 1) : [1]
+const SEEDS = IS_LONG ? Array.from({ length: 60 }, (_, i) => i + 1) : [1]
 const STEPS = 40
 /** What the end of every game brings about, whatever came before. */
 const ALWAYS_SEEN = [
@@ -106,6 +106,6 @@ describe('webhooks and a model of them', () => {
   )
 
   it('webhooks and a model of them have met every possible event', () => {
-    expect((IS_SOAK ? SEEN : ALWAYS_SEEN).filter((one) => !seen.has(one))).toEqual([])
+    expect((IS_LONG ? SEEN : ALWAYS_SEEN).filter((one) => !seen.has(one))).toEqual([])
   })
 })

@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest'
 import { loadBundle, readBundle } from '../../../src/policy/bundle/directory.ts'
 import type { LoadResult } from '../../../src/policy/bundle/load.ts'
 import { LOCK_FILE, printLock, verifyLock, type Digest } from '../../../src/policy/bundle/lock.ts'
+import { IS_LONG } from '../../runs.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 import { spawnSync } from '../../sync-child.ts'
 
-const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
 const POLICIES = fileURLToPath(new URL('../../../policies', import.meta.url))
 const STARTER: Files = Object.fromEntries(
   readdirSync(POLICIES, { recursive: true, encoding: 'utf8' })
@@ -149,7 +149,7 @@ describe('truncation', () => {
       let accepted = 0
       for (const [path, text] of Object.entries(STARTER)) {
         const bytes = Buffer.from(text)
-        const step = SOAK ? 1 : Math.ceil(bytes.length / 4)
+        const step = IS_LONG ? 1 : Math.ceil(bytes.length / 4)
         for (let end = 0; end < bytes.length; end += step) {
           writeFileSync(join(dir, path), bytes.subarray(0, end))
           expect(codes((await readBundle(dir)) as never)).toEqual([`${path} lock-mismatch`])
@@ -165,7 +165,7 @@ describe('truncation', () => {
       }
       expect(accepted).toBeGreaterThan(0)
     },
-    SOAK ? 3_600_000 : 60_000,
+    IS_LONG ? 3_600_000 : 60_000,
   )
 
   it('a manifest stays readable with the line endings that git writes on some machines', () => {

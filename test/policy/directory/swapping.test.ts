@@ -5,12 +5,12 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readBundle, type ReadOptions, type ReadResult } from '../../../src/policy/bundle/directory.ts'
 import { LOCK_FILE, printLock } from '../../../src/policy/bundle/lock.ts'
+import { IS_LONG } from '../../runs.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 
 /** A bundle is read while another thread changes it, in every way that deployments do: what is read is always one version. */
-const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
-const READS = Number(process.env['COUNTERSIGN_READS'] ?? (SOAK ? 50_000 : 100))
-const TIMEOUT_MS = SOAK ? 7_200_000 : 120_000
+const READS = Number(process.env['COUNTERSIGN_READS'] ?? (IS_LONG ? 50_000 : 100))
+const TIMEOUT_MS = IS_LONG ? 7_200_000 : 120_000
 
 const version = (n: number): Files => {
   const rule = (id: string): string => rules(`  - { id: v${n}-${id}, allow: ${'A. '.repeat(200)} }\n`)

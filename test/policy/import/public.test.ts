@@ -7,7 +7,7 @@ import type { JsonValue } from '../../../src/contract/json.ts'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { importOpenApi } from '../../../src/policy/import/openapi.ts'
 import { MAX_BUNDLE_BYTES, MAX_FILES } from '../../../src/policy/language/bounds.ts'
-import { IS_SOAK } from '../../runs.ts'
+import { IS_LONG } from '../../runs.ts'
 import { spawnSync } from '../../sync-child.ts'
 import { bundle } from '../support.ts'
 
@@ -48,9 +48,9 @@ const PUBLISHED: readonly Published[] = [
 ]
 
 const packages = new Map<string, string | undefined>()
-const directory = IS_SOAK ? mkdtempSync(join(tmpdir(), 'openapi-')) : ''
+const directory = IS_LONG ? mkdtempSync(join(tmpdir(), 'openapi-')) : ''
 afterAll(() => {
-  if (IS_SOAK) rmSync(directory, { recursive: true, force: true })
+  if (IS_LONG) rmSync(directory, { recursive: true, force: true })
 })
 
 /** The folder of a package, without what it depends on, or undefined when its registry does not have it here. */
@@ -108,7 +108,7 @@ async function loaded(contracts: Readonly<Record<string, string>>): Promise<read
   return [Object.keys(contracts).length, bytes]
 }
 
-describe.runIf(IS_SOAK)('a document of a registry', () => {
+describe.runIf(IS_LONG)('a document of a registry', () => {
   it.for(PUBLISHED)('imports whole: $name', { timeout: 900_000 }, async (one, { skip }) => {
     const folder = one.from === undefined ? undefined : fetched(one.from)
     if (folder === undefined) return skip(`${one.name} was not imported: no registry here has its document`)

@@ -3,12 +3,13 @@ import { parse } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mailDomain, normalPath, urlHost, urlOrigin } from '../../../src/policy/language/addresses.ts'
+import { rounds } from '../../runs.ts'
 
 /**
  * What is read, every other reader reads alike: both parsers of Node, the grammar of RFC 3986, and the paths of Node.
  */
 
-const RUNS = process.env['COUNTERSIGN_SOAK'] === undefined ? 3_000 : 100_000
+const RUNS = rounds({ check: 3_000, short: 3_000, long: 100_000 })
 
 const FRAGMENTS = [
   '@',

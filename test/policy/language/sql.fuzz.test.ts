@@ -3,11 +3,12 @@ import { parse } from 'libpg-query'
 import initSqlJs from 'sql.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readSql } from '../../../src/policy/language/sql/read.ts'
+import { rounds } from '../../runs.ts'
 import { sqlTexts } from './sql-texts.ts'
 
 /** The readers of SQLite and PostgreSQL themselves say what a text does. */
 
-const RUNS = process.env['COUNTERSIGN_SOAK'] === undefined ? 3_000 : 100_000
+const RUNS = rounds({ check: 3_000, short: 3_000, long: 100_000 })
 type Database = InstanceType<Awaited<ReturnType<typeof initSqlJs>>['Database']>
 
 const read = (sql: string): readonly string[] | undefined => {

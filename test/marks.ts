@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Which test files run on Redis as well. The first line of a file says so:
+ * What the first line of a test file says about its runs. `// @store` marks a file that runs on Redis as well, and must
+ * then open a store (test/end-store.ts). A file without a mark runs in the check, on the embedded store or on none.
  *
  *     // @store each               what it proves may differ by store: the check runs it on Redis, too
  *     // @store each, in the soak  it reaches the store through what other files prove: only the soak runs it on Redis
- *
- * A file without the line runs on the embedded store alone, or needs no store. A file with it must open one
- * (test/end-store.ts).
+ *     // @soak                     only the soak runs it: it measures growth or memory
  */
-export type Mark = 'each' | 'each, in the soak'
+export type Mark = '@store each' | '@store each, in the soak' | '@soak'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -20,6 +19,6 @@ export function filesMarked(mark: Mark): string[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => `test/${file.replaceAll('\\', '/')}`)
-    .filter((file) => readFileSync(join(root, file), 'utf8').startsWith(`// @store ${mark}\n`))
+    .filter((file) => readFileSync(join(root, file), 'utf8').startsWith(`// ${mark}\n`))
     .sort()
 }
