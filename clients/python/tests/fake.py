@@ -22,6 +22,7 @@ class Thread:
     task_id: str
     token: str | None = None
     redeemed: bool = False
+    reissued: int = 0
     message: str = "look"
 
 
@@ -98,6 +99,18 @@ class FakeGateway:
         if thread.status == "approved" and thread.token is None:
             thread.token = answer["approval_token"] = f"cst_{name}"
         return 200, answer
+
+    def _proofs(self, request: httpx.Request, _: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        name = request.url.path.split("/")[4]
+        thread = self.threads[name]
+        if thread.redeemed:
+            return 409, {"code": "proof_used", "detail": "the proof of this thread was redeemed"}
+        if thread.status != "approved" or thread.token is None:
+            return 409, {"code": "not_pending", "detail": "there is no proof to replace"}
+        thread.reissued += 1
+        thread.token = f"cst_{name}_{thread.reissued}"
+        about = {"task_id": thread.task_id, "thread_id": name, "action_hash": thread.action_hash}
+        return 200, {"status": "approved", "approval_token": thread.token, **about}
 
     def _validate(self, _: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         thread = self.threads[body["thread_id"]]

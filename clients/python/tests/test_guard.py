@@ -205,7 +205,7 @@ def test_the_same_call_id_continues_the_same_review_once(gate: Countersign, revi
         gate.guard("held.tool", {"n": 4}, lambda _: pytest.fail("it ran"), call_id="c", max_wait=1)
     reviewer.approve("held.tool").wait()
     assert gate.guard("held.tool", {"n": 4}, lambda approved: approved, call_id="c") == {"n": 4}
-    with pytest.raises(countersign_sdk.NoProof) as spent:
+    with pytest.raises(countersign_sdk.NoProof, match="its end is unknown") as spent:
         gate.guard("held.tool", {"n": 4}, lambda _: pytest.fail("it ran twice"), call_id="c")
     assert spent.value.thread_id == waiting.value.thread_id
 

@@ -22,6 +22,12 @@ from countersign_sdk._steps import Clock, Patience, _pause  # pyright: ignore[re
 from fake import FakeGateway
 
 SECRETS = f"csk_acme_{'k' * 49} and cst_{'t' * 49}"
+
+
+def problem(status: int, code: str) -> httpx.Response:
+    return httpx.Response(status, json={"code": code, "detail": "no"})
+
+
 LIES: dict[str, tuple[str, Any, str]] = {
     "an unknown status": ("requests", {"status": "sure"}, "unexpected_answer"),
     "no status": ("requests", {"status": None}, "unexpected_answer"),
@@ -33,7 +39,13 @@ LIES: dict[str, tuple[str, Any, str]] = {
     "allow where people decide": ("decisions", {"status": "allow"}, "unexpected_answer"),
     "a decision about another thread": ("decisions", {"thread_id": "thr_other"}, "unexpected_answer"),
     "approved about another action": ("decisions", {"action_hash": "0" * 64}, "unexpected_answer"),
-    "approved without a proof": ("decisions", {"approval_token": None}, "no_proof"),
+    "a new proof of another action": ("proofs", {"action_hash": "0" * 64}, "unexpected_answer"),
+    "a new proof of another thread": ("proofs", {"thread_id": "thr_other"}, "no_proof"),
+    "no new proof": ("proofs", {"approval_token": None}, "no_proof"),
+    "a proof that was redeemed": ("proofs", problem(409, "proof_used"), "no_proof"),
+    "a gateway that replaces no proof": ("proofs", problem(404, "not_found"), "no_proof"),
+    "a freeze after the proof was lost": ("proofs", {"status": "rejected", "approval_token": None}, "rejected"),
+    "a gateway that is away after the proof was lost": ("proofs", problem(503, "not_ready"), "gateway_unavailable"),
     "valid with a reason why not": ("validate", {"reason": "expired"}, "proof_refused"),
     "a proof that is spent": ("validate", {"valid": False, "reason": "used"}, "outcome_unknown"),
     "valid in another task": ("validate", {"task_id": "another"}, "proof_refused"),
@@ -89,6 +101,8 @@ def test_runs_nothing(name: str, asynchronous: bool) -> None:
     route, lie, code = LIES[name]
 
     def change(asked: str, answer: dict[str, Any], _: int) -> Any:
+        if asked == "decisions" and route == "proofs":
+            return {key: value for key, value in answer.items() if key != "approval_token"}
         if asked != route:
             return None
         if isinstance(lie, httpx.Response):
@@ -113,6 +127,33 @@ def test_each_error_has_its_own_code_and_survives_pickling() -> None:
     for one in classes:
         copy = pickle.loads(pickle.dumps(one("why", "thr_1", "http://x")))
         assert (type(copy), copy.reason, copy.thread_id, copy.console_url) == (one, "why", "thr_1", "http://x")
+
+
+class Cut(FakeGateway):
+    """A gateway whose connection breaks on the first answer with a proof."""
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        response = super().answer(request)
+        if b"approval_token" in response.content and self.asked.count("decisions") == 1:
+            raise httpx.ReadError("the line was cut")
+        return response
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_proof_that_was_lost_with_its_answer_is_replaced(asynchronous: bool) -> None:
+    gateway, ran = Cut(), list[Any]()
+    (called_async if asynchronous else called)(gateway, ran)
+    assert (ran, gateway.asked.count("proofs"), gateway.asked.count("validate")) == ([{}], 1, 1)
+    assert gateway.outcomes() == [("completed", True)]
+
+
+def test_who_resumes_after_a_crash_inside_the_tool_reads_that_it_was_started() -> None:
+    gateway = FakeGateway()
+    handle = gateway.gate().propose("pay", {})
+    gateway.gate().permit_handle(handle)
+    with pytest.raises(countersign_sdk.NoProof) as unknown:
+        gateway.gate().resume(handle, lambda _: pytest.fail("it ran"))
+    assert str(unknown.value).startswith("It may have run: it was started, and its end is unknown")
 
 
 def resumed_once(gateway: FakeGateway, asynchronous: bool) -> object:

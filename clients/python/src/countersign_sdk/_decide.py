@@ -10,11 +10,12 @@ from ._call import Core, Decided, Held, Options, Permit, Progress
 from ._json import JsonObject, as_object
 from ._propose import check_echo, checked
 from ._steps import TRIES, Invoke, Patience, Pause, Steps, attempt
-from ._wire import reading, recording, redemption
+from ._wire import reading, recording, redemption, reissue
 from .errors import (
     Aborted,
     ChangesRequested,
     Expired,
+    GatewayRefused,
     NoProof,
     NotExecuted,
     OutcomeUnknown,
@@ -28,10 +29,8 @@ from .errors import (
 _POLL_SECONDS = 50
 _LEAST_PAUSE = 1.0
 _REDEMPTION_SECONDS = 1.0
-_NO_PROOF = (
-    "it was approved, and its proof was delivered before. Either it was started and its end is unknown,"
-    " or the answer with the proof was lost, or this agent gets no proofs (signed_approvals: false)"
-)
+_STARTED = "it was started, and its end is unknown: its proof was redeemed before"
+_UNSIGNED = "An agent with `signed_approvals: false` needs `unsigned_approvals=True`"
 
 
 def permitted(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[Permit]:
@@ -186,9 +185,9 @@ def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[Non
     token = decision.get("approval_token")
     if token is None and core.unsigned_approvals:
         return
-    if not isinstance(token, str) or progress.thread_id is None:
-        raise NoProof(_NO_PROOF)
-    progress.token = token
+    if progress.thread_id is None:
+        raise NoProof("it was approved without a thread, so there is no proof")
+    progress.token = token if isinstance(token, str) else (yield from _replaced(core, progress, progress.thread_id))
     progress.phase = "redeeming"
     try:
         valid, reason = yield from redeem(progress, progress.patience(core.clock))
@@ -200,6 +199,26 @@ def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[Non
     if not valid:
         progress.phase = "proposed"
         raise ProofRefused(f"the proof was refused: {reason}")
+
+
+def _replaced(core: Core, progress: Progress, thread_id: str) -> Steps[str]:
+    """Returns a proof in place of the one that was delivered before, but did not arrive or was not redeemed.
+
+    :raises NoProof: the earlier proof was redeemed, or cannot be replaced
+    """
+    try:
+        decision, _ = yield from attempt(reissue(thread_id), progress.patience(core.clock))
+    except GatewayRefused as error:
+        if error.problem == "proof_used":
+            raise NoProof(_STARTED) from error
+        raise NoProof(f"it was approved, but without a proof: {error.reason}. {_UNSIGNED}") from error
+    if decision.get("status") != "approved":
+        raise refused(decision)
+    check_echo(progress.proposal, decision)
+    token = decision.get("approval_token")
+    if not isinstance(token, str) or decision.get("thread_id") != thread_id:
+        raise NoProof("it was approved, but the gateway gave no proof")
+    return token
 
 
 def redeem(progress: Progress, patience: Patience) -> Steps[tuple[bool, str]]:

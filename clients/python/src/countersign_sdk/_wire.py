@@ -120,6 +120,10 @@ def withdrawal(thread_id: str, reason: str | None) -> Request:
     return Request("POST", f"/api/agent/threads/{quote(thread_id, safe='')}/withdrawals", body)
 
 
+def reissue(thread_id: str) -> Request:
+    return Request("POST", f"/api/agent/threads/{quote(thread_id, safe='')}/proofs")
+
+
 def recording(task_id: str, event: JsonObject) -> Request:
     return Request("POST", f"{_task(task_id)}/events", event, expected=201)
 

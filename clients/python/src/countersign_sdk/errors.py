@@ -126,9 +126,9 @@ class UnknownTool(NotExecuted):
 
 
 class NoProof(NotExecuted):
-    """The call is approved, but its proof was already delivered, or this agent gets no proofs.
+    """The call is approved, but its proof was redeemed before or cannot be replaced, or this agent gets no proofs.
 
-    Another run may have started the tool, and ended or not.
+    Another run may have started the tool. Whether that run ended is unknown.
     """
 
     code = "no_proof"
