@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from ._canonical import canonical, sha256
+from ._canonical import sha256
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
@@ -106,15 +105,6 @@ def handle_for(tool: str, saved: object) -> Handle:
 def still_waits(error: NotExecuted) -> bool:
     """Returns whether the call has a thread without a known decision. An outage leaves such a thread open."""
     return isinstance(error, (StillPending, GatewayUnavailable)) and error.handle is not None
-
-
-def require_equal(running: object, approved: Mapping[str, Any]) -> None:
-    """Compares arguments with the approved ones, as canonical JSON (RFC 8785).
-
-    :raises ArgumentsChanged: they differ
-    """
-    if canonical(as_object(running)) != canonical(as_object(approved)):
-        raise ArgumentsChanged("these are not the arguments that were approved")
 
 
 _TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")

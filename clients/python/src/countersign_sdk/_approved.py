@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from ._adapter import require_equal
+from ._function import require_equal
 from ._json import JsonObject
 from ._tool import refuse_generator
 

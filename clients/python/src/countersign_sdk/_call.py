@@ -171,11 +171,20 @@ class Permit:
     thread_id: str | None
 
 
+class NotStarted(Exception):
+    """A check refused the function before it started, although the proof is redeemed."""
+
+    def __init__(self, error: NotExecuted) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 @dataclass
 class Progress:
     """The progress of a call. The client needs it to clean up when the caller gives up.
 
     deadline: the latest time of the redemption, in seconds of `Clock.now`.
+    ready: the last check of the arguments before the proof is redeemed. It raises `NotExecuted`.
     """
 
     proposal: Proposal
@@ -183,9 +192,15 @@ class Progress:
     thread_id: str | None = None
     token: str | None = None
     deadline: float = float("inf")
+    ready: Callable[[JsonObject], None] | None = None
 
     def patience(self, clock: Clock, tries: int | None = TRIES) -> Patience:
         return Patience(clock, tries, self.deadline, firm=True)
+
+    def check(self) -> None:
+        """Compares the arguments that are about to run with the proposed payload."""
+        if self.ready is not None:
+            self.ready(self.proposal.payload)
 
 
 class Allows:

@@ -45,6 +45,7 @@ def permitted(core: Core, progress: Progress, decision: JsonObject, options: Opt
     if status not in ("allow", "approved"):
         raise refused(decision)
     check_echo(progress.proposal, decision)
+    progress.check()
     if status == "approved":
         yield from _redeemed(core, progress, decision)
     progress.phase = "permitted"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-from ._call import Core, Options, Permit, Progress, Proposal, check_options, proposal_from
+from ._call import Core, NotStarted, Options, Permit, Progress, Proposal, check_options, proposal_from
 from ._decide import permitted, redeem, refused, revision, tell_held
 from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
@@ -17,6 +17,7 @@ from .handle import Handle, payload_of, sized
 from .tracing import span
 
 T = TypeVar("T")
+Ready: TypeAlias = Callable[[JsonObject], None]
 
 _log = logging.getLogger("countersign")
 
@@ -28,7 +29,8 @@ _NAMES_AT_ONCE = 256
 
 def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
     """Proposes the call, waits, redeems the proof, runs the tool once and reports."""
-    permit = yield from permit_steps(core, proposal, options)
+    progress = _begun(core, proposal, options, getattr(run, "ready", None))
+    permit = yield from _governed(core, progress, _decided(core, progress, options))
     return (yield from executed(core, permit, run))
 
 
@@ -38,8 +40,8 @@ def permit_steps(core: Core, proposal: Proposal, options: Options) -> Steps[Perm
     return (yield from _governed(core, progress, _decided(core, progress, options)))
 
 
-def _begun(core: Core, proposal: Proposal, options: Options) -> Progress:
-    return Progress(proposal, deadline=core.clock.now() + options.get("deadline", float("inf")))
+def _begun(core: Core, proposal: Proposal, options: Options, ready: Ready | None = None) -> Progress:
+    return Progress(proposal, deadline=core.clock.now() + options.get("deadline", float("inf")), ready=ready)
 
 
 def _decided(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
@@ -122,14 +124,18 @@ def handle_of(progress: Progress, keep_payload: bool = True) -> Handle:
 def resumed(
     core: Core, handle: Handle, payload: object, run: Callable[[Any], object], options: Options
 ) -> Steps[object]:
-    permit = yield from permit_from(core, handle, payload, options)
+    permit = yield from permit_from(core, handle, payload, options, getattr(run, "ready", None))
     return (yield from executed(core, permit, run))
 
 
-def permit_from(core: Core, handle: Handle, payload: object, options: Options) -> Steps[Permit]:
+def permit_from(
+    core: Core, handle: Handle, payload: object, options: Options, ready: Ready | None = None
+) -> Steps[Permit]:
     """Returns the permit of a call that this or another process proposed."""
     check_options(options)
-    progress = _begun(core, proposal_from(handle, payload_of(handle, payload)), options)
+    progress = _begun(core, proposal_from(handle, payload_of(handle, payload)), options, ready)
+    # before the poll, which delivers the proof
+    progress.check()
     if handle["status"] == "allow":
         if core.allows.take(handle["action_hash"]):
             progress.phase = "permitted"
@@ -175,6 +181,9 @@ def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[
     try:
         with span("countersign.run", permit, permit.thread_id, current=True):
             result: object = yield Invoke(run, (permit.payload,), is_tool=True)
+    except NotStarted as refusal:
+        yield from reported_permit(core, permit, refusal.error)
+        raise core.with_place(refusal.error, permit.thread_id) from refusal.error.__cause__
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
             yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")

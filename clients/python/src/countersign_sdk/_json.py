@@ -6,9 +6,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import functools
+import inspect
+import ipaddress
 import math
+import pathlib
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, Union, cast
 
 from .errors import InvalidPayload
@@ -21,6 +25,11 @@ LARGEST_INTEGER = 2**53 - 1
 # the gateway accepts 64 levels (docs/limits.md, JSON_DEPTH)
 _DEEPEST = 100
 _MOST_VALUES = 200_000
+# plain notation of "1e200000000" would need 200 MB
+_MOST_DIGITS = 1_000
+# types whose text is the whole value
+_TEXTS = (uuid.UUID, pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address)
+_EXACT = (str, int, float, list, tuple, dict, set, frozenset)
 
 
 def as_json(value: object) -> Json:
@@ -69,15 +78,32 @@ class _Conversion:
         return self._compound(value, path)
 
     def _compound(self, value: object, path: Path) -> Json:
+        fields = _fields_of(value, path)
+        if fields is not None:
+            return self._members(iter(fields), path)
         if isinstance(value, Mapping):
-            return self._members(cast("Mapping[object, object]", value).items(), path)
+            members = cast("Mapping[object, object]", value)
+            _require_visible(members, path)
+            return self._members(iter(members.items()), path)
         if isinstance(value, (list, tuple)):
             items = cast("list[object]", value)
+            _require_visible(items, path)
             return [self.convert(item, (*path, index)) for index, item in enumerate(items)]
-        fields = _fields_of(value)
-        if fields is not None:
-            return self._members(iter(fields.items()), path)
+        if isinstance(value, (set, frozenset)):
+            return self._sorted(cast("set[object]", value), path)
+        if _is_root_model(value):
+            return self.convert(cast("Any", value).root, path)
         return _as_text(value, path)
+
+    def _sorted(self, value: set[object], path: Path) -> Json:
+        """Returns a list in the order of the items' canonical texts, because a set has no order of its own."""
+        from ._canonical import canonical  # imports this module
+
+        _require_visible(value, path)
+        items = {canonical(item): item for item in (self.convert(one, path) for one in value)}
+        if len(items) < len(value):
+            raise _refused(path, "a set with two items that are equal in JSON")
+        return [items[text] for text in sorted(items)]
 
     def _members(self, members: object, path: Path) -> JsonObject:
         converted: JsonObject = {}
@@ -93,6 +119,7 @@ class _Conversion:
 
 
 def _scalar(value: str | float, path: Path) -> Json:
+    _require_visible(value, path)
     if isinstance(value, str):
         return _text(value, path)
     if isinstance(value, int):
@@ -114,19 +141,100 @@ def _text(value: str, path: Path) -> str:
     return str.__str__(value)
 
 
-def _fields_of(value: object) -> Mapping[str, object] | None:
-    """Returns the members of a dataclass or pydantic model by their Python names, or None."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if hasattr(type(value), "__pydantic_validator__"):
-        return cast("Mapping[str, object]", cast("Any", value).model_dump())
-    return None
+Members: TypeAlias = "list[tuple[object, object]]"
+
+
+def _fields_of(value: object, path: Path) -> Members | None:
+    """Returns all fields of an object by their Python names, or None for an object without declared fields.
+
+    Reads attributes. A serializer, an alias or `exclude` could show reviewers another value than the function gets.
+
+    :raises InvalidPayload: the object has state beside its fields
+    """
+    kind = cast("Any", type(value))
+    if hasattr(kind, "__pydantic_validator__") and hasattr(kind, "model_fields"):
+        return None if _is_root_model(value) else _model_fields(cast("Any", value), path)
+    names = _field_names(value)
+    if names is None:
+        return None
+    _require_visible(value, path, names)
+    return [(name, _attribute(value, name, path)) for name in names]
+
+
+def _field_names(value: object) -> list[str] | None:
+    """Returns the fields of a dataclass, an object of attrs or a named tuple."""
+    kind = cast("Any", type(value))
+    if dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind)]
+    if hasattr(kind, "__attrs_attrs__"):
+        return [str(field.name) for field in kind.__attrs_attrs__]
+    return list(kind._fields) if hasattr(kind, "_fields") and isinstance(value, tuple) else None
+
+
+def members_of(value: object) -> dict[object, object]:
+    """Returns the members of a mapping, or the fields of an object. Another value has none."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[object, object]", value))
+    if _is_root_model(value):
+        return {"root": cast("Any", value).root}
+    return dict(_fields_of(value, ()) or ())
+
+
+def _model_fields(model: Any, path: Path) -> Members:
+    kind = cast("Any", type(model))
+    names: list[str] = list(kind.model_fields)
+    _require_visible(model, path, names)
+    private = cast("dict[str, object]", model.__pydantic_private__ or {})
+    for name, held in private.items():
+        declared = kind.__private_attributes__[name]
+        if held != (declared.default_factory() if declared.default_factory else declared.default):
+            raise _refused(path, f"a {kind.__name__} with the private attribute `{name}`, which reviewers do not see")
+    fields: Members = [(name, _attribute(model, name, path)) for name in names]
+    return [*fields, *(model.model_extra or {}).items()]
+
+
+def _attribute(value: object, name: str, path: Path) -> object:
+    try:
+        return getattr(value, name)
+    except AttributeError as error:
+        raise _refused(path, f"a {type(value).__name__} without its field `{name}`") from error
+
+
+def _is_root_model(value: object) -> bool:
+    return getattr(type(value), "__pydantic_root_model__", False) is True
+
+
+def _require_visible(value: object, path: Path, fields: Iterable[str] = ()) -> None:
+    """Refuses an object with attributes that the payload does not show.
+
+    The cached properties of a class are no state: they follow from its fields. A mapping of another class than `dict`
+    keeps its items in its attributes.
+    """
+    kind = type(value)
+    if kind in _EXACT or (isinstance(value, Mapping) and not isinstance(value, dict)):
+        return
+    instance = cast("Any", value)
+    known = {*fields, "__dict__", "__weakref__"}
+    slots = {name for one in kind.__mro__ for name in _slots_of(one) if hasattr(instance, name)}
+    state: dict[str, object] = getattr(instance, "__dict__", {})
+    for name in sorted({*state, *slots} - known):
+        if not isinstance(inspect.getattr_static(kind, name, None), functools.cached_property):
+            raise _refused(path, f"a {kind.__name__} with the attribute `{name}`, which is no field of it")
+
+
+def _slots_of(kind: type) -> Iterable[str]:
+    slots = vars(kind).get("__slots__", ())
+    names: Iterable[str] = (slots,) if isinstance(slots, str) else slots
+    return [name for name in names if not name.startswith("__pydantic_")]
 
 
 def _as_text(value: object, path: Path) -> str:
     if isinstance(value, decimal.Decimal):
         if not value.is_finite():
             raise _refused(path, f"the number {value}")
+        _, digits, exponent = value.as_tuple()
+        if len(digits) + abs(cast("int", exponent)) > _MOST_DIGITS:
+            raise _refused(path, f"a decimal of more than {_MOST_DIGITS} digits")
         return f"{value:f}"
     if isinstance(value, datetime.datetime):
         if value.utcoffset() is None:
@@ -134,10 +242,14 @@ def _as_text(value: object, path: Path) -> str:
         return value.isoformat()
     if isinstance(value, datetime.date):
         return value.isoformat()
-    if isinstance(value, uuid.UUID):
+    if isinstance(value, _TEXTS) or type(value).__module__ in ("pydantic.networks", "pydantic_core._pydantic_core"):
         return str(value)
+    if isinstance(value, datetime.time):
+        return value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise _refused(path, "bytes: send them as text, base64 for instance")
+    if hasattr(type(value), "get_secret_value"):
+        raise _refused(path, "a secret, which reviewers do not see: send its name, and read it in the tool")
     raise _refused(path, f"a value of type {type(value).__name__}")
 
 

@@ -1,15 +1,14 @@
-"""Converts the arguments of a function to a payload, and back."""
+"""Checks of a function that a gate guards, and the options of a `with` block."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from ._call import Options, check_options
-from ._json import JsonObject
 
 
 def refuse_generator(function: Callable[..., Any]) -> None:
@@ -33,9 +32,6 @@ def refuse_async(function: Callable[..., Any]) -> None:
 
 def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", function))
-
-
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 # the options of the `with` blocks around the code that runs, each with its client
@@ -64,40 +60,3 @@ def options_of(client: object, own: Options) -> Options:
         if owner is client:
             merged = {**merged, **given}
     return merged
-
-
-class Signature:
-    """The signature of a guarded function.
-
-    :raises TypeError: for a positional-only or `*args` parameter, which has no name in a payload
-    :raises TypeError: for a method of a class
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self._signature = inspect.signature(function)
-        first = next(iter(self._signature.parameters), "")
-        if first in ("self", "cls"):
-            raise TypeError(
-                f"{name_of(function)} is a method, and `{first}` has no place in a payload:"
-                " guard the method of an object, such as gate.tool(name)(bank.transfer)"
-            )
-        for parameter in self._signature.parameters.values():
-            if parameter.kind in _NAMED or parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                continue
-            raise TypeError(f"{name_of(function)}: the argument `{parameter.name}` has no name in a payload")
-
-    def payload(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """Returns, by name, all arguments that the function receives, including defaults."""
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        payload: dict[str, object] = {}
-        for name, value in bound.arguments.items():
-            if self._signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-                payload.update(value)
-            else:
-                payload[name] = value
-        return payload
-
-    def call(self, approved: JsonObject) -> Any:
-        return self._function(**approved)

@@ -20,7 +20,8 @@ from agent_framework._tools import (  # the framework's own refusal of arguments
 )
 from pydantic import BaseModel, ValidationError
 
-from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
+from ._adapter import Governed, handle_for, still_waits, task_of
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending

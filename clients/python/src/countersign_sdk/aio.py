@@ -18,10 +18,11 @@ import httpx
 from . import _flow
 from ._call import Decided, Held, Options, Permit, proposal_of
 from ._fork import renew_after_fork
+from ._function import MEMBER, GuardedFunction, run_of
 from ._http import AsyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Invoke, Pause, Steps
-from ._tool import Signature, options_block, options_of, refuse_generator
+from ._tool import options_block, options_of, refuse_generator
 from .client import agent_key, core_of
 from .handle import Handle, checked_handle
 
@@ -121,15 +122,18 @@ class AsyncCountersign:
     async def resume(
         self,
         handle: Mapping[str, Any],
-        run: Callable[[Any], Awaitable[T] | T],
+        run: Callable[..., Awaitable[T] | T],
         *,
         payload: Mapping[str, object] | None = None,
         **options: Unpack[Options],
     ) -> T:
         """Waits for the decision on a proposed call, redeems its proof and runs the call once.
 
+        run: called with the approved payload; or a function of `tool`, which gets the arguments that the payload
+        holds, with the types that it declares.
         max_wait: seconds; 0 does not wait.
         """
+        run = run_of(run)
         refuse_generator(run)
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", await self._drive(steps))
@@ -177,20 +181,23 @@ class AsyncCountersign:
     def tool(self, name: str, **options: Unpack[Options]) -> Decorator:
         """Decorates a function so that each of its calls is guarded.
 
-        The payload contains the arguments by name. A synchronous function runs in a Python thread.
+        The payload contains the arguments by name. The function gets the caller's own objects, if they still equal the
+        approved payload in the moment before it runs. A synchronous function runs in a Python thread.
 
-        :raises TypeError: for a generator function, or a parameter without a name in a payload
+        :raises TypeError: for a generator function
+        :raises TypeError: for a parameter without a name in a payload, or with a type that no payload holds
         """
 
         def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
             refuse_generator(function)
-            signature = Signature(function)
-            run = signature.call if inspect.iscoroutinefunction(function) else in_thread(signature.call)
+            own = GuardedFunction(function, None if inspect.iscoroutinefunction(function) else in_thread(function))
 
             @functools.wraps(function)
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await self.guard(name, signature.payload(args, kwargs), run, **options_of(self, options))
+                payload, start = own.proposed(args, kwargs)
+                return await self.guard(name, payload, start, **options_of(self, options))
 
+            setattr(guarded, MEMBER, own)
             return guarded
 
         return cast("Decorator", decorate)

@@ -26,8 +26,9 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookContext, HookEvent, HookInput, SyncHookJSONOutput
 
-from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
+from ._adapter import Governed, handle_for, still_waits, task_of
 from ._call import Permit
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import Aborted, ArgumentsChanged, ChangesRequested, GatewayUnavailable, NotExecuted, StillPending

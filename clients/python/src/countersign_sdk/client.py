@@ -20,10 +20,11 @@ import httpx
 from . import _flow
 from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
 from ._fork import renew_after_fork
+from ._function import MEMBER, GuardedFunction, run_of
 from ._http import SyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Pause, Steps
-from ._tool import Signature, options_block, options_of, refuse_async
+from ._tool import options_block, options_of, refuse_async
 from ._wire import base_of, key_of
 from .handle import Handle, checked_handle
 
@@ -157,16 +158,19 @@ class Countersign:
     def resume(
         self,
         handle: Mapping[str, Any],
-        run: Callable[[Any], T],
+        run: Callable[..., T],
         *,
         payload: Mapping[str, object] | None = None,
         **options: Unpack[Options],
     ) -> T:
         """Waits for the decision on a proposed call, redeems its proof and runs the call once.
 
+        run: called with the approved payload; or a function of `tool`, which gets the arguments that the payload
+        holds, with the types that it declares.
         max_wait: seconds; 0 does not wait.
         payload: the proposed payload, if the handle does not contain it.
         """
+        run = run_of(run)
         refuse_async(run)
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", drive(steps, self._perform))
@@ -217,20 +221,23 @@ class Countersign:
     def tool(self, name: str, **options: Unpack[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
         """Decorates a function so that each of its calls is guarded.
 
-        The payload contains the arguments by name.
+        The payload contains the arguments by name. The function gets the caller's own objects, if they still equal the
+        approved payload in the moment before it runs.
 
-        :raises TypeError: for an async function, a generator function, or a parameter without a name in a payload
+        :raises TypeError: for an async function or a generator function
+        :raises TypeError: for a parameter without a name in a payload, or with a type that no payload holds
         """
 
         def decorate(function: Callable[P, T]) -> Callable[P, T]:
             refuse_async(function)
-            signature = Signature(function)
+            own = GuardedFunction(function)
 
             @functools.wraps(function)
             def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
-                payload = signature.payload(args, kwargs)
-                return cast("T", self.guard(name, payload, signature.call, **options_of(self, options)))
+                payload, start = own.proposed(args, kwargs)
+                return cast("T", self.guard(name, payload, start, **options_of(self, options)))
 
+            setattr(guarded, MEMBER, own)
             return guarded
 
         return decorate

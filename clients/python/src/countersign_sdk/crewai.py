@@ -20,8 +20,9 @@ from crewai.tools import BaseTool
 from crewai.tools import tool as tool_of
 from pydantic import PrivateAttr, ValidationError
 
-from ._adapter import Governed, require_equal, still_waits
+from ._adapter import Governed, still_waits
 from ._canonical import canonical, sha256
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .client import Countersign
 from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending, Withdrawn

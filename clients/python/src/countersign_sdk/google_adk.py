@@ -23,9 +23,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
-from ._adapter import Governed, handle_for, require_equal, task_of
+from ._adapter import Governed, handle_for, task_of
 from ._approved import checked, running
 from ._call import Permit
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending

@@ -21,8 +21,9 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ValidationError
 from typing_extensions import NotRequired
 
-from ._adapter import Governed, handle_for, require_equal, still_waits, task_of
+from ._adapter import Governed, handle_for, still_waits, task_of
 from ._call import Options
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign

@@ -24,9 +24,10 @@ from agents.run_context import RunContextWrapper
 from agents.tool_context import ToolContext
 from pydantic import ValidationError
 
-from ._adapter import Governed, handle_for, require_equal
+from ._adapter import Governed, handle_for
 from ._approved import checked, running
 from ._call import Permit
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending

@@ -17,7 +17,8 @@ from typing import Any
 from pydantic_ai import ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
-from ._adapter import Governed, handle_for, require_equal, still_waits
+from ._adapter import Governed, handle_for, still_waits
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending

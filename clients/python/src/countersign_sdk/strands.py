@@ -19,8 +19,9 @@ from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
 from strands.types._events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolSpec, ToolUse
 
-from ._adapter import Governed, handle_for, require_equal, still_waits
+from ._adapter import Governed, handle_for, still_waits
 from ._call import Permit
+from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
