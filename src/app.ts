@@ -14,16 +14,18 @@ import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
 import type { Snapshot } from './policy/evaluate/snapshot.ts'
 import { siteOfServer, warnOfSite } from './app/site.ts'
-import { openStore } from './app/store.ts'
+import { openExpectedStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
 import { startWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import type { Config } from './settings/settings.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
+import type { AdminKeys } from './gateway/core/admin-keys.ts'
 import type { Deps } from './gateway/core/deps.ts'
 import { issueLink, type Person } from './gateway/auth/login-links.ts'
+import type { LossWatch } from './gateway/jobs/loss-watch.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/admin/policy-load-queue.ts'
-import { ownSecrets } from './gateway/core/own-secrets.ts'
+import { type OwnSecrets, ownSecrets, type SecretSources } from './gateway/core/own-secrets.ts'
 import { startTimer, type Timer } from './gateway/core/rounds.ts'
 import type { WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/operations/public.ts'
@@ -101,7 +103,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   })
   try {
     const tracing = await tracingOf(config, log)
-    store = await (parts.openStore ?? openStore)(config)
+    store = await (parts.openStore ?? openExpectedStore)(config)
     const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
     const notes = noteLoads(config, { ...gateway, log })
@@ -148,26 +150,29 @@ interface Gateway extends Adapters {
   readonly reports: Reports
 }
 
+async function readSecrets(
+  { storeDeadline: deadlineMs, deployment, adminKey, signingKey }: Config,
+  { onNewAdminKey }: AppParts,
+  sources: Pick<SecretSources, 'store' | 'random' | 'commitId'>,
+): Promise<OwnSecrets> {
+  const own = await ownSecrets({ ...sources, deadlineMs, deployment, adminKey, signingKey })
+  if (own.newAdminKey !== undefined) onNewAdminKey?.(own.newAdminKey)
+  return own
+}
+
 async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
   const { log } = parts
   const { tracing } = adapters
   const random = randomSource()
   const nextCommitId = commitIds(random)
-  const own = await ownSecrets({
-    store: adapters.store,
-    random,
-    commitId: nextCommitId,
-    deadlineMs: config.storeDeadline,
-    adminKey: config.adminKey,
-    signingKey: config.signingKey,
-  })
-  if (own.newAdminKey !== undefined) parts.onNewAdminKey?.(own.newAdminKey)
+  const own = await readSecrets(config, parts, { store: adapters.store, random, commitId: nextCommitId })
   const channel = createChannel()
   // called only when all parts are open
   const asked = {
     deps: () => deps,
     traffic: () => server.traffic(),
     isReady: async () => (await health.ready()).ready,
+    isStoreLost: () => watch.lost() !== undefined,
     checkpointLagMs: () => checkpointer.lagMs(),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
@@ -183,15 +188,22 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     threadUrl: (thread) => threadUrl(site(), thread),
     observe: (observation) => channel.publish(observation),
   })
-  const checkpointer = startCheckpoints(deps, own.log, { log, everyMs: parts.checkpointEveryMs })
+  const reports = startReports(deps, {
+    identity: own.log,
+    store: adapters.store,
+    refresh: () => own.adminKeys.refresh(),
+    log,
+    everyMs: parts.reportEveryMs,
+  })
+  const { watch } = reports
+  const checkpointer = startCheckpoints(deps, own.log, { log, watch, everyMs: parts.checkpointEveryMs })
   const webhooks = startWebhooks(deps, config, { settings: parts.webhooks, metrics, log, tracing })
-  const reports = startReports(deps, parts.reportEveryMs)
   subscribe(channel, { checkpointer, reports, log })
   const { server, health } = serverOf(config, {
     deps,
     metrics,
     log,
-    adminKeyHash: own.adminKeyHash,
+    adminKeys: own.adminKeys,
     logIdentity: own.log,
     streamBeatMs: parts.streamBeatMs ?? BEAT_MS,
     tracing,
@@ -199,17 +211,25 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     site,
     reports,
   })
-  const jobs = { worker: webhooks.worker, checkpointer, reports, ...startJobs(deps, parts, metrics) }
+  const jobs = {
+    worker: webhooks.worker,
+    checkpointer,
+    reports,
+    ...startJobs(deps, parts, { metrics, watch }),
+  }
   return { ...adapters, deps, metrics, server, health, site, ...jobs }
 }
 
 function startJobs(
   deps: Deps,
   { log, timerEveryMs = TIMER_EVERY_MS }: AppParts,
-  metrics: Metrics,
+  { metrics, watch }: { readonly metrics: Metrics; readonly watch: LossWatch },
 ): Pick<Gateway, 'timer' | 'loads'> {
+  const notes = timerNotes(log, metrics.observeTimer)
+  // the loss itself is in the log
+  const onError = (error: unknown): void => void (watch.lost() === undefined && notes.onError(error))
   return {
-    timer: startTimer(deps, { everyMs: timerEveryMs, ...timerNotes(log, metrics.observeTimer) }),
+    timer: startTimer(deps, { everyMs: timerEveryMs, ...notes, onError }),
     loads: createLoadNotes(deps, {
       retryMs: NOTE_RETRY_MS,
       onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
@@ -237,7 +257,7 @@ function serverOf(
     deps: Deps
     metrics: Metrics
     log: Logger
-    adminKeyHash: Uint8Array
+    adminKeys: AdminKeys
     logIdentity: LogIdentity
     streamBeatMs: number
     tracing: Tracing
@@ -246,7 +266,7 @@ function serverOf(
     reports: Reports
   },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
+  const { deps, metrics, log, adminKeys, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
   const { health, close } = healthOf(deps, parts.reports)
   const waits = createWaits()
   const endAll = (): void => {
@@ -257,7 +277,7 @@ function serverOf(
     gateway: deps,
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
-    admission: admissionOf(config, { gateway: deps, adminKeyHash, log }),
+    admission: admissionOf(config, { gateway: deps, adminKeys, log }),
     ...(tracing === NO_TRACING
       ? {}
       : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),
@@ -267,7 +287,7 @@ function serverOf(
     bodyBytes: config.bodyLimit,
     streamBeatMs,
     webhooks,
-    adminKeyHash,
+    adminKeys,
     logIdentity,
     ...singleSignOnOf(config),
     site,

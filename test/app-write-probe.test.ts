@@ -53,7 +53,13 @@ describe('the write probe', () => {
   it('writes at once when a commit fails', async () => {
     await vi.advanceTimersByTimeAsync(600)
     refusal = away('OOM')
-    probe.noted({ kind: 'commit', tenant: 't', seconds: 0, error: new StoreUnavailable('redis: OOM') })
+    probe.noted({
+      kind: 'commit',
+      tenant: 't',
+      commitId: 'c',
+      seconds: 0,
+      error: new StoreUnavailable('redis: OOM'),
+    })
     await vi.advanceTimersByTimeAsync(100)
     expect(probe.refusal()).toContain('OOM')
   })
@@ -64,9 +70,15 @@ describe('the write probe', () => {
     await vi.advanceTimersByTimeAsync(8_000)
     expect(probe.refusal()).toMatch(/^no write was acknowledged for \d+ s$/)
     const result = { ok: true, numbers: [] } as const
-    probe.noted({ kind: 'commit', tenant: 't', seconds: 0, result })
+    probe.noted({ kind: 'commit', tenant: 't', commitId: 'c', seconds: 0, result })
     expect(probe.refusal()).toBeDefined()
-    probe.noted({ kind: 'commit', tenant: 't', seconds: 0, result: { ok: true, numbers: [1] } })
+    probe.noted({
+      kind: 'commit',
+      tenant: 't',
+      commitId: 'c',
+      seconds: 0,
+      result: { ok: true, numbers: [1] },
+    })
     expect(probe.refusal()).toBeUndefined()
   })
 

@@ -110,6 +110,8 @@ describe('the source of a setting', () => {
         oidcScopes: 'openid',
         oidcTenant: 'acme',
         otlpEndpoint: 'http://127.0.0.1:4318',
+        deployment: 'staging',
+        storeExpect: 'existing',
         durability: 'async',
         logLevel: 'silent',
       }

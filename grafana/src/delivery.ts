@@ -108,6 +108,13 @@ export const DELIVERY: Board = {
           queries: [[`min by (instance) (${gauge('storeRoom')})`, '{{instance}}']],
         },
         {
+          title: 'Lost stores',
+          description:
+            'Gateways whose store was emptied or set back. They decide and sign nothing until they are started again.',
+          unit: 'short',
+          queries: [[sum(gauge('storeLost')), 'gateways']],
+        },
+        {
           title: 'Durability of answers',
           description:
             'fsync: on disk. replicated: on replicas. async: a power cut may lose the last seconds.',

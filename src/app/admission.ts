@@ -1,5 +1,6 @@
 import { BlockList } from 'node:net'
 import type { Logger } from 'pino'
+import type { AdminKeys } from '../gateway/core/admin-keys.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { createAdmission, type Admission } from '../http/admission/admission.ts'
 import { senderOf } from '../http/admission/sender.ts'
@@ -11,7 +12,7 @@ import type { Config } from '../settings/config.ts'
  */
 export function admissionOf(
   { bodyLimit }: Config,
-  { log, ...known }: { gateway: Deps; adminKeyHash: Uint8Array; log: Logger },
+  { log, ...known }: { gateway: Deps; adminKeys: AdminKeys; log: Logger },
 ): Admission {
   return createAdmission({
     bodyBytes: bodyLimit,

@@ -3,6 +3,7 @@ import { saysTrouble } from './outage-log.ts'
 import { type Checkpointer, createCheckpointer } from '../evidence/checkpointer.ts'
 import { type LogIdentity, makeCheckpoint } from '../gateway/jobs/checkpoints.ts'
 import type { Deps } from '../gateway/core/deps.ts'
+import type { LossWatch } from '../gateway/jobs/loss-watch.ts'
 import { SYSTEM } from '../gateway/core/records.ts'
 import { listTenants } from '../gateway/core/tenants.ts'
 
@@ -14,11 +15,17 @@ const REKEYED =
 export function startCheckpoints(
   deps: Deps,
   identity: LogIdentity,
-  { log, everyMs = EVERY_MS }: { readonly log: Logger; readonly everyMs: number | undefined },
+  {
+    log,
+    watch,
+    everyMs = EVERY_MS,
+  }: { readonly log: Logger; readonly watch: LossWatch; readonly everyMs: number | undefined },
 ): Checkpointer {
   return createCheckpointer({
     make: async (tenant) => {
-      const made = await makeCheckpoint(deps, identity, tenant)
+      await watch.requireSameStore()
+      const made = await makeCheckpoint(deps, identity, tenant, watch)
+      watch.signed(tenant, made.size)
       if (made.rekeyed) log.warn({ tenant }, REKEYED)
       return made
     },

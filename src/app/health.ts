@@ -8,7 +8,7 @@ import type { Reports } from './reports.ts'
  */
 export function healthOf(
   deps: Deps,
-  writes: Pick<Reports, 'refusal'>,
+  writes: Pick<Reports, 'refusal' | 'watch'>,
 ): { health: Health; close: () => void } {
   let closing = false
   const health: Health = {
@@ -17,7 +17,9 @@ export function healthOf(
       const unwritten = ready ? writes.refusal() : undefined
       const policies =
         deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
-      const store = ready ? (unwritten ?? readyText(deps.store.shortOfRoom())) : (reason ?? 'not ready')
+      const lost = writes.watch.lost()
+      const store =
+        lost ?? (ready ? (unwritten ?? readyText(deps.store.shortOfRoom())) : (reason ?? 'not ready'))
       const takesWrites = ready && unwritten === undefined
       return { ready: takesWrites && !closing && deps.policies.current() !== undefined, store, policies }
     },

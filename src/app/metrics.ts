@@ -11,7 +11,10 @@ import { packageVersion } from '../system/package.ts'
 const CENSUS_EVERY_MS = 5_000
 
 /** Sources of gauges. The parts that scrapes read, once every part of the gateway is open. */
-export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady' | 'checkpointLagMs'> {
+export interface MetricsParts extends Pick<
+  MetricSources,
+  'traffic' | 'isReady' | 'isStoreLost' | 'checkpointLagMs'
+> {
   readonly store: Store
   readonly policies: PolicyFeed
   readonly log: Logger

@@ -1,35 +1,71 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
+import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import { reportInstance, retireInstance } from '../gateway/jobs/instances.ts'
+import { createLossWatch, type LossWatch } from '../gateway/jobs/loss-watch.ts'
+import type { Store } from '../store/store.ts'
 import { packageVersion } from '../system/package.ts'
 import { startWriteProbe, type WriteProbe } from './write-probe.ts'
 
 /** Time between two reports of an instance, ms. */
 const EVERY_MS = 2_000
 
-export interface Reports extends Pick<WriteProbe, 'noted' | 'refusal'> {
-  /** Ends the reports, and tries to remove this instance from the list. */
-  close(): Promise<void>
+export interface Reports extends WriteProbe {
+  readonly watch: LossWatch
 }
 
-/** Reports this instance and its bundle to the others. Each report also proves that the store accepts writes. */
-export function startReports(deps: Deps, everyMs = EVERY_MS): Reports {
+export interface ReportParts {
+  readonly identity: LogIdentity
+  /** The store itself, which is closed when it has lost records. */
+  readonly store: Store
+  /** Called before each report. */
+  readonly refresh: () => Promise<void>
+  readonly log: Pick<Logger, 'error'>
+  readonly everyMs: number | undefined
+}
+
+const REMEDY =
+  'it decides and signs nothing more; restore the store from a backup if the loss was not intended, then start every gateway again (docs/runbooks/CountersignStoreLost.md)'
+
+/**
+ * Reports this instance and its bundle to the others. Each report also proves that the store accepts writes, and
+ * follows a look for lost records. After a loss, the store is closed: every call fails (S13) until the next start.
+ */
+export function startReports(
+  deps: Deps,
+  { identity, store, refresh, log, everyMs = EVERY_MS }: ReportParts,
+): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),
     host: hostname(),
     version: packageVersion(),
     startedAt: deps.store.now(),
   }
+  const watch = createLossWatch(deps, {
+    log: identity.name,
+    instance: instance.id,
+    onLost: (reason) => {
+      log.error({ reason }, `the store has lost records of this gateway: ${REMEDY}`)
+      void store.close()
+    },
+  })
   let reported = false
   const write = async (): Promise<void> => {
-    await reportInstance(deps, instance)
+    await watch.check()
+    await refresh()
+    watch.reported(await reportInstance(deps, instance))
     reported = true
   }
   const probe = startWriteProbe({ write, everyMs, deadlineMs: deps.storeDeadlineMs })
   return {
-    noted: (observation) => probe.noted(observation),
-    refusal: () => probe.refusal(),
+    watch,
+    noted(observation) {
+      watch.noted(observation)
+      probe.noted(observation)
+    },
+    refusal: () => watch.lost() ?? probe.refusal(),
     async close() {
       await probe.close()
       if (reported) await retireInstance(deps, instance.id).catch(() => undefined)

@@ -5,10 +5,12 @@
  * Start: store.ts, then ../app.ts.
  */
 import { defined } from '../contract/defined.ts'
+import { requireExpected } from './expected-store.ts'
 import type { Config } from '../settings/settings.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
+import { requireStore } from '../store/embedded/files.ts'
 import { openEmbeddedStore } from '../store/embedded/store.ts'
-import type { RedisOptions } from '../store/redis/store.ts'
+import type { RedisOptions } from '../store/redis/connect.ts'
 import type { Store } from '../store/store.ts'
 
 /*
@@ -16,10 +18,23 @@ import type { Store } from '../store/store.ts'
  * Redis and the modules of maintenance commands load on demand, because they would slow every start.
  */
 
+/** Opens the store for a gateway. @throws also when it is not the expected store */
+export async function openExpectedStore(config: Config): Promise<Store> {
+  if (config.store.kind === 'embedded' && config.storeExpect !== undefined) requireStore(config.store.path)
+  const store = await openStore(config)
+  try {
+    await requireExpected(store, config)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
 export async function openStore(config: Config): Promise<Store> {
   if (config.store.kind === 'embedded')
     return openEmbeddedStore({
-      path: config.store.path,
+      ...embeddedPlace(config, config.store.path),
       minFreeBytes: config.storeMinFree,
       newWorkBytes: Math.max(config.storeMinFree, config.storeNewCallsMinFree),
     })
@@ -27,10 +42,12 @@ export async function openStore(config: Config): Promise<Store> {
   return openRedisStore(redisOptions(config))
 }
 
+const embeddedPlace = ({ deployment }: Config, path: string) => ({ path, ...defined({ deployment }) })
+
 export async function openArchive(config: Config): Promise<StoreArchive> {
   if (config.store.kind === 'embedded') {
     const { openEmbeddedArchive } = await import('../store/embedded/archive.ts')
-    return openEmbeddedArchive({ path: config.store.path })
+    return openEmbeddedArchive(embeddedPlace(config, config.store.path))
   }
   const { openRedisArchive } = await import('../store/redis/archive.ts')
   return openRedisArchive(redisOptions(config))
@@ -44,7 +61,7 @@ export interface RestoreOptions {
 export async function openRestore(config: Config, { restart }: RestoreOptions): Promise<StoreRestore> {
   if (config.store.kind === 'embedded') {
     const { openEmbeddedRestore } = await import('../store/embedded/archive.ts')
-    return openEmbeddedRestore({ path: config.store.path })
+    return openEmbeddedRestore(embeddedPlace(config, config.store.path))
   }
   const { openRedisRestore } = await import('../store/redis/restore.ts')
   return openRedisRestore({ ...redisOptions(config), restart })
@@ -54,7 +71,7 @@ export async function openRestore(config: Config, { restart }: RestoreOptions): 
 export async function countReplicas(
   config: Config,
 ): Promise<{ readonly server: string; readonly replicas: number }[]> {
-  const { connectRedis } = await import('../store/redis/store.ts')
+  const { connectRedis } = await import('../store/redis/connect.ts')
   const { topology } = await connectRedis(redisOptions(config))
   const found = topology.peers().map((peer) => {
     const { host, port } = peer.host
@@ -75,13 +92,14 @@ export async function timesInRedis(
 
 /** Returns the options for Redis. Credentials in the address take precedence over separate settings. */
 export function redisOptions(config: Config): RedisOptions {
-  const { store, storeUsername: username, storePassword: password, sentinelPassword, durability } = config
+  const { store, storeUsername: username, storePassword: password, sentinelPassword } = config
+  const { durability, deployment } = config
   if (store.kind !== 'redis') throw new TypeError('the store is not on Redis')
   return {
     address: { ...defined({ username, password }), ...store.address },
     replicas: config.storeReplicas,
     accept: config.storeAccept ?? [],
     callMs: config.storeDeadline,
-    ...defined({ sentinelPassword, durability }),
+    ...defined({ sentinelPassword, durability, deployment }),
   }
 }

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Work } from '../contract/operation.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
+import type { AdminKeys } from '../gateway/core/admin-keys.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { Span, TraceContext } from '../gateway/core/trace-context.ts'
 import type { Rates } from './rate-limit.ts'
@@ -24,7 +25,7 @@ export interface HttpDeps {
   readonly bodyBytes: number
   /** Interval of keep-alive comments on a stream, ms. */
   readonly streamBeatMs: number
-  readonly adminKeyHash: Uint8Array
+  readonly adminKeys: AdminKeys
   /** The signer of evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts

@@ -189,6 +189,13 @@ export const STORE_METRICS = {
     help: 'Bytes left until the store refuses writes: free disk above COUNTERSIGN_STORE_MIN_FREE, or memory below maxmemory of the fullest Redis server. Absent if Redis has no maxmemory.',
     labels: {},
   },
+  storeLost: {
+    kind: 'gauge',
+    name: 'countersign_store_lost',
+    unit: '0 or 1',
+    help: '1 after the store was emptied or set back under this gateway, which then decides and signs nothing until it is started again.',
+    labels: {},
+  },
   evidenceRecords: {
     kind: 'counter',
     name: 'countersign_evidence_records_total',

@@ -171,3 +171,9 @@ export const tenant: Parse<string> = (value) => {
   if (!TENANT_NAME.test(value)) throw new Misfit('is not a name of a tenant')
   return value
 }
+
+export const deployment: Parse<string> = (value) => {
+  if (!/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(value))
+    throw new Misfit('must be lower-case letters, digits and hyphens, at most 32, such as production')
+  return value
+}

@@ -15,6 +15,7 @@ import {
   acceptables,
   allowedNetworks,
   collector,
+  deployment,
   headerValue,
   host,
   issuer,
@@ -69,6 +70,15 @@ export const SETTINGS = {
   store: setting(storeAddress, {
     default: 'file:./data',
     help: 'where state lives: file:<directory> or redis://host:port',
+  }),
+  deployment: setting(deployment, {
+    help: 'name of this deployment, which its store and its instances share, such as production',
+  }),
+  storeExpect: setting(oneOf('existing'), {
+    help: 'existing: refuse to start with an empty store',
+  }),
+  storeCheckpoint: setting(text, {
+    help: 'file with checkpoints of evidence; a store without the records that they cover is refused',
   }),
   storeUsername: setting(text, { only: 'redis', help: 'user of Redis, when not in the address' }),
   storePassword: setting(text, {

@@ -23,7 +23,7 @@ import { loadConfig } from '../../src/settings/config.ts'
 import { SYSTEM } from '../../src/gateway/core/records.ts'
 import { TENANTS_INDEX } from '../../src/gateway/core/indexes.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/store.ts'
-import { keysOf } from '../../src/store/redis/keys.ts'
+import { keySpace } from '../../src/store/redis/keys.ts'
 import { startProcess } from '../crash.ts'
 import { type Gateway, startGateway, STARTER_POLICIES } from '../fault/gateway.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
@@ -489,7 +489,7 @@ describe('countersign doctor, on Redis', () => {
   it('reports a Redis clock that is so far behind the last write that commits would be too late', async () => {
     const behind = await startRedis()
     servers.push(behind)
-    const { head } = keysOf(SYSTEM)
+    const { head } = keySpace().of(SYSTEM)
     await behind.ask('HSET', head, 't', String(Date.now()))
     expect(await wrong(['--store', behind.url])).toEqual([0, []])
     await behind.ask('HSET', head, 't', String(Date.now() + 3_600_000))
@@ -506,10 +506,10 @@ describe('countersign doctor, on Redis', () => {
   it('reports a Redis clock that is behind the last write of a tenant', async () => {
     const behind = await startRedis()
     servers.push(behind)
-    const tenants = keysOf(SYSTEM).index(TENANTS_INDEX)
+    const tenants = keySpace().of(SYSTEM).index(TENANTS_INDEX)
     for (const [i, tenant] of ['acme', 'globex', 'initech'].entries()) {
       await behind.ask('ZADD', tenants, '0', tenant)
-      await behind.ask('HSET', keysOf(tenant).head, 't', String(Date.now() + i * 3_600_000))
+      await behind.ask('HSET', keySpace().of(tenant).head, 't', String(Date.now() + i * 3_600_000))
     }
     expect(await wrong(['--store', behind.url])).toEqual([
       3,

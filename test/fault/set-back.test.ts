@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { keysOf } from '../../src/store/redis/keys.ts'
+import { keySpace } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import {
   type Agent,
@@ -72,7 +72,7 @@ const makeDue = (): Promise<string> =>
     'EVAL',
     `for _, m in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 1, m) end`,
     '1',
-    keysOf('acme').index(`outbox/${hook}`),
+    keySpace().of('acme').index(`outbox/${hook}`),
   )
 const noted = async (): Promise<boolean> => {
   const { body } = await world.admin<{ deliveries?: { attempts: number }[] }>(

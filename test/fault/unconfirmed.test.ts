@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { keysOf } from '../../src/store/redis/keys.ts'
+import { keySpace } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import { slotOf } from '../../src/store/redis/slots.ts'
 import { Agent, type Answer, newTask, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
@@ -24,7 +24,7 @@ let ann: Reviewer
 let receiver: Receiver
 const receivers = new Receivers()
 
-const shardOf = (tenant: string): number => Math.floor((slotOf(keysOf(tenant).head) * SHARDS) / 16_384)
+const shardOf = (tenant: string): number => Math.floor((slotOf(keySpace().of(tenant).head) * SHARDS) / 16_384)
 
 beforeAll(async () => {
   redis = await startCluster(SHARDS, SHARDS)

@@ -191,6 +191,7 @@ describe('GET /api/admin/checkpoints', () => {
       random: (bytes) => deps.random(bytes),
       commitId: () => deps.nextCommitId(),
       deadlineMs: 10_000,
+      deployment: undefined,
       adminKey: undefined,
       signingKey: undefined,
     })

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { composeCredential, type CredentialKind } from '../../src/domain/credential.ts'
 import type { Deps } from '../../src/gateway/core/deps.ts'
@@ -14,10 +13,13 @@ const gateway = {
   keys: new Map([[SEEN, { tenant: 'acme', id: 'bot', via: 'key', keyHash: 'hash-of-seen', keyRevision: 1 }]]),
   policies: { current: () => ({ directory: { tenants: new Map([['acme', {}]]) } }) },
 } as unknown as Deps
-const adminKeyHash = createHash('sha256').update(ADMIN_KEY).digest()
+const adminKeys = {
+  accepts: (given: string): boolean => given === ADMIN_KEY,
+  refresh: () => Promise.resolve(),
+}
 
 const of = (headers: IncomingMessage['headers'], url = '/api/agent/decisions') =>
-  senderOf({ headers, url } as IncomingMessage, { gateway, adminKeyHash })
+  senderOf({ headers, url } as IncomingMessage, { gateway, adminKeys })
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
 
 describe('the sender that a request counts for before its credential is checked', () => {

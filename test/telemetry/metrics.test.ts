@@ -39,6 +39,7 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
     }),
     checkpointLagMs: () => 1_500,
     isReady: () => Promise.resolve(true),
+    isStoreLost: () => false,
     census: () => Promise.resolve(CENSUS),
     onFull: (metric) => full.push(metric),
     ...differing,
@@ -153,10 +154,17 @@ describe('the metrics', () => {
     metrics.observe({ kind: 'replayed', decision: 'review' })
     metrics.observe({ kind: 'voted', decision: 'approve', lookedMs: 1_500, thread_id: 'thr_1' })
     metrics.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
-    metrics.observe({ kind: 'commit', tenant: 'acme', seconds: 0.01, error: new StoreIndeterminate('x') })
     metrics.observe({
       kind: 'commit',
       tenant: 'acme',
+      commitId: 'c',
+      seconds: 0.01,
+      error: new StoreIndeterminate('x'),
+    })
+    metrics.observe({
+      kind: 'commit',
+      tenant: 'acme',
+      commitId: 'c',
       seconds: 0.01,
       result: { ok: false, reason: 'guard', failed: [0] },
     })

@@ -5,6 +5,7 @@ import { readConfig } from './serve.ts'
 export const STORE_USAGE = `countersign store check [--format text|json]
 countersign store export FILE
 countersign store restore FILE [--restart]
+countersign store rotate-admin-key [--overlap DURATION]
 
   check    reads the whole store and reports broken laws of the store and rules of the gateway (docs/store.md). Exits 3
            if it finds one.
@@ -12,6 +13,9 @@ countersign store restore FILE [--restart]
            use. A gateway on the embedded store must be stopped first.
   restore  reads a backup (- for standard input) into an empty store of either kind: all of it or nothing. It voids
            every earlier approval and proof. --restart deletes the rest of an interrupted restore in Redis.
+  rotate-admin-key
+           puts COUNTERSIGN_ADMIN_KEY in force, or a new key that it prints once. The old key works for the overlap
+           (10m, at most 7d; 0 ends it at once). Redis may be in use. On the embedded store, stop the gateway first.
 
   The store is the one that \`serve\` would use with the same flags, environment and countersign.yaml: --store,
   --store-replicas, ...
@@ -21,7 +25,7 @@ Protect it like the store. Its file has mode 0600.`
 
 const FORMATS = ['text', 'json'] as const
 
-/** `countersign store check | export | restore`: the store of the configuration, without a gateway. */
+/** `countersign store ...`: the store of the configuration, without a gateway. */
 export async function store(args: readonly string[]): Promise<void> {
   const { own, rest } = splitFlags(args)
   const { config, positionals } = readConfig(rest)
@@ -41,13 +45,17 @@ async function run(config: Config, { verb, file, own }: Asked): Promise<void> {
     const format = oneOf(own.get('format') ?? 'text', FORMATS, '--format')
     return (await import('./store-check.ts')).checkStoreOf(config, format)
   }
+  if (verb === 'rotate-admin-key' && file === undefined)
+    return (await import('./store-admin-key.ts')).rotateAdminKeyOf(config, own.get('overlap') ?? '10m')
   if (verb !== 'export' && verb !== 'restore')
-    throw usage('name a command: check, export or restore', STORE_USAGE)
+    throw usage('name a command: check, export, restore or rotate-admin-key', STORE_USAGE)
   if (file === undefined) throw usage('name a file', STORE_USAGE)
   const { exportStore, restoreStore } = await import('./store-backup.ts')
   if (verb === 'export') return exportStore(config, file)
   return restoreStore(config, file, { restart: own.has('restart') })
 }
+
+const VALUED = ['format', 'overlap'] as const
 
 /** The flags of these commands, and those of `serve`, which config.ts reads. */
 function splitFlags(args: readonly string[]): { own: Map<string, string>; rest: string[] } {
@@ -56,9 +64,11 @@ function splitFlags(args: readonly string[]): { own: Map<string, string>; rest: 
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? ''
     if (arg === '--restart') own.set('restart', '')
-    else if (arg === '--format') own.set('format', args[++i] ?? '')
-    else if (arg.startsWith('--format=')) own.set('format', arg.slice('--format='.length))
-    else rest.push(arg)
+    else {
+      const name = VALUED.find((flag) => arg === `--${flag}` || arg.startsWith(`--${flag}=`))
+      if (name === undefined) rest.push(arg)
+      else own.set(name, arg === `--${name}` ? (args[++i] ?? '') : arg.slice(name.length + 3))
+    }
   }
   return { own, rest }
 }

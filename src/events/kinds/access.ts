@@ -73,6 +73,17 @@ export const ACCESS = {
     },
     law: keyIssued,
   }),
+  'admin_key.rotated': event({
+    of: 'admin key',
+    says: 'was rotated',
+    by: ['admin'],
+    system: true,
+    details: {
+      key_name: text('the first characters of SHA-256 of the new key'),
+      old_key_until: optional(moment('the end of the old key')),
+    },
+    law: alone,
+  }),
   'key.revoked': event({ of: 'key', says: 'was revoked', by: ['admin'], details: KEY, law: keyRevoked }),
   'key.expired': event({
     of: 'old key',

@@ -127,6 +127,7 @@ export type Observation =
   | {
       readonly kind: 'commit'
       readonly tenant: string
+      readonly commitId: string
       readonly seconds: number
       readonly result?: CommitResult
       readonly error?: unknown

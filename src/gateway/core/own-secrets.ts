@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto'
 import { signingKeyOf, type SigningKey } from '../../domain/checkpoint.ts'
 import type { Store } from '../../store/store.ts'
 import type { LogIdentity } from '../jobs/checkpoints.ts'
+import { adminKeyHash, type AdminKeys, openAdminKeys } from './admin-keys.ts'
 import { read, put, SYSTEM, unchanged } from './records.ts'
 
 /** Secrets that the gateway generates once, when the store is new. */
 export interface OwnSecrets {
-  /** SHA-256 of the admin key in force. */
-  readonly adminKeyHash: Uint8Array
+  readonly adminKeys: AdminKeys
   /** The generated admin key, to print once; present only in the start that generated it. */
   readonly newAdminKey?: string
   readonly commitments: Uint8Array
@@ -19,7 +18,9 @@ export interface SecretSources {
   readonly random: (bytes: number) => Uint8Array
   readonly commitId: () => string
   readonly deadlineMs: number
-  /** The admin key of the configuration; it always overrides a generated one. */
+  /** The name of the deployment. */
+  readonly deployment: string | undefined
+  /** The admin key of the configuration. A store that knows another key is refused (admin-keys.ts). */
   readonly adminKey: string | undefined
   /**
    * The configured key that signs evidence. With a configured key, someone who steals the store does not get a signing
@@ -36,24 +37,35 @@ const LOG_NAME_BYTES = 8
  * because the first commit wins.
  */
 export async function ownSecrets(sources: SecretSources): Promise<OwnSecrets> {
-  const fresh = (): string => Buffer.from(sources.random(SECRET_BYTES)).toString('base64url')
-  const commitments = await readOrMake(sources, 'commitments', fresh())
-  const key = sources.signingKey ?? (await storedKey(sources, fresh()))
+  // before anything else, so that a gateway of another deployment changes nothing here
+  const admin = await adminKeysOf(sources)
+  const commitments = await readOrMake(sources, 'commitments', fresh(sources))
+  const key = sources.signingKey ?? (await storedKey(sources, fresh(sources)))
   const name = await readOrMake(sources, 'log', Buffer.from(sources.random(LOG_NAME_BYTES)).toString('hex'))
-  const own = {
+  return {
+    ...admin,
     commitments: Buffer.from(commitments.value, 'base64url'),
     log: { name: name.value, key },
   }
-  if (sources.adminKey !== undefined) {
-    return { adminKeyHash: hashOf(sources.adminKey), ...own }
+}
+
+const fresh = ({ random }: SecretSources): string => Buffer.from(random(SECRET_BYTES)).toString('base64url')
+
+/** The keys of the store. Only a store that knows no key gets a generated one. */
+async function adminKeysOf(sources: SecretSources): Promise<Pick<OwnSecrets, 'adminKeys' | 'newAdminKey'>> {
+  const { adminKey, deployment } = sources
+  if (adminKey !== undefined) {
+    const adminKeys = await openAdminKeys(sources, adminKeyHash(adminKey), { configured: true, deployment })
+    return { adminKeys }
   }
-  const generated = `csa_${fresh()}`
-  const admin = await readOrMake(sources, 'admin', hashOf(generated).toString('hex'))
-  return {
-    adminKeyHash: Buffer.from(admin.value, 'hex'),
-    ...(admin.made ? { newAdminKey: generated } : {}),
-    ...own,
-  }
+  const known = await read(sources.store, SYSTEM, 'admin', 'key')
+  const generated = `csa_${fresh(sources)}`
+  const admin =
+    known === undefined
+      ? await readOrMake(sources, 'admin', adminKeyHash(generated))
+      : { value: known.value.key_hash, made: false }
+  const adminKeys = await openAdminKeys(sources, admin.value, { configured: false, deployment })
+  return { adminKeys, ...(admin.made && adminKeys.accepts(generated) ? { newAdminKey: generated } : {}) }
 }
 
 async function storedKey(sources: SecretSources, fresh: string): Promise<SigningKey> {
@@ -79,8 +91,4 @@ async function readOrMake(
   const theirs = await read(store, SYSTEM, 'secret', id)
   if (theirs === undefined) throw new Error(`the store did not keep the secret \`${id}\``)
   return { value: theirs.value.value, made: false }
-}
-
-function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
 }

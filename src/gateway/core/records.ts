@@ -56,6 +56,8 @@ export interface Records {
    * - `log`: name of this log
    */
   readonly secret: { readonly value: string }
+  /** In the system partition only, `key`: the admin keys in force (src/gateway/core/admin-keys.ts). */
+  readonly admin: HolderRecord
 }
 
 export interface InstanceRecord {

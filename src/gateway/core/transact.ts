@@ -202,15 +202,16 @@ async function land<T>(
 ): Promise<Committed<T> | Outdated> {
   const { evidence = [], before = Infinity } = plan
   const commit = commitOf(deps, plan, outbox, begun)
+  const { commitId } = commit
   const start = performance.now()
   let result: CommitResult
   try {
     result = await deps.store.commit(tenant, commit)
   } catch (error) {
-    deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, error })
+    deps.observe({ kind: 'commit', tenant, commitId, seconds: (performance.now() - start) / 1000, error })
     throw error
   }
-  deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, result })
+  deps.observe({ kind: 'commit', tenant, commitId, seconds: (performance.now() - start) / 1000, result })
   if (result.ok) {
     plan.landed?.()
     if (outbox.writes.length > 0) deps.enqueued(tenant)

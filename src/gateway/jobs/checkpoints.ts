@@ -11,6 +11,7 @@ import { FIRST_PAGE, nextPageSize } from '../core/page-size.ts'
 import { type CheckpointRecord, put, read, remove, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type Plan, readConfirmed, transact } from '../core/transact.ts'
+import type { LossWatch } from './loss-watch.ts'
 
 /**
  * Checkpoints of evidence (docs/evidence.md). A reader who keeps a checkpoint elsewhere can later prove that no earlier
@@ -39,20 +40,31 @@ export interface Made {
   readonly rekeyed: boolean
 }
 
+const UNWATCHED = { least: () => ({ signed: 0, written: 0 }), requireReached: () => undefined }
+
 const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
 
 /**
  * Signs the tenant's new evidence. Two instances that sign at the same time sign the same tree, and one commit wins. A
  * note is published only after its commit. The store keeps the last checkpoint of each hour.
  *
+ * @param watch refuses to sign what contradicts an earlier signature or an earlier answer of this gateway
  * @throws GatewayError `store_unavailable`, `outcome_unknown`; Error when the tree is ahead of the records
  */
-export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<Made> {
+export async function makeCheckpoint(
+  deps: Deps,
+  identity: LogIdentity,
+  tenant: string,
+  watch: Pick<LossWatch, 'least' | 'requireReached'> = UNWATCHED,
+): Promise<Made> {
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<Made>> => {
+    const least = watch.least(tenant)
     const known = await read(deps.store, tenant, 'tree', HEAD)
     const before = known?.value ?? EMPTY_TREE
     const tree = await extended(deps, tenant, before)
     const made = { size: tree.size, more: tree.size - before.size >= MOST_RECORDS }
+    const records = made.more ? Infinity : tree.size
+    watch.requireReached(tenant, least, { tree: before.size, records })
     if (tree.size === before.size) return { answer: { ...made, rekeyed: false } }
     const at = deps.store.now()
     const [size, root] = [tree.size, rootOf(tree)]

@@ -26,9 +26,10 @@ const MOST = 1_000
  * Reports the bundle that this instance uses for decisions, for `countersign policies status`. The commit also tests
  * whether the store accepts writes when nothing else was written (src/app/write-probe.ts).
  *
+ * @returns the time of the report, ms since 1970
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
-export async function reportInstance(deps: Deps, instance: Instance): Promise<void> {
+export async function reportInstance(deps: Deps, instance: Instance): Promise<number> {
   const now = deps.store.now()
   const { id, host, version, startedAt: started_at } = instance
   const { loadedAt, commit, lastLoad } = deps.policies.status()
@@ -49,6 +50,7 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<vo
     ...old.filter(({ member }) => member !== id).flatMap(({ member }) => forgotten(member)),
   ]
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes }))
+  return now
 }
 
 /** Removes a stopping instance from the list. */

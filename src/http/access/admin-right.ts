@@ -41,7 +41,7 @@ export async function rightOf(
   entryOf: typeof reviewerEntry,
 ): Promise<AdminRight> {
   if (!isReviewer(request)) {
-    requireAdmin(request, http.adminKeyHash)
+    requireAdmin(request, http.adminKeys)
     return { kind: 'admin', id: 'admin' }
   }
   const caller = await reviewerOf(request, http, isAttended(request))

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { UNATTENDED } from '../../contract/unattended.ts'
+import type { AdminKeys } from '../../gateway/core/admin-keys.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
 import { identify } from '../../gateway/auth/identify.ts'
 import { reviewerEntry } from '../../gateway/auth/standing.ts'
@@ -67,9 +68,9 @@ export function isAttended({ headers }: FastifyRequest): boolean {
 }
 
 /** @throws GatewayError `unauthenticated` */
-export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array): void {
+export function requireAdmin(request: FastifyRequest, adminKeys: AdminKeys): void {
   const { authorization = '' } = request.headers
-  if (countOf(request, 'authorization') !== 1 || !isAdminKey(authorization, adminKeyHash)) {
+  if (countOf(request, 'authorization') !== 1 || !isAdminKey(authorization, adminKeys)) {
     throw new GatewayError(
       'unauthenticated',
       'the admin key is needed: Authorization: Bearer <COUNTERSIGN_ADMIN_KEY>',

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { AdminKeys } from '../../gateway/core/admin-keys.ts'
 import type { Deps } from '../../gateway/core/deps.ts'
 import { recognise } from '../../gateway/auth/identify.ts'
 import { isAdminKey } from '../access/admin-key.ts'
@@ -25,12 +26,12 @@ const CREDENTIAL = /\bcs[krs]_([a-z0-9-]{1,32})_[\w-]{43,}/
  * only a claim. Claims to be of a tenant have a separate line, so that forged keys do not delay a known agent. All
  * tenants that no directory lists share one name.
  */
-export function senderOf({ headers, url = '' }: IncomingMessage, { gateway, adminKeyHash }: Known): Sender {
+export function senderOf({ headers, url = '' }: IncomingMessage, { gateway, adminKeys }: Known): Sender {
   const { authorization, cookie } = headers
   const [credential, tenant] = CREDENTIAL.exec(authorization ?? cookie ?? '') ?? []
   if (tenant === undefined) {
     const isAdmin = authorization !== undefined && url.startsWith('/api/admin/')
-    return isAdmin && isAdminKey(authorization, adminKeyHash) ? ADMIN : STRANGER
+    return isAdmin && isAdminKey(authorization, adminKeys) ? ADMIN : STRANGER
   }
   const agent = recognise(gateway, credential)
   if (agent !== undefined) return { tenant: agent.tenant, holder: agent.keyHash }
@@ -40,5 +41,5 @@ export function senderOf({ headers, url = '' }: IncomingMessage, { gateway, admi
 
 interface Known {
   readonly gateway: Deps
-  readonly adminKeyHash: Uint8Array
+  readonly adminKeys: AdminKeys
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type StoreArchive, type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
 import { type Clock, type ClockSources, createClock } from '../clock.ts'
@@ -10,10 +10,13 @@ import {
   DATA_FILE,
   extendDataFile,
   handOver,
+  holdsStore,
   inspectDataFile,
   MARKER_FILE,
+  noStore,
   prepareDirectory,
   readMarker,
+  refuseForeign,
   syncDirectory,
   writeMarker,
 } from './files.ts'
@@ -31,6 +34,8 @@ import {
 export interface EmbeddedPlace {
   /** The data directory. */
   readonly path: string
+  /** The name of the deployment that owns the store. */
+  readonly deployment?: string
   readonly clock?: ClockSources
   readonly statfs?: Statfs
 }
@@ -42,12 +47,13 @@ export interface EmbeddedPlace {
  * @throws WrongPlace when the directory has no store; an Error of one sentence when another process uses the store, or
  * the file is damaged
  */
-export async function openEmbeddedArchive({ path, clock }: EmbeddedPlace): Promise<StoreArchive> {
+export async function openEmbeddedArchive({ path, clock, deployment }: EmbeddedPlace): Promise<StoreArchive> {
   const directory = resolve(path)
-  if (!holdsStore(directory)) throw new WrongPlace(`there is no store in \`${path}\``)
+  if (!holdsStore(directory)) throw new WrongPlace(noStore(path))
   const lock = await lockDirectory(directory)
   let db: Database | undefined
   try {
+    refuseForeign(readMarker(directory), deployment)
     if (inspectDataFile(directory, readMarker(directory) !== undefined) === 'short') extendDataFile(directory)
     db = openDatabase(join(directory, DATA_FILE))
     return new EmbeddedArchive({ db, lock, clock: createClock(readStamp(db)?.time ?? 0, clock) })
@@ -96,6 +102,7 @@ const BATCH_UNITS = 2_000_000
  */
 export async function openEmbeddedRestore({
   path,
+  deployment,
   clock,
   statfs = statfsSync,
 }: EmbeddedPlace): Promise<StoreRestore> {
@@ -115,11 +122,21 @@ export async function openEmbeddedRestore({
     handOver(directory, name)
     createDataFiles(building)
     const db = openDatabase(join(building, DATA_FILE))
-    return new EmbeddedRestore({ db, lock, clock: createClock(0, clock) }, directory, building)
+    return new EmbeddedRestore(
+      { db, lock, clock: createClock(0, clock) },
+      { directory, building, deployment },
+    )
   } catch (error) {
     await lock.release()
     throw error
   }
+}
+
+interface Building {
+  readonly directory: string
+  /** The subdirectory that becomes the store. */
+  readonly building: string
+  readonly deployment: string | undefined
 }
 
 class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
@@ -127,18 +144,20 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   readonly #lock: DirectoryLock
   readonly #directory: string
   readonly #building: string
+  readonly #deployment: string | undefined
   /** A new store id, which also starts a new epoch (S19). */
   readonly #storeId = randomUUID()
   readonly #lastNumbers = new Map<string, number>()
   #waiting: [partition: string, entry: StoredEntry][] = []
   #units = 0
 
-  constructor(parts: ArchiveParts, directory: string, building: string) {
+  constructor(parts: ArchiveParts, { directory, building, deployment }: Building) {
     super(parts)
     this.#db = parts.db
     this.#lock = parts.lock
     this.#directory = directory
     this.#building = building
+    this.#deployment = deployment
   }
 
   async load(partition: string, entry: StoredEntry): Promise<void> {
@@ -154,7 +173,8 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
       for (const [partition, last] of this.#lastNumbers) writeLastNumber(this.#db, partition, last)
     })
     await orFailureCause(writeFirstStamp(this.#db, time, this.#storeId))
-    writeMarker(this.#building, this.#storeId)
+    const deployment = this.#deployment
+    writeMarker(this.#building, { store: this.#storeId, ...(deployment === undefined ? {} : { deployment }) })
   }
 
   /**
@@ -199,10 +219,4 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   async #batch(write: () => void): Promise<void> {
     await orFailureCause(this.#db.batch(write))
   }
-}
-
-function holdsStore(directory: string): boolean {
-  return (
-    existsSync(directory) && (existsSync(join(directory, DATA_FILE)) || readMarker(directory) !== undefined)
-  )
 }

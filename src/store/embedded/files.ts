@@ -1,6 +1,7 @@
 import {
   closeSync,
   fstatSync,
+  existsSync,
   fsyncSync,
   ftruncateSync,
   lchownSync,
@@ -11,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { makeDirectory } from '../../system/make-directory.ts'
 
 /*
@@ -34,6 +35,8 @@ const MAGIC = 0xbeefc0de
 export interface Marker {
   readonly format: number
   readonly store: string
+  /** The deployment of the store; absent for the deployment without a name. */
+  readonly deployment?: string
 }
 
 /**
@@ -87,6 +90,20 @@ export function handOver(directory: string, name: string): void {
   }
 }
 
+export function holdsStore(directory: string): boolean {
+  return (
+    existsSync(directory) && (existsSync(join(directory, DATA_FILE)) || readMarker(directory) !== undefined)
+  )
+}
+
+export const noStore = (path: string): string => `there is no store in \`${path}\``
+
+/** Refuses a directory without a store before anything creates one there. @throws Error */
+export function requireStore(path: string): void {
+  if (!holdsStore(resolve(path)))
+    throw new Error(`${noStore(path)}: find the right directory, or restore a backup into this one`)
+}
+
 export function readMarker(directory: string): Marker | undefined {
   let text: string
   try {
@@ -103,10 +120,21 @@ export function readMarker(directory: string): Marker | undefined {
   return marker
 }
 
-export function writeMarker(directory: string, store: string): void {
-  const marker: Marker = { format: FORMAT, store }
+/** Refuses a store of another deployment. @throws Error of one sentence, with both names */
+export function refuseForeign(marker: Marker | undefined, deployment: string | undefined): void {
+  if (marker === undefined || marker.deployment === deployment) return
+  const named = (name: string | undefined): string => (name === undefined ? 'has no name' : `is \`${name}\``)
+  throw new Error(
+    `the store belongs to another deployment: its deployment ${named(marker.deployment)}, and that of this command ${named(deployment)} (COUNTERSIGN_DEPLOYMENT); name the right one, or another directory. To move a store to another name, export it and restore it under that name`,
+  )
+}
+
+export function writeMarker(directory: string, marker: Omit<Marker, 'format'>): void {
   const file = join(directory, MARKER_FILE)
-  writeFileSync(`${file}.new`, `${JSON.stringify(marker)}\n`, { mode: 0o600, flush: true })
+  writeFileSync(`${file}.new`, `${JSON.stringify({ format: FORMAT, ...marker })}\n`, {
+    mode: 0o600,
+    flush: true,
+  })
   handOver(directory, `${MARKER_FILE}.new`)
   renameSync(`${file}.new`, file)
   syncDirectory(directory)
@@ -197,8 +225,9 @@ function withFile<T>(file: string, use: (descriptor: number) => T): T | undefine
 function parseMarker(text: string): Marker {
   try {
     const marker = JSON.parse(text) as Partial<Marker>
-    if (typeof marker.format === 'number' && typeof marker.store === 'string')
-      return { format: marker.format, store: marker.store }
+    const { format, store, deployment } = marker
+    const isName = deployment === undefined || typeof deployment === 'string'
+    if (typeof format === 'number' && typeof store === 'string' && isName) return marker as Marker
   } catch {
     // reports this file like a marker without its fields
   }

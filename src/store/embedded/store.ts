@@ -26,6 +26,7 @@ import {
   inspectDataFile,
   prepareDirectory,
   readMarker,
+  refuseForeign,
   watchDataFile,
   writeMarker,
 } from './files.ts'
@@ -72,6 +73,8 @@ import type {
 export interface EmbeddedOptions {
   /** The data directory. A missing directory is created with access for the owner only. */
   readonly path: string
+  /** The name of the deployment that owns the store. */
+  readonly deployment?: string
   /** Free bytes on the disk below which the store refuses writes. Default 64 MiB. */
   readonly minFreeBytes?: number
   /** Free bytes below which the store asks callers to refuse new work. Default: `minFreeBytes`. */
@@ -99,8 +102,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const lock = await lockDirectory(directory)
   let db: Database | undefined
   try {
+    refuseForeign(readMarker(directory), options.deployment)
     db = openFiles(directory, statfs)
-    const stamp = await readOrWriteStamp(db, directory, options.clock)
+    const stamp = await readOrWriteStamp(db, directory, options)
     checkEnds(db)
     const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes } = options
     const facts = { statfs, displaced: watchDataFile(directory) }
@@ -138,13 +142,18 @@ function openFiles(directory: string, statfs: Statfs): Database {
  * Reads or writes the stamp. The stamp and the marker file must name the same store. Otherwise the data file does not
  * belong to this directory.
  */
-async function readOrWriteStamp(db: Database, directory: string, sources?: ClockSources): Promise<Stamp> {
+async function readOrWriteStamp(
+  db: Database,
+  directory: string,
+  { clock, deployment }: EmbeddedOptions,
+): Promise<Stamp> {
   const marker = readMarker(directory)
   if (readStamp(db) === undefined)
-    await orFailureCause(writeFirstStamp(db, createClock(0, sources).now(), randomUUID()))
+    await orFailureCause(writeFirstStamp(db, createClock(0, clock).now(), randomUUID()))
   const stamp = readStamp(db)
   if (stamp === undefined) throw new Error(`${DATA_FILE} cannot be written`)
-  if (marker === undefined) writeMarker(directory, stamp.storeId)
+  if (marker === undefined)
+    writeMarker(directory, { store: stamp.storeId, ...(deployment === undefined ? {} : { deployment }) })
   else if (marker.store !== stamp.storeId)
     throw new Error(`${DATA_FILE} belongs to another store: restore it from a backup`)
   return stamp

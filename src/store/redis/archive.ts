@@ -1,7 +1,7 @@
 import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from '../archive.ts'
-import { connectRedis, type RedisOptions, refuseForeign } from './store.ts'
+import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { dumpPartition, keysLike } from './dump.ts'
-import { HEADS_PATTERN, keysOf, readKey } from './keys.ts'
+import { type KeySpace, keySpace, readKey } from './keys.ts'
 import type { Connection, Peer } from './connection.ts'
 import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
@@ -32,9 +32,11 @@ const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /
 export class RedisArchive implements StoreArchive {
   readonly #topology: Topology
   readonly #clock: RedisOptions['clock']
+  protected readonly keys: KeySpace
 
-  constructor(topology: Topology, { clock }: RedisOptions) {
+  constructor(topology: Topology, { clock, deployment }: RedisOptions) {
     this.#topology = topology
+    this.keys = keySpace(deployment)
     this.#clock = clock
   }
 
@@ -47,7 +49,7 @@ export class RedisArchive implements StoreArchive {
   async time(): Promise<number> {
     let time = 0
     for (const connection of this.connections()) {
-      for await (const heads of keysLike(connection, HEADS_PATTERN)) {
+      for await (const heads of keysLike(connection, this.keys.heads)) {
         const times = await Promise.all(heads.map((head) => connection.sendCommand(['HGET', head, 't'])))
         time = Math.max(time, ...times.map(Number))
       }
@@ -59,7 +61,7 @@ export class RedisArchive implements StoreArchive {
   async partitions(): Promise<string[]> {
     const names = new Set<string>()
     for (const connection of this.connections())
-      for await (const keys of keysLike(connection))
+      for await (const keys of keysLike(connection, this.keys.all))
         for (const key of keys) {
           const name = readKey(key)
           if (name !== undefined) names.add(name.partition)
@@ -69,7 +71,7 @@ export class RedisArchive implements StoreArchive {
 
   async *dump(partition: string): AsyncGenerator<DumpEntry> {
     try {
-      yield* dumpPartition(this.connectionOf(partition), partition)
+      yield* dumpPartition(this.connectionOf(partition), this.keys, partition)
     } catch (error) {
       if (!ELSEWHERE.test((error as Error).message))
         return await orUnavailable(Promise.reject(error as Error))
@@ -85,7 +87,7 @@ export class RedisArchive implements StoreArchive {
 
   /** @throws StoreUnavailable */
   protected connectionOf(partition: string): Connection {
-    return connected(this.#topology.peerOf(keysOf(partition).head))
+    return connected(this.#topology.peerOf(this.keys.of(partition).head))
   }
 
   /** One connection for each primary. @throws StoreUnavailable */

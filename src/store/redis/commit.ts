@@ -1,4 +1,4 @@
-import { encodeMember, keysOf, lineOf, type PartitionKeys } from './keys.ts'
+import { encodeMember, lineOf, type PartitionKeys } from './keys.ts'
 import type { Commit, CommitResult, Guard, Write } from '../store.ts'
 
 /** The arguments and the answer of the commit script in scripts.ts. */
@@ -22,8 +22,11 @@ export interface CommitOptions {
   readonly time?: number
 }
 
-export function commitArguments(partition: string, commit: Commit, options: CommitOptions): CommitArguments {
-  const names = keysOf(partition)
+export function commitArguments(
+  names: PartitionKeys,
+  commit: Commit,
+  options: CommitOptions,
+): CommitArguments {
   const keys = new KeyList(names)
   const args = [
     String(Math.max(-FOREVER, Math.min(FOREVER, commit.deadline))),

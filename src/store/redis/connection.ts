@@ -349,11 +349,11 @@ function pauseAfter(failures: number): number {
 async function readForbidden(
   main: Connection,
   { role, version }: ServerFacts,
-  { replicas }: Wanted,
+  { replicas, prefix }: Wanted,
 ): Promise<string[]> {
   if (role !== 'master' || !isNewEnough(version)) return []
   const confirmed = replicas > 0 ? ['confirmed'] : []
-  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0', ...confirmed])) as string[]
+  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0', prefix, ...confirmed])) as string[]
 }
 
 /** The settings, or undefined when the user may not read them. */

@@ -1,14 +1,6 @@
 import { type DumpEntry, StoreMoved } from '../archive.ts'
 import { readRecord } from './replies.ts'
-import {
-  ALL_PATTERN,
-  decodeMember,
-  encodeMember,
-  type KeyName,
-  keysOf,
-  partitionPattern,
-  readKey,
-} from './keys.ts'
+import { decodeMember, encodeMember, type KeyName, type KeySpace, readKey } from './keys.ts'
 import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
@@ -24,13 +16,17 @@ const SCAN_COUNT = 2_000
 const INDEX_PAGE = 1_000
 const INDEX_KEYS = 100
 
-export async function* dumpPartition(connection: Connection, partition: string): AsyncGenerator<DumpEntry> {
-  const { head } = keysOf(partition)
+export async function* dumpPartition(
+  connection: Connection,
+  space: KeySpace,
+  partition: string,
+): AsyncGenerator<DumpEntry> {
+  const { head } = space.of(partition)
   try {
     await connection.sendCommand(['WATCH', head])
     const last = await connection.sendCommand(['HGET', head, 'n'])
     yield { kind: 'head', last: Number(last ?? 0) }
-    const keys = await sortedKeys(keysLike(connection, partitionPattern(partition)), partsOf)
+    const keys = await sortedKeys(keysLike(connection, space.within(partition)), partsOf)
     const pace = new Pace()
     for (const group of grouped(keys, pace)) yield* dumpGroup(connection, group, pace)
     const [, untouched] = await Promise.all([
@@ -44,7 +40,7 @@ export async function* dumpPartition(connection: Connection, partition: string):
 }
 
 /** Yields keys that match a pattern, in the order of SCAN: unsorted, and possibly with repetitions. */
-export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): AsyncGenerator<string[]> {
+export async function* keysLike(connection: Connection, pattern: string): AsyncGenerator<string[]> {
   let cursor = '0'
   do {
     const answer = await connection.sendCommand([

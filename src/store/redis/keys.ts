@@ -15,26 +15,15 @@
  * - `cs:{<partition>}:w`, the channel of every commit.
  * - `cs:{<partition>}:w:<type>:<id>`, the channel of commits that wrote the record.
  *
+ * The keys of a named deployment begin with `cs-<name>:` instead of `cs:`, so one server can hold several deployments.
+ *
  * Names may contain any code units, including lone surrogates, but sorted sets compare bytes. Names are therefore
  * escaped to ASCII, which keeps the code unit order (S05).
  */
 
-const PREFIX = 'cs:{'
+const UNNAMED = 'cs'
 
-/** The pattern of all keys of Countersign. */
-export const ALL_PATTERN = 'cs:*'
-
-/**
- * The key that exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its
- * value is the id of the restore.
- */
-export const RESTORING_KEY = 'cs:restoring'
-
-/**
- * The version of the key layout. Format 1, described here, has no such key. A version with another layout sets this key
- * first, so that this version neither reads nor writes in that store.
- */
-export const FORMAT_KEY = 'cs:format'
+/** The version of the key layout. Format 1, described here, has no key `cs:format`. */
 export const FORMAT = '1'
 
 /**
@@ -70,14 +59,6 @@ function unitOf(hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16))
 }
 
-/**
- * The prefix of a partition's keys. Redis ignores an empty hash tag, so an empty partition name is written as a single
- * escape character.
- */
-function partitionPrefix(partition: string): string {
-  return `${PREFIX}${partition === '' ? ESCAPE : encodeName(partition)}}:`
-}
-
 export interface PartitionKeys {
   readonly head: string
   readonly events: string
@@ -88,17 +69,50 @@ export interface PartitionKeys {
   recordChannel(type: string, id: string): string
 }
 
-const known = new Map<string, PartitionKeys>()
+/** The keys of one deployment. */
+export interface KeySpace {
+  /** The start of every key, without its colon. */
+  readonly prefix: string
+  of(partition: string): PartitionKeys
+  /**
+   * The key that exists while a restore is incomplete (restore.ts), and keeps every gateway from opening the store. Its
+   * value is the id of the restore.
+   */
+  readonly restoring: string
+  /** The key that a version with another layout sets first, so that this version neither reads nor writes there. */
+  readonly format: string
+  /** The scan patterns of all keys, and of the heads of all partitions. */
+  readonly all: string
+  readonly heads: string
+  /** The scan pattern for all keys of one partition. */
+  within(partition: string): string
+}
+
 const MOST_KNOWN = 10_000
 
-export function keysOf(partition: string): PartitionKeys {
-  let keys = known.get(partition)
-  if (keys === undefined) {
-    if (known.size >= MOST_KNOWN) known.clear()
-    keys = newKeys(partitionPrefix(partition))
-    known.set(partition, keys)
+export function keySpace(deployment?: string): KeySpace {
+  const prefix = deployment === undefined ? UNNAMED : `${UNNAMED}-${deployment}`
+  // Redis ignores an empty hash tag, so an empty partition name is written as a single escape character
+  const start = (partition: string): string =>
+    `${prefix}:{${partition === '' ? ESCAPE : encodeName(partition)}}:`
+  const known = new Map<string, PartitionKeys>()
+  return {
+    prefix,
+    of(partition) {
+      let keys = known.get(partition)
+      if (keys === undefined) {
+        if (known.size >= MOST_KNOWN) known.clear()
+        keys = newKeys(start(partition))
+        known.set(partition, keys)
+      }
+      return keys
+    },
+    restoring: `${prefix}:restoring`,
+    format: `${prefix}:format`,
+    all: `${prefix}:*`,
+    heads: `${prefix}:{*}:h`,
+    within: (partition) => `${start(partition).replace(/[\\*?[\]^-]/g, '\\$&')}*`,
   }
-  return keys
 }
 
 function newKeys(prefix: string): PartitionKeys {
@@ -118,20 +132,12 @@ export function lineOf(revision: number, commitId: string): string {
   return `${revision} ${commitId}\n`
 }
 
-/** The scan pattern for all keys of one partition. */
-export function partitionPattern(partition: string): string {
-  return `${partitionPrefix(partition).replace(/[\\*?[\]^-]/g, '\\$&')}*`
-}
-
-/** The scan pattern for the heads of all partitions. */
-export const HEADS_PATTERN = `${PREFIX}*}:h`
-
 export type KeyName =
   | { readonly kind: 'head' | 'events'; readonly partition: string }
   | { readonly kind: 'record'; readonly partition: string; readonly type: string; readonly id: string }
   | { readonly kind: 'index' | 'limit'; readonly partition: string; readonly name: string }
 
-const SHAPE = /^cs:\{([^{}:]+)\}:(?:(h)|(e)|r:([^:]*):([^:]*)|i:([^:]*)|l:([^:]*))$/
+const SHAPE = /^cs(?:-[a-z0-9-]+)?:\{([^{}:]+)\}:(?:(h)|(e)|r:([^:]*):([^:]*)|i:([^:]*)|l:([^:]*))$/
 
 /** Parses a key; undefined for a foreign key. */
 export function readKey(key: string): KeyName | undefined {

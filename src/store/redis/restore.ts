@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
 import { connected, orUnavailable, RedisArchive } from './archive.ts'
 import { keysLike } from './dump.ts'
-import { encodeMember, keysOf, RESTORING_KEY } from './keys.ts'
+import { encodeMember, type PartitionKeys } from './keys.ts'
 import { createConfirmations } from './replication-wait.ts'
 import type { Connection, Peer } from './connection.ts'
 import { SCRIPTS } from './scripts.ts'
-import { connectRedis, type RedisOptions } from './store.ts'
+import { connectRedis, type RedisOptions } from './connect.ts'
 import type { Topology } from './topology.ts'
 import { STORE_LIMITS, StoreUnavailable } from '../store.ts'
 
@@ -64,13 +64,13 @@ class RedisRestore extends RedisArchive implements StoreRestore {
 
   async begin(restart: boolean): Promise<void> {
     const marker = this.#markerServer()
-    if ((await marker.sendCommand(['GET', RESTORING_KEY])) !== null) {
+    if ((await marker.sendCommand(['GET', this.keys.restoring])) !== null) {
       if (!restart) throw unfinished()
-      await marker.sendCommand(['SET', RESTORING_KEY, this.#id])
+      await marker.sendCommand(['SET', this.keys.restoring, this.#id])
       await this.#removeAll()
     } else {
       await this.#refuseStore()
-      const set = await marker.sendCommand(['SET', RESTORING_KEY, this.#id, 'NX'])
+      const set = await marker.sendCommand(['SET', this.keys.restoring, this.#id, 'NX'])
       if (set === null) throw unfinished()
     }
     try {
@@ -101,7 +101,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
       throw new WrongPlace(`the server's clock is ${ahead} ms behind the latest time in the backup`)
     for (const [partition, last] of this.#lastNumbers) {
       const fields = ['t', String(time), 'g', this.#id, ...(last === 0 ? [] : ['n', String(last)])]
-      await this.connectionOf(partition).sendCommand(['HSET', keysOf(partition).head, ...fields])
+      await this.connectionOf(partition).sendCommand(['HSET', this.keys.of(partition).head, ...fields])
     }
     await this.#confirm()
   }
@@ -123,7 +123,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   async abandon(): Promise<void> {
     this.#commands = []
     try {
-      const own = await this.#markerServer().sendCommand(['GET', RESTORING_KEY])
+      const own = await this.#markerServer().sendCommand(['GET', this.keys.restoring])
       if (own === this.#id) await this.#removeAll()
       await this.#removeMarker()
     } catch {
@@ -138,7 +138,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   #push(partition: string, entry: StoredEntry): void {
-    const keys = keysOf(partition)
+    const keys = this.keys.of(partition)
     const command = commandOf(keys, entry)
     const before = this.#commands.at(-1)
     const joins =
@@ -168,7 +168,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     const confirmations = createConfirmations(replicas, callMs)
     const heads = new Map<Peer, string>()
     for (const partition of this.#lastNumbers.keys()) {
-      const { head } = keysOf(partition)
+      const { head } = this.keys.of(partition)
       const peer = this.#topology.peerOf(head)
       if (peer !== undefined) heads.set(peer, head)
     }
@@ -180,28 +180,32 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   #markerServer(): Connection {
-    return connected(this.#topology.peerOf(RESTORING_KEY))
+    return connected(this.#topology.peerOf(this.keys.restoring))
   }
 
   async #refuseStore(): Promise<void> {
     for (const connection of this.connections())
-      for await (const keys of keysLike(connection))
-        if (keys.some((key) => key !== RESTORING_KEY))
+      for await (const keys of keysLike(connection, this.keys.all))
+        if (keys.some((key) => key !== this.keys.restoring))
           throw new WrongPlace('there is a store in this Redis already: restore into an empty one')
   }
 
   async #removeAll(): Promise<void> {
     for (const connection of this.connections())
-      for await (const keys of keysLike(connection))
+      for await (const keys of keysLike(connection, this.keys.all))
         await Promise.all(
-          keys.filter((key) => key !== RESTORING_KEY).map((key) => connection.sendCommand(['UNLINK', key])),
+          keys
+            .filter((key) => key !== this.keys.restoring)
+            .map((key) => connection.sendCommand(['UNLINK', key])),
         )
   }
 
   /** False when another restore has set the marker. */
   async #removeMarker(): Promise<boolean> {
     const script = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`
-    return (await this.#markerServer().sendCommand(['EVAL', script, '1', RESTORING_KEY, this.#id])) === 1
+    return (
+      (await this.#markerServer().sendCommand(['EVAL', script, '1', this.keys.restoring, this.#id])) === 1
+    )
   }
 }
 
@@ -209,7 +213,7 @@ function unfinished(): WrongPlace {
   return new WrongPlace('another restore into this store is under way, or was broken off')
 }
 
-function commandOf(keys: ReturnType<typeof keysOf>, entry: StoredEntry): string[] {
+function commandOf(keys: PartitionKeys, entry: StoredEntry): string[] {
   switch (entry.kind) {
     case 'event':
       return ['XADD', keys.events, `${entry.number}-0`, 'c', entry.commitId, 'b', entry.body]

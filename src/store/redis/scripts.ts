@@ -304,15 +304,16 @@ return epoch(KEYS[1])
  * Returns the commands of the scripts that the user may not run. With a missing permission, Redis would stop a commit
  * halfway.
  *
- * The result contains names of commands.
+ * - ARGV: 1 the start of the keys, 2 `confirmed` when replicas confirm commits.
+ * - Returns the names of commands.
  */
 const RIGHTS = `${READS}
-local key, missing = 'cs:{t}:h', {}
+local key, missing = ARGV[1] .. ':{t}:h', {}
 for _, command in ipairs({
   { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HMGET', key, 'n' }, { 'HSET', key, 'n', '1' },
   { 'XADD', key, '1-0', 'c', '' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
-  { 'SPUBLISH', 'cs:{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
-  { 'XRANGE', key, '-', '+' }, unpack(ARGV[1] == 'confirmed' and { { 'WAIT', '1', '1' } } or {}),
+  { 'SPUBLISH', ARGV[1] .. ':{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
+  { 'XRANGE', key, '-', '+' }, unpack(ARGV[2] == 'confirmed' and { { 'WAIT', '1', '1' } } or {}),
 }) do
   if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
 end

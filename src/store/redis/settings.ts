@@ -29,6 +29,8 @@ export interface Wanted {
   /** `async` allows a store that may lose the last seconds. */
   readonly durability?: 'async'
   readonly accept: readonly Acceptable[]
+  /** The start of every key (keys.ts). */
+  readonly prefix: string
   /** True when another server may take over: a cluster, or sentinels. */
   readonly failover: boolean
 }
@@ -86,7 +88,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
   if (facts.forbidden.length > 0)
     problems.push(
-      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with cs:, so commits or evidence could be incomplete. Give the user the permissions in docs/operations.md`,
+      `the user may not run ${facts.forbidden.join(', ')} on keys that begin with ${wanted.prefix}:, so commits or evidence could be incomplete. Give the user the permissions in docs/operations.md`,
     )
   if (config === undefined) {
     if (!wanted.accept.includes('unread-settings'))

@@ -9,17 +9,17 @@ import {
   checkRange,
   checkRecordName,
 } from '../check.ts'
-import type { Clock, ClockSources } from '../clock.ts'
-import { type RedisAddress } from './address.ts'
+import type { Clock } from '../clock.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './calls.ts'
 import { type Confirmations, createConfirmations } from './replication-wait.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
-import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.ts'
+import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
+import { encodeMember, type KeySpace, keySpace } from './keys.ts'
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
-import { durabilityOf, inOneSentence, problemsOf, roomOf, type Wanted } from './settings.ts'
-import { createTopology, type Topology } from './topology.ts'
+import { roomOf } from './settings.ts'
+import type { Topology } from './topology.ts'
 import { createWaking, type Waking } from './subscriptions.ts'
 import { afterSilence } from '../patience.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
@@ -37,37 +37,10 @@ import type {
   StoredRecord,
 } from '../store.ts'
 
-export interface RedisOptions {
-  readonly address: RedisAddress
-  readonly sentinelPassword?: string
-  /** Replicas that must confirm a commit before it counts (WAIT). Default 0. */
-  readonly replicas?: number
-  /** `async` accepts a store that may lose the last seconds. */
-  readonly durability?: 'async'
-  /** Unsafe settings accepted by name (settings.ts). */
-  readonly accept?: Wanted['accept']
-  /** Maximum duration, in ms, of a read, of a claim, and of a wait for replicas. */
-  readonly callMs?: number
-  /** A clock that replaces the server's. All processes that open the store must share it. */
-  readonly clock?: ClockSources
-}
-
-/** The reason why no server with keys is known. */
-const NOBODY = {
-  single: 'no server is known',
-  sentinel: 'no sentinel that answers knows a primary by this name',
-  cluster: 'no node of the cluster answers, or the servers are not a cluster',
-} as const
-
 /** Extra time for an answer that the server sent in time but that has not arrived yet. */
 const GRACE_MS = 50
 /** Maximum lead, in ms, of a partition's latest time over this process's estimate of the server's time. */
 const LAG_MS = 1_000
-
-/** The error for server settings with which the store cannot keep its promises. */
-export class UnsafeRedis extends Error {
-  override readonly name = 'UnsafeRedis'
-}
 
 /**
  * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of
@@ -89,70 +62,10 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   return store
 }
 
-export interface ConnectedRedis {
-  readonly topology: Topology
-  readonly durability: Durability
-}
-
-/**
- * Connects to the servers and checks that their settings let the store keep its promises.
- *
- * @throws UnsafeRedis, StoreUnavailable
- */
-export async function connectRedis(
-  options: RedisOptions,
-  onChange: () => void = () => undefined,
-): Promise<ConnectedRedis> {
-  const { address, sentinelPassword, durability } = options
-  const wanted: Wanted = {
-    replicas: options.replicas ?? 0,
-    accept: options.accept ?? [],
-    failover: address.kind !== 'single',
-    ...(durability === undefined ? {} : { durability }),
-  }
-  const topology = createTopology({
-    address,
-    wanted,
-    onChange,
-    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-  })
-  await topology.tried
-  const peers = topology.peers()
-  const facts = peers.map((peer) => peer.facts()).filter((one) => one !== undefined)
-  const problem = inOneSentence(facts.flatMap((one) => problemsOf(one, wanted)))
-  const silence =
-    peers.length === 0 ? NOBODY[address.kind] : peers.find((peer) => peer.reason() !== undefined)?.reason()
-  if (problem !== undefined || silence !== undefined) {
-    topology.close()
-    throw problem === undefined ? new StoreUnavailable(silence) : new UnsafeRedis(problem)
-  }
-  const levels = facts.map((one) => durabilityOf(one, wanted))
-  const weakest =
-    (['async', 'replicated', 'fsync'] as const).find((level) => levels.includes(level)) ?? 'async'
-  return { topology, durability: weakest }
-}
-
-/**
- * Refuses an incomplete store, and a store of a later version.
- *
- * @throws StoreUnavailable while a restore is incomplete; an Error with a one-sentence message for another format
- */
-export async function refuseForeign(topology: Topology, { callMs }: RedisOptions): Promise<void> {
-  const calls = createCalls(topology)
-  const read = async (key: string): Promise<unknown> =>
-    (await calls.run({ key, args: ['GET', key], reads: true, ms: callMs ?? STORE_LIMITS.callMs })).reply
-  if ((await read(RESTORING_KEY)) !== null)
-    throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
-  const format = (await read(FORMAT_KEY)) ?? FORMAT
-  if (format !== FORMAT)
-    throw new Error(
-      `the store has another format (\`${FORMAT_KEY}\`), this version reads format ${FORMAT}: start the version that wrote it, or a newer one`,
-    )
-}
-
 class RedisStore implements Store {
   readonly durability: Durability
   readonly #topology: Topology
+  readonly #keys: KeySpace
   readonly #calls: Calls
   readonly #confirmations: Confirmations | undefined
   readonly #waking: Waking
@@ -167,10 +80,11 @@ class RedisStore implements Store {
   constructor(
     topology: Topology,
     durability: Durability,
-    { replicas = 0, callMs = STORE_LIMITS.callMs, clock }: RedisOptions,
+    { replicas = 0, callMs = STORE_LIMITS.callMs, clock, deployment }: RedisOptions,
   ) {
     this.durability = durability
     this.#topology = topology
+    this.#keys = keySpace(deployment)
     this.#callMs = callMs
     this.#calls = createCalls(topology)
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
@@ -178,6 +92,7 @@ class RedisStore implements Store {
     this.#clock = createServerClock(topology, clock)
     this.#waking = createWaking({
       topology,
+      keys: this.#keys,
       version: (partition, record) => this.#version(partition, record),
     })
   }
@@ -194,7 +109,7 @@ class RedisStore implements Store {
   async get(partition: string, type: string, id: string): Promise<StoredRecord | undefined> {
     checkPartition(partition)
     checkRecordName(type, id)
-    const key = keysOf(partition).record(type, id)
+    const key = this.#keys.of(partition).record(type, id)
     return readRecord(await this.#read(key, ['GET', key]))
   }
 
@@ -202,7 +117,7 @@ class RedisStore implements Store {
     checkPartition(partition)
     checkRange(index, bounds)
     if (bounds.limit === 0) return this.#open([])
-    const key = keysOf(partition).index(index)
+    const key = this.#keys.of(partition).index(index)
     const { reverse = false, after, limit } = bounds
     const [min, max] = [edge(bounds.min, '-inf'), edge(bounds.max, '+inf')]
     if (after !== undefined) {
@@ -226,14 +141,14 @@ class RedisStore implements Store {
   async count(partition: string, index: string): Promise<number> {
     checkPartition(partition)
     checkIndex(index)
-    const key = keysOf(partition).index(index)
+    const key = this.#keys.of(partition).index(index)
     return Number(await this.#read(key, ['ZCOUNT', key, '-inf', '+inf']))
   }
 
   async charged(partition: string, limit: string, windowMs: number): Promise<number> {
     checkPartition(partition)
     checkLimit(limit, windowMs)
-    const key = keysOf(partition).limit(limit)
+    const key = this.#keys.of(partition).limit(limit)
     return amountIn(readWindow(await this.#read(key, ['GET', key])), windowMs, this.now())
   }
 
@@ -242,7 +157,7 @@ class RedisStore implements Store {
     checkCount('after', after)
     checkCount('limit', limit)
     if (limit === 0) return this.#open([])
-    const key = keysOf(partition).events
+    const key = this.#keys.of(partition).events
     const reply = await this.#read(key, ['XRANGE', key, `${after + 1}-0`, '+', 'COUNT', String(limit)])
     return (reply as [string, string[]][]).map(([id, fields]) => ({
       number: Number(id.slice(0, id.indexOf('-'))),
@@ -253,7 +168,7 @@ class RedisStore implements Store {
 
   async epoch(partition: string): Promise<string> {
     checkPartition(partition)
-    return String(await this.#script(SCRIPTS.epoch, [keysOf(partition).head], [], true))
+    return String(await this.#script(SCRIPTS.epoch, [this.#keys.of(partition).head], [], true))
   }
 
   async watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
@@ -282,7 +197,7 @@ class RedisStore implements Store {
       performance.now() +
       Math.min(commit.deadline - now, Math.max(this.#callMs, STORE_LIMITS.callMs)) +
       GRACE_MS
-    const { keys, args } = commitArguments(partition, commit, {
+    const { keys, args } = commitArguments(this.#keys.of(partition), commit, {
       askEpoch: this.#confirmations !== undefined,
       ...(this.#ownTime ? { time: now } : {}),
     })
@@ -305,7 +220,7 @@ class RedisStore implements Store {
     checkPartition(partition)
     checkClaim(index, { now, lease, limit })
     if (limit === 0) return this.#open([])
-    const keys = keysOf(partition)
+    const keys = this.#keys.of(partition)
     const args = [now, now + lease, limit, this.now() + Math.max(lease, LAG_MS)].map(String)
     const reply = await this.#script(SCRIPTS.claim, [keys.index(index), keys.head], args, false)
     if (reply === null)
@@ -379,7 +294,7 @@ class RedisStore implements Store {
 
   /** Returns a record's revision, or the time of the partition's last commit. */
   async #version(partition: string, record: RecordName | undefined): Promise<string> {
-    const keys = keysOf(partition)
+    const keys = this.#keys.of(partition)
     if (record === undefined) return String(await this.#read(keys.head, ['HGET', keys.head, 't']))
     const key = keys.record(record.type, record.id)
     return String(await this.#read(key, ['GETRANGE', key, '0', '160']))

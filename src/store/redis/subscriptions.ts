@@ -1,4 +1,4 @@
-import { keysOf } from './keys.ts'
+import type { KeySpace } from './keys.ts'
 import type { Peer } from './connection.ts'
 import type { Topology } from './topology.ts'
 import type { RecordName } from '../store.ts'
@@ -21,6 +21,7 @@ export interface Waking {
 
 export interface WakingOptions {
   readonly topology: Topology
+  readonly keys: KeySpace
   /** A value that changes with each commit that would wake the waiter. */
   readonly version: (partition: string, record: RecordName | undefined) => Promise<string>
 }
@@ -55,7 +56,7 @@ class RedisWaking implements Waking {
 
   async wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
     if (signal.aborted) return
-    const keys = keysOf(partition)
+    const keys = this.#options.keys.of(partition)
     const channel = record === undefined ? keys.channel : keys.recordChannel(record.type, record.id)
     const woken = this.#watchers.wait(partition, signal, record)
     this.#join(channel, partition, record)
@@ -103,9 +104,9 @@ class RedisWaking implements Waking {
 
   /** Subscribes at the partition's current server, unless the subscription is already there. */
   async #listen(subscription: Subscription): Promise<void> {
-    const { topology, version } = this.#options
+    const { topology, keys, version } = this.#options
     const { channel, partition, record } = subscription
-    const peer = topology.peerOf(keysOf(partition).head)
+    const peer = topology.peerOf(keys.of(partition).head)
     if (peer === undefined || peer === subscription.peer) return
     const former = subscription.peer
     const moved = former !== undefined

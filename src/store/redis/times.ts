@@ -1,5 +1,5 @@
-import { keysOf } from './keys.ts'
-import { connectRedis, type RedisOptions } from './store.ts'
+import { keySpace } from './keys.ts'
+import { connectRedis, type RedisOptions } from './connect.ts'
 
 /**
  * The difference, in ms, between a partition's latest time and its server's clock; negative when the partition is
@@ -16,10 +16,11 @@ export async function timesOf(
   partitions: readonly string[],
 ): Promise<readonly Ahead[]> {
   const { topology } = await connectRedis(options)
+  const keys = keySpace(options.deployment)
   try {
     return await Promise.all(
       partitions.map(async (partition) => {
-        const { head } = keysOf(partition)
+        const { head } = keys.of(partition)
         const peer = topology.peerOf(head)
         const seen = Number((await peer?.connection()?.sendCommand(['HGET', head, 't'])) ?? 0)
         return { partition, ms: seen - performance.now() - (peer?.clockOffset() ?? Infinity) }

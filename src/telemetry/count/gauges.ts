@@ -15,6 +15,8 @@ export interface Readings {
   /** Time that the oldest record has waited for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
+  /** True when the store has lost records of this gateway. */
+  isStoreLost(): boolean
   /** Bytes of room in the store; undefined when unknown. */
   storeHealth(): Promise<{ readonly roomBytes?: number }>
   census(): Promise<Census>
@@ -79,6 +81,7 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   instruments.set('pollsHeld', {}, polls)
   instruments.set('streamsOpen', {}, streams)
   instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
+  instruments.set('storeLost', {}, readings.isStoreLost() ? 1 : 0)
   instruments.set('clock', {}, readings.now() / 1000)
   instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
   const asked = readings.storeHealth().catch(() => undefined)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
-import { keysOf } from '../../../src/store/redis/keys.ts'
+import { keySpace } from '../../../src/store/redis/keys.ts'
 import { slotOf } from '../../../src/store/redis/slots.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { type Commit, type Store, StoreIndeterminate } from '../../../src/store/store.ts'
@@ -27,7 +27,7 @@ describe('a cluster', () => {
   it('agrees with the server on the slot of every key', async () => {
     const [server] = cluster.servers as [RedisServer]
     for (const partition of ['', 't', 'acme', 'a{b}c', '_system', 'ü', '\ud800'])
-      for (const key of [keysOf(partition).head, keysOf(partition).record('thread', 'x{y}')])
+      for (const key of [keySpace().of(partition).head, keySpace().of(partition).record('thread', 'x{y}')])
         expect(await server.ask('CLUSTER', 'KEYSLOT', key)).toBe(String(slotOf(key)))
   })
 
@@ -40,7 +40,7 @@ describe('a cluster', () => {
 
   it('moves a slot under load without a failure, a loss or a duplicate', async () => {
     const store = await open()
-    const slot = slotOf(keysOf('moving').head)
+    const slot = slotOf(keySpace().of('moving').head)
     const owner = await ownerOf(slot)
     const target = cluster.servers.find((server) => server !== owner) as RedisServer
     const acknowledged: string[] = []
@@ -74,7 +74,7 @@ describe('a slot that moves while replicas confirm', () => {
     const commit = (tenant: string): Promise<unknown> =>
       store.commit(tenant, commitOf(store, { events: ['e'] })).catch((error: unknown) => error)
     const ok = { ok: true, numbers: [expect.any(Number)] }
-    const nodeOf = (tenant: string): number => Math.floor(slotOf(keysOf(tenant).head) / 8_192)
+    const nodeOf = (tenant: string): number => Math.floor(slotOf(keySpace().of(tenant).head) / 8_192)
     const neighbours = Array.from({ length: 99 }, (_, i) => `t${i}`).filter(
       (tenant) => nodeOf(tenant) === nodeOf('moving'),
     )
@@ -85,7 +85,7 @@ describe('a slot that moves while replicas confirm', () => {
       RedisServer,
       RedisServer,
     ]
-    const slot = slotOf(keysOf('moving').head)
+    const slot = slotOf(keySpace().of('moving').head)
     await beginMove(slot, from, to)
     await moveKeys(slot, from, to)
     for (let i = 0; i < 10; i++) expect(await Promise.all(tenants.map(commit))).toEqual(tenants.map(() => ok))
@@ -107,7 +107,7 @@ describe('a killed node of a cluster with replicas', () => {
     const confirmed: string[] = []
     for (let i = 0; i < 50; i++) if (await commits({ events: [`${i}`] })) confirmed.push(`${i}`)
     const epoch = await store.epoch('t')
-    const slot = slotOf(keysOf('t').head)
+    const slot = slotOf(keySpace().of('t').head)
     const other = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
     const record = { type: 'thread', id: 'watched' }
     let woken = 0

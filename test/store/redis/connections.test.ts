@@ -2,9 +2,10 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
-import { keysOf } from '../../../src/store/redis/keys.ts'
+import { keySpace } from '../../../src/store/redis/keys.ts'
 import { slotOf } from '../../../src/store/redis/slots.ts'
-import { openRedisStore, type RedisOptions } from '../../../src/store/redis/store.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { RedisOptions } from '../../../src/store/redis/connect.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { eventually, startCluster, startSentinels } from '../../redis/topologies.ts'
@@ -42,14 +43,14 @@ describe('a cluster node that loses a slot during a watch', () => {
     const cluster = await startCluster(3)
     endings.push(() => cluster.dispose())
     const store = await open(cluster.url, { accept: ['unconfirmed-failover'] })
-    const nodeOf = (partition: string): number => Math.floor(slotOf(keysOf(partition).head) / 5_462)
+    const nodeOf = (partition: string): number => Math.floor(slotOf(keySpace().of(partition).head) / 5_462)
     const left = nodeOf('moving')
     const staying = Array.from({ length: 99 }, (_, i) => `t${i}`).find((name) => nodeOf(name) === left) ?? ''
     const [owner, target] = [left, (left + 1) % 3].map((i) => cluster.servers[i]) as [
       RedisServer,
       RedisServer,
     ]
-    const channel = keysOf('moving').recordChannel('thread', 'x')
+    const channel = keySpace().of('moving').recordChannel('thread', 'x')
     void watching(store, 'moving', 'x')
     await listens(owner, channel)
     const id = (await target.ask('CLUSTER', 'MYID')).split('\n').at(-1) as string
@@ -73,7 +74,7 @@ describe('a server that accepts no more connections', () => {
     endings.push(() => server.dispose())
     const store = await open(server.url)
     for (let i = 0; i < 20; i++) void watching(store, 't', `${i}`)
-    const channel = keysOf('t').recordChannel('thread', '19')
+    const channel = keySpace().of('t').recordChannel('thread', '19')
     await listens(server, channel)
     const admin = connect(server.port, '127.0.0.1')
     endings.push(async () => void admin.destroy())

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeMember, encodeMember, keysOf, readKey } from '../../../src/store/redis/keys.ts'
+import { decodeMember, encodeMember, keySpace, readKey } from '../../../src/store/redis/keys.ts'
 import { parseRedirection, parseSlots, slotOf } from '../../../src/store/redis/slots.ts'
 import { runs } from '../../runs.ts'
 
@@ -54,7 +54,7 @@ describe('names in Redis', () => {
   it('names in Redis make keys in one slot per partition, which can be read back to their names', () => {
     fc.assert(
       fc.property(text, text, text, (partition, type, id) => {
-        const keys = keysOf(partition)
+        const keys = keySpace().of(partition)
         const all = [
           keys.head,
           keys.events,

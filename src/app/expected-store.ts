@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { rootOf } from '../domain/merkle.ts'
+import { read, SYSTEM } from '../gateway/core/records.ts'
+import type { Config } from '../settings/settings.ts'
+import type { Store } from '../store/store.ts'
+
+/**
+ * Refuses a store that an operator does not expect: an empty one, or one without the records that a kept checkpoint
+ * covers. Changes nothing.
+ *
+ * @throws Error of one sentence
+ */
+export async function requireExpected(
+  store: Store,
+  { storeExpect, storeCheckpoint }: Pick<Config, 'storeExpect' | 'storeCheckpoint'>,
+): Promise<void> {
+  if (storeExpect === undefined && storeCheckpoint === undefined) return
+  const log = (await read(store, SYSTEM, 'secret', 'log'))?.value.value
+  if (log === undefined) throw unexpected('it is empty')
+  for (const one of storeCheckpoint === undefined ? [] : readNotes(storeCheckpoint)) {
+    if (one.log !== log)
+      throw unexpected(`it has the log \`${log}\`, and the checkpoint that of \`${one.log}\``)
+    await requireCovered(store, one)
+  }
+}
+
+const unexpected = (why: string): Error =>
+  new Error(
+    `the store is not the expected one: ${why}; find the right store, or restore a backup. To start with this store anyway, start without COUNTERSIGN_STORE_EXPECT and COUNTERSIGN_STORE_CHECKPOINT`,
+  )
+
+interface Kept {
+  readonly log: string
+  readonly tenant: string
+  readonly size: number
+  /** Lowercase hex. */
+  readonly root: string
+}
+
+async function requireCovered(store: Store, { tenant, size, root }: Kept): Promise<void> {
+  const tree = (await read(store, tenant, 'tree', 'head'))?.value
+  if ((tree?.size ?? 0) < size)
+    throw unexpected(`${size} records of \`${tenant}\` were signed, and it knows ${tree?.size ?? 0}`)
+  const there =
+    tree?.size === size ? rootOf(tree) : (await read(store, tenant, 'checkpoint', String(size)))?.value.root
+  if (there !== undefined && there !== root)
+    throw unexpected(`its first ${size} records of \`${tenant}\` are not those that were signed`)
+}
+
+const NOTE = /^countersign\/([^/\n]+)\/([^/\n]+)\n(\d+)\n([A-Za-z0-9+/]{43}=)$/gm
+
+/** The checkpoints in a file, as `countersign evidence checkpoint` prints them. */
+function readNotes(path: string): Kept[] {
+  const notes = [...readFileSync(path, 'utf8').matchAll(NOTE)].map(
+    ([, log = '', tenant = '', size, root = '']) => ({
+      log,
+      tenant,
+      size: Number(size),
+      root: Buffer.from(root, 'base64').toString('hex'),
+    }),
+  )
+  if (notes.length === 0) throw new Error(`there is no checkpoint in \`${path}\``)
+  return notes
+}
