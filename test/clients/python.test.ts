@@ -25,7 +25,17 @@ const workshop = await openWorkshop()
 const missing = typeof workshop === 'string' ? workshop : ''
 if (missing !== '') console.warn(`the tests of clients/python are skipped: ${missing}`)
 
-const BESIDE = ['pytest', 'pydantic', 'attrs', 'hypothesis', 'rfc8785', 'opentelemetry-sdk', 'ruff', 'mypy', 'pyright']
+const BESIDE = [
+  'pytest',
+  'pydantic',
+  'attrs',
+  'hypothesis',
+  'rfc8785',
+  'opentelemetry-sdk',
+  'ruff',
+  'mypy',
+  'pyright',
+]
 const GATEWAY = { ...BYTE_CODE, COUNTERSIGN_TEST_GATEWAY: ROOT }
 /** What needs nothing but pytest beside the package. */
 const CORE = ['tests/test_values.py', 'tests/test_guard.py']
