@@ -184,8 +184,7 @@ class AsyncCountersign:
         The payload contains the arguments by name. The function gets the caller's own objects, if they still equal the
         approved payload in the moment before it runs. A synchronous function runs in a Python thread.
 
-        :raises TypeError: for a generator function
-        :raises TypeError: for a parameter without a name in a payload, or with a type that no payload holds
+        :raises TypeError: for a generator function, or a parameter that no payload can hold
         """
 
         def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:

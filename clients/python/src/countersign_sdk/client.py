@@ -224,8 +224,7 @@ class Countersign:
         The payload contains the arguments by name. The function gets the caller's own objects, if they still equal the
         approved payload in the moment before it runs.
 
-        :raises TypeError: for an async function or a generator function
-        :raises TypeError: for a parameter without a name in a payload, or with a type that no payload holds
+        :raises TypeError: for an async function, a generator function, or a parameter that no payload can hold
         """
 
         def decorate(function: Callable[P, T]) -> Callable[P, T]:
