@@ -5,14 +5,16 @@ import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /*
- * `npm run build` compiles src/, then bundles the program and the console. It keeps the digest of its inputs in
+ * `npm run build` compiles src/, and bundles the program and the console from it. It keeps the digest of its inputs in
  * node_modules/.cache. With --if-changed, as `npm start` runs it, an equal digest means that there is nothing to do.
+ * Another digest means that the bundles are made again. Nothing is compiled then: only tests and the package of the SDK
+ * need the compiled files.
  */
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const ROOT = at('.')
 const KEPT = at('node_modules/.cache/countersign-build')
-const OUTPUTS = ['packages/sdk/dist/index.js', 'dist/main.js', 'dist/bin/main.js', 'dist/console/index.html']
+const OUTPUTS = ['dist/bin/main.js', 'dist/console/index.html']
 // without policies/, which users edit: only the examples of the console's playground come from there
 const SOURCES = ['src', 'packages/sdk/src', 'examples/policies']
 const INPUTS = [
@@ -44,14 +46,9 @@ const isBuilt = (digest) =>
   readFileSync(KEPT, 'utf8').trim() === digest
 
 /** The SDK first: the program takes its types from there. */
-async function compileAll() {
-  await compile('packages/sdk')
-  await compile('tsconfig.json')
-}
-
-function compile(project) {
+function compileAll() {
   const tsc = at('node_modules/typescript/bin/tsc')
-  const child = spawn(process.execPath, [tsc, '-p', at(project)], {
+  const child = spawn(process.execPath, [tsc, '-b', at('packages/sdk'), at('tsconfig.json')], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''
@@ -84,10 +81,10 @@ async function progressModule() {
   return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
 }
 
-async function build(digest) {
+async function build(digest, { isStart }) {
   const { withProgress } = await progressModule()
   const steps = [
-    ['compiling', compileAll],
+    ...(isStart ? [] : [['compiling', compileAll]]),
     ['bundling the program', async () => (await import('./bundle.js')).bundleProgram()],
     ['bundling the console', bundleConsole],
   ]
@@ -99,8 +96,9 @@ async function build(digest) {
 }
 
 const digest = digestOfInputs()
-if (!process.argv.includes('--if-changed') || !isBuilt(digest)) {
-  await build(digest).catch((error) => {
+const isStart = process.argv.includes('--if-changed')
+if (!isStart || !isBuilt(digest)) {
+  await build(digest, { isStart }).catch((error) => {
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
   })

@@ -5,14 +5,20 @@ import { spawnSync } from './sync-child.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Vitest's global setup: tests that start child processes need dist/, so it is built when it is older than its sources. */
+/**
+ * Vitest's global setup: tests that start child processes need dist/, so it is built when the compiled files or the
+ * bundles are older than their sources.
+ */
 export function setup(): void {
   const folders = ['src', 'packages/sdk/src', 'policies', 'examples/policies']
-  const sources = folders.map((folder) => newest(join(root, folder)))
-  if (Math.max(...sources) <= newest(join(root, 'dist'))) return
+  const source = Math.max(...folders.map((folder) => newest(join(root, folder))))
+  if (['dist/tsconfig.tsbuildinfo', 'dist/bin/main.js'].every((file) => source <= timeOf(join(root, file))))
+    return
   const { status } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('the build failed')
 }
+
+const timeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /** The time of the latest change below a folder, 0 when there is none. */
 function newest(folder: string): number {
