@@ -11,7 +11,7 @@ levels:
   'directory.yaml': `tenants:
   acme:
     agents:
-      bot:      { owners: [olga], tools: [t, pay, hold, brief, bare] }
+      bot:      { owners: [olga], tools: [t, pay, hold, brief, bare, once] }
       other:    { owners: [olga] }
       unsigned: { owners: [olga], signed_approvals: false }
       limited:  { owners: [olga], rate: 3/h }

@@ -99,6 +99,8 @@ export interface Approval {
    * used.
    */
   readonly epoch: string
+  /** The rules that approved the call without a reviewer; absent for an approval by reviewers. */
+  readonly rules?: readonly string[]
   /** The reviewers of each seat, in the order of the requirement; absent in threads of earlier versions. */
   readonly seated?: readonly (readonly string[])[]
   /** The time when the agent first read the approval. */

@@ -64,6 +64,11 @@ const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (second
 export const ASKED = { expires_ms: 60_000, seats: [{ approvals: 1, escalate: [], group: 'desk' }] }
 export const pending = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.pending', { ...parts, details: { ...judged('review'), requirement, ...parts.details } })
+export const ruled = (parts: Parts = {}): JsonObject =>
+  record('decision.approved', {
+    ...parts,
+    details: { ...judged('allow'), requirement: { expires_ms: 60_000, seats: [] }, ...parts.details },
+  })
 export const revised = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.revised', {
     revision: 2,

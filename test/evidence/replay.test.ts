@@ -17,6 +17,7 @@ import {
   REDEEMED,
   redeemed,
   reissued,
+  ruled,
   TOKEN_HASH,
   refused,
   revised,
@@ -164,6 +165,8 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
       redeemed({ details: { token_hash: 'v' } }),
     ],
   ],
+  ['approved by a rule, collected, redeemed', [ruled(), minted(), redeemed(), refused('used')]],
+  ['approved by a rule, never collected', [ruled(), expired('approved')]],
   ['approved by two', [pending(TWO), voted(ANN), voted(BEN), approved(BEN, ['ann', 'ben'])]],
   [
     'approved by an escalation',
@@ -436,6 +439,12 @@ describe('a record without a member that its kind requires', () => {
 
 /** Records of the whole gateway, which are evidence of their own. */
 const OF_SYSTEM = [
+  record('admin_key.rotated', {
+    ...plain,
+    tenant: '_system',
+    by: 'admin:admin',
+    details: { key_name: 'k', old_key_until: at(9) },
+  }),
   record('policy.loaded', { ...plain, tenant: '_system', by: 'gateway:policies' }),
   record('policy.failed', { ...plain, tenant: '_system', by: 'gateway:policies' }),
   record('evidence.read', {
@@ -449,7 +458,7 @@ const OF_SYSTEM = [
 it('records of the whole gateway are possible in any order', () => {
   const replay = new Replay()
   expect([...OF_SYSTEM, ...OF_SYSTEM.toReversed()].map((one) => replay.take(one))).toEqual(
-    Array.from({ length: 6 }),
+    Array.from({ length: 2 * OF_SYSTEM.length }),
   )
 })
 
@@ -867,6 +876,18 @@ describe('an impossible history', () => {
       [...APPROVED, minted(), redeemed({ details: { token_hash: 'u' } })],
       'its token was never minted',
     ],
+    [
+      'an approval by a rule that rejects',
+      [ruled({ details: { verdict: 'reject' } })],
+      'its verdict is "reject"',
+    ],
+    [
+      'an approval by a rule of a frozen tool',
+      [freeze(1, { tool: 'pay' }), ruled()],
+      'its agent, tool or tenant was frozen',
+    ],
+    ['an approval by a rule in a known thread', [ruled(), ruled()], 'its thread was opened before'],
+    ['a vote on a call that a rule approved', [ruled(), voted(ANN)], 'its thread was approved at that time'],
     [
       'a redemption of a proof that was replaced',
       [...APPROVED, minted(), reissued(TOKEN_HASH, 'u'), redeemed()],

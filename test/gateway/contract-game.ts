@@ -238,7 +238,9 @@ export class Game {
 
   async #vote(): Promise<void> {
     const thread = this.#thread()
-    await this.#play(this.#aVote(thread))
+    const cast = this.#aVote(thread)
+    await this.#play(cast)
+    if (this.#dice.once(6)) await this.#play(cast)
     const { agent } = this.#model().threads.get(thread) ?? {}
     // the agent that waits for it
     if (agent !== undefined && this.#dice.once(2)) await this.#play(look(agent, { thread }))
@@ -277,10 +279,12 @@ export class Game {
   }
 
   async #withdraw(): Promise<void> {
-    const thread = this.#thread()
+    const redeemed = [...this.#model().threads].flatMap(([id, one]) => (one.redeemed ? [id] : []))
+    const thread = this.#dice.once(6) && redeemed.length > 0 ? this.#pick(redeemed) : this.#thread()
     const { agent: owner = 'bot' } = this.#model().threads.get(thread) ?? {}
     const agent = this.#dice.once(8) ? this.#pick(Object.keys(AGENTS)) : owner
     await this.#play(withdrawal(agent, thread))
+    if (this.#dice.once(4)) await this.#play(withdrawal(agent, thread))
     if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
   }
 
@@ -291,7 +295,7 @@ export class Game {
     const thread = this.#dice.once(4) || recent.length === 0 ? this.#thread() : this.#pick(recent)
     const { agent: owner = 'bot' } = this.#model().threads.get(thread) ?? {}
     const agent = this.#dice.once(10) ? this.#pick(Object.keys(AGENTS)) : owner
-    for (let i = this.#dice.once(4) ? 6 : 1; i > 0; i--) await this.#play(replacement(agent, thread))
+    for (let i = this.#dice.once(2) ? 6 : 1; i > 0; i--) await this.#play(replacement(agent, thread))
   }
 
   /** Two or three calls at the same time that want the same, and perhaps a freeze that ends it. */

@@ -5,6 +5,7 @@
 import type { Ballot, Change, Claim, Expected, Scope, Submission } from './contract-calls.ts'
 import {
   AGENTS,
+  BY_RULE,
   type Asked,
   both,
   type Bundle,
@@ -13,6 +14,7 @@ import {
   type Judged,
   LEVELS,
   MINUTE,
+  needsProof,
   type Use,
   usesOf,
 } from './contract-policy.ts'
@@ -96,6 +98,8 @@ export class ContractModel {
     const echo = hash === undefined ? {} : { action_hash: hash }
     if (this.#isFrozen(agent, tool)) return { http: 200, status: 'reject', starts: 'frozen: ', ...echo }
     if (judged.verdict === 'allow') this.#charge(usesOf(call), 1)
+    if (needsProof(this.#state.bundle, call))
+      return { http: 200, status: 'pending_review', thread_id: 'new', ...echo }
     if (judged.verdict !== 'review') return { http: 200, status: judged.verdict, ...echo }
     return { http: 200, status: 'pending_review', thread_id: 'new', ...echo }
   }
@@ -104,17 +108,19 @@ export class ContractModel {
   opened(id: string, call: Submission): void {
     const { agent, task, tool, payload, hash, risk = 'low', idempotencyKey } = call
     const now = this.#now()
-    const asked = judge(this.#state.bundle, call)?.need ?? LEVELS.critical
+    const byRule = needsProof(this.#state.bundle, call)
+    const asked = byRule ? BY_RULE : (judge(this.#state.bundle, call)?.need ?? LEVELS.critical)
     this.threads.set(id, {
       agent,
       task,
       tool,
       v2: hash !== undefined,
-      status: 'pending_review',
+      status: byRule ? 'approved' : 'pending_review',
+      byRule,
       revision: 1,
       openedAt: now,
       submittedAt: now,
-      approvedAt: 0,
+      approvedAt: byRule ? now : 0,
       deadline: now + asked.expiresMs,
       need: asked,
       payload,
@@ -347,7 +353,8 @@ export class ContractModel {
   #lapseOf(thread: Thread): Thread['code'] | undefined {
     if (!this.#isFilled(thread, thread.approvedAt)) return 'reviewer_removed'
     const judged = judge(this.#state.bundle, thread)
-    return judged === undefined || judged.verdict === 'reject' ? 'policy_changed' : undefined
+    const isRefused = judged === undefined || judged.verdict === 'reject'
+    return isRefused || (thread.byRule && judged.verdict === 'review') ? 'policy_changed' : undefined
   }
 
   #approveIfFilled(thread: Thread): boolean {

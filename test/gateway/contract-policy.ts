@@ -19,6 +19,24 @@ const limited = (rules: string | undefined, lines: string): string =>
 const OPEN = limited(BUNDLE['rules/open.yaml'], 'id: t-few, count: calls, at_most: 6, per: agent')
 const PAY = limited(BUNDLE['rules/pay.yaml'], 'id: pay-sum, sum: payload.amount, at_most: 30000, per: task')
 
+/** Policy allows its calls, which need a proof all the same. */
+const ONCE = {
+  'tools/once.yaml': `tool: once
+description: A repeated call must not run again.
+risk: low
+proof: always
+input_schema: { type: object }
+`,
+  'rules/once.yaml': `tool: once
+rules:
+  - { id: once, allow: Everybody may. }
+`,
+}
+const review = ({ ...once }: typeof ONCE): typeof ONCE => ({
+  ...once,
+  'rules/once.yaml': once['rules/once.yaml'].replace('allow: Everybody may.', 'review: Somebody looks.'),
+})
+
 const reject = (rules: string): string => rules.replace('review: A lot of money', 'reject: A lot of money')
 const without = (directory: string, who: string): string =>
   directory
@@ -26,10 +44,11 @@ const without = (directory: string, who: string): string =>
     .filter((line) => !line.startsWith(`      ${who}: `))
     .join('\n')
 
-/** In the second, what was of high risk is rejected, and one of the leads has left. */
+/** In the second, what was of high risk is rejected, `once` is reviewed, and one of the leads has left. */
 export const BUNDLES = {
-  first: { 'rules/open.yaml': OPEN, 'rules/pay.yaml': PAY, ...FIRST },
+  first: { ...ONCE, 'rules/open.yaml': OPEN, 'rules/pay.yaml': PAY, ...FIRST },
   second: {
+    ...review(ONCE),
     'rules/open.yaml': OPEN,
     'rules/pay.yaml': reject(PAY),
     'routing.yaml': FIRST['routing.yaml'] ?? '',
@@ -82,7 +101,7 @@ interface AgentFacts {
 }
 
 export const AGENTS: Readonly<Record<string, AgentFacts>> = {
-  bot: { owners: ['olga'], tools: ['t', 'pay', 'hold', 'brief', 'bare'] },
+  bot: { owners: ['olga'], tools: ['t', 'pay', 'hold', 'brief', 'bare', 'once'] },
   other: { owners: ['olga'] },
   unsigned: { owners: ['olga'], signed: false },
   short: { owners: ['olga'], ttlMs: MINUTE },
@@ -106,7 +125,7 @@ export function groupsOf(bundle: Bundle, who: string): readonly string[] | undef
   return bundle === 'second' && who === 'eve' ? undefined : GROUPS[who]
 }
 
-export const TOOLS = ['t', 'hold', 'brief', 'bare', 'private', 'pay', 'nothing'] as const
+export const TOOLS = ['t', 'hold', 'brief', 'bare', 'private', 'pay', 'once', 'nothing'] as const
 export type Tool = (typeof TOOLS)[number]
 
 export interface Pay {
@@ -126,6 +145,7 @@ function rulesFor(
   { amount, to }: Pay,
 ): [Verdict, Risk, Need | undefined] | undefined {
   if (tool === 't' || tool === 'private') return ['allow', 'low', undefined]
+  if (tool === 'once') return [bundle === 'first' ? 'allow' : 'review', 'low', undefined]
   if (tool === 'hold') return ['review', 'low', undefined]
   if (tool === 'brief') return ['review', 'low', need('desk', 1, MINUTE)]
   if (tool !== 'pay') return ['reject', 'low', undefined]
@@ -160,6 +180,15 @@ export function judge(
   const above = verdict === 'allow' && RISKS.indexOf(risk) > RISKS.indexOf('medium')
   return { verdict: above ? 'review' : verdict, need: reviewers ? both(levels, reviewers) : levels }
 }
+
+/** True for a call that policy allows, and that needs a proof all the same. */
+export function needsProof(bundle: Bundle, call: Asked): boolean {
+  const { signed = true } = AGENTS[call.agent] ?? {}
+  return call.tool === 'once' && signed && judge(bundle, call)?.verdict === 'allow'
+}
+
+/** Nobody has to approve, within a day. */
+export const BY_RULE: Need = { seats: new Map(), expiresMs: 24 * HOUR }
 
 export interface Use {
   /** Of the counter. */

@@ -13,6 +13,8 @@ export interface Thread {
   status: Status
   /** At the start of the message, when nobody's words are there. */
   code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed' | 'withdrawn'
+  /** Approved by the rule that allowed it. */
+  readonly byRule: boolean
   revision: number
   readonly openedAt: number
   submittedAt: number

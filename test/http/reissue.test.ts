@@ -1,3 +1,4 @@
+// @store each
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/contract/agent.ts'
 import { LIMITS } from '../../src/contract/limits.ts'

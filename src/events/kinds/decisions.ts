@@ -3,7 +3,13 @@ import { OTHER, REJECTION_REASONS } from '../../metrics/labels.ts'
 import type { Meter } from '../../metrics/table.ts'
 import { type Counted, event } from '../event.ts'
 import { type DetailsOf, object, objects, oneOf, optional, text, texts } from '../field.ts'
-import { decisionAllowed, decisionRejected, reviewPending, reviewRevised } from '../laws/reviews.ts'
+import {
+  decisionAllowed,
+  decisionApproved,
+  decisionRejected,
+  reviewPending,
+  reviewRevised,
+} from '../laws/reviews.ts'
 
 /** The basis of a decision. */
 const DECIDED = {
@@ -44,6 +50,14 @@ export const DECISIONS = {
     by: ['agent'],
     details: DECIDED,
     law: decisionAllowed,
+    webhook: 'decision.allowed',
+    count: countDecision,
+  }),
+  'decision.approved': event({
+    says: 'was allowed by policy, and needs a proof to run',
+    by: ['agent'],
+    details: DECIDED,
+    law: decisionApproved,
     webhook: 'decision.allowed',
     count: countDecision,
   }),

@@ -37,9 +37,26 @@ import {
 
 export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
   decidedAtOnce(ledger, record, 'allow')
+  requireAllowable(ledger, record)
+  ledger.allowed += 1
+}
+
+/** An allowed call of a tool whose calls all need a proof. The rule approves its thread in the same commit. */
+export function decisionApproved(ledger: Ledger, record: ReadEvent): void {
+  decided(ledger, record, 'allow')
+  requireAllowable(ledger, record)
+  const { expires_ms } = objectOf(record.details['requirement'], 'its requirement')
+  requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
+  enterThread(ledger, record, {
+    status: 'approved',
+    requirement: { seats: [], expires_ms, remind_after_ms: [] },
+    approval: { at: record.at },
+  })
+}
+
+function requireAllowable(ledger: Ledger, record: ReadEvent): void {
   requireThat(record.details['fault'] === undefined, 'the rules engine had failed')
   requireThat(!isFrozen(ledger, record), 'its agent, tool or tenant was frozen')
-  ledger.allowed += 1
 }
 
 export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
@@ -57,6 +74,16 @@ export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
 export function reviewPending(ledger: Ledger, record: ReadEvent): void {
   decided(ledger, record, 'review')
   requireThat(!isFrozen(ledger, record), 'its agent, tool or tenant was frozen')
+  const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
+  enterThread(ledger, record, { status: 'pending_review', requirement })
+}
+
+/** Enters the thread that the record opens. */
+function enterThread(
+  ledger: Ledger,
+  record: ReadEvent,
+  opened: Pick<LedgerThread, 'status' | 'requirement' | 'approval'>,
+): void {
   const id = textOf(record.thread, 'thread_id')
   requireThat(!ledger.threads.has(id), 'its thread was opened before')
   requireThat(record.revision === 1, 'a thread begins with revision 1')
@@ -67,10 +94,10 @@ export function reviewPending(ledger: Ledger, record: ReadEvent): void {
     freeze_epoch: ledger.freezes.epoch,
     hashed: record.details['action_hash'] !== undefined,
     opened_at: record.at,
-    status: 'pending_review',
     seen: [],
     happened: [],
-    ...revisionOf(record),
+    ...revisionIn(record),
+    ...opened,
   })
 }
 
@@ -131,12 +158,16 @@ function isFrozen({ freezes }: Ledger, { actor, tool = '' }: ReadEvent): boolean
   return freezeOf(freezes, { agent: actor.id, tool }) !== undefined
 }
 
-function revisionOf(
-  record: ReadEvent,
-): Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'requirement' | 'votes' | 'announced'> {
+function revisionOf(record: ReadEvent): RevisionIn & Pick<LedgerThread, 'requirement'> {
   const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
+  return { ...revisionIn(record), requirement }
+}
+
+type RevisionIn = Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'votes' | 'announced'>
+
+function revisionIn(record: ReadEvent): RevisionIn {
   const { revision = 0, at: submitted_at } = record
-  return { risk: riskIn(record.details), revision, submitted_at, requirement, votes: [], announced: [] }
+  return { risk: riskIn(record.details), revision, submitted_at, votes: [], announced: [] }
 }
 
 function riskIn(details: ReadEvent['details'], name = 'risk'): Risk {

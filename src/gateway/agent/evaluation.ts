@@ -92,6 +92,9 @@ export function decisionOf(
   }
 }
 
+/** The records of a decision. */
+type Decided = 'decision.allowed' | 'decision.approved' | 'decision.rejected' | 'review.pending'
+
 /** Parts of the record of a held call that its revision already contains. */
 interface Held {
   readonly heading: Heading
@@ -109,9 +112,9 @@ const templateOf = ({ snapshot, use }: Basis, tool: string): string | undefined 
 export function evidenceOf(
   deps: Deps,
   evaluation: Evaluation,
-  type: 'decision.allowed' | 'decision.rejected' | 'review.pending',
+  type: Decided,
   held?: Held,
-): EvidenceRecord<'decision.allowed' | 'decision.rejected' | 'review.pending'> {
+): EvidenceRecord<Decided> {
   const { caller, submission, outcome, at, bundle, basis } = evaluation
   const { action_hash, risk_level, tool_name } = submission.request
   const details = decisionDetails(deps, {

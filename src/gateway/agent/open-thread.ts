@@ -3,7 +3,7 @@ import type { Heading } from '../../domain/heading.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
 import { budgetGuard, waitingOf } from '../core/budgets.ts'
 import { askFirst } from '../core/equal-calls.ts'
-import { put, revisionId, unchanged } from '../core/records.ts'
+import { put, revisionId, type RevisionRecord, unchanged } from '../core/records.ts'
 import {
   claimsOf,
   currentRevision,
@@ -62,17 +62,18 @@ export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Pl
   }
 }
 
-function newThread(
+/** A thread at its first revision. */
+export function newThread(
   deps: Deps,
   evaluation: Evaluation,
   { thread_id, heading }: { readonly thread_id: string; readonly heading: Heading },
-) {
+): { readonly thread: Thread; readonly revision: RevisionRecord } {
   const { caller, submission, outcome, history, at, bundle, basis } = evaluation
   const { request } = submission
   const { epoch } = basis.freezes.freezes
   const { action_hash } = request
   const { requirement } = outcome
-  if (requirement === undefined) throw new TypeError('a review outcome must carry its requirement')
+  if (requirement === undefined) throw new TypeError('the outcome of a thread must carry its requirement')
   const revision = revisionRecord({
     thread_id,
     number: 1,

@@ -233,8 +233,8 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
   const now = deps.store.now()
   const expires_at = now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS)
   const { answer, known, ...drawn } = drawProof(deps, caller, thread, { expires_at, epoch })
-  const { at = now, seated } = thread.approval ?? {}
-  const approval = { at, epoch, collected_at: now, ...known, ...defined({ seated }) }
+  const { at = now, seated, rules } = thread.approval ?? {}
+  const approval = { at, epoch, collected_at: now, ...known, ...defined({ seated, rules }) }
   const details = { token_hash: known.token_hash, expires_at: isoTime(expires_at) }
   const evidence = [approvalRecord(deps, thread, { type: 'token.minted', details })]
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now, evidence })

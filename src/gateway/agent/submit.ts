@@ -41,6 +41,7 @@ import {
 } from './evaluation.ts'
 import { callOf, decide } from './judge-call.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
+import { needsProof, openApproved } from './open-approved.ts'
 import { openThread } from './open-thread.ts'
 
 /**
@@ -66,12 +67,16 @@ export async function submit(
     refuseWithoutRoom(deps)
     checkInput(basis, request)
     const evaluation = await evaluate(deps, caller, submission, basis)
-    const plan =
-      evaluation.outcome.verdict === 'review'
-        ? await openThread(deps, evaluation)
-        : answerAtOnce(deps, evaluation)
+    const plan = await planOf(deps, evaluation)
     return first ? remembering(deps, plan, first, under(basis)) : plan
   })
+}
+
+function planOf(deps: Deps, evaluation: Evaluation): Plan<Decision> | Promise<Plan<Decision>> {
+  const { outcome, basis } = evaluation
+  if (outcome.verdict === 'review') return openThread(deps, evaluation)
+  const isApproval = outcome.verdict === 'allow' && needsProof(basis)
+  return isApproval ? openApproved(deps, evaluation) : answerAtOnce(deps, evaluation)
 }
 
 const under = ({ snapshot, freezes }: Basis): Under => ({

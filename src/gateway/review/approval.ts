@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/json.ts'
+import type { Verdict } from '../../domain/decision.ts'
 import { quorum } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Call, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
@@ -74,22 +75,25 @@ async function policyRefuses(
   thread: Thread,
   revision: RevisionRecord,
 ): Promise<Lapse | undefined> {
-  return (await refusedNow(deps, snapshot, thread, revision))
-    ? { code: 'policy_changed', sentence: 'the policy in force now rejects this action' }
-    : undefined
+  const verdict = await verdictNow(deps, snapshot, thread, revision)
+  const byRule = thread.approval?.rules !== undefined
+  if (verdict === 'reject')
+    return { code: 'policy_changed', sentence: 'the policy in force now rejects this action' }
+  if (byRule && verdict === 'review')
+    return { code: 'policy_changed', sentence: 'the policy in force now asks reviewers about this action' }
+  return undefined
 }
 
 /**
- * True when the snapshot in force would reject the approved action: by rule, as unmatched, or because it no longer fits
- * its contract.
+ * The verdict of the snapshot in force on the approved action. An action that no longer fits its contract is rejected.
  */
-async function refusedNow(
+async function verdictNow(
   deps: Deps,
   snapshot: Snapshot,
   thread: Thread,
   revision: RevisionRecord,
-): Promise<boolean> {
-  if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return true
+): Promise<Verdict> {
+  if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return 'reject'
   const claims = { tool_name: thread.tool, ...revision.claims }
   const caller = { tenant: thread.tenant, id: thread.agent }
   const { tenant, agent, task_id: task, tool } = thread
@@ -99,5 +103,5 @@ async function refusedNow(
     revision.history ?? (await historyFor(deps, { snapshot, use }, { tenant, agent, task, tool }))
   const facts = { payload: revision.payload as JsonObject, at: deps.store.now(), task, use, history }
   const outcome = await judge(deps, snapshot, callOf(caller, claims, facts))
-  return outcome.verdict === 'reject'
+  return outcome.verdict
 }

@@ -132,7 +132,13 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const DECISIONS = ['decision.allowed', 'decision.rejected', 'review.pending', 'review.revised']
+const DECISIONS = [
+  'decision.allowed',
+  'decision.approved',
+  'decision.rejected',
+  'review.pending',
+  'review.revised',
+]
 
 function eventOf(number: number, record: JsonObject): RecordedEvent | undefined {
   const type = textOf(record, 'type')

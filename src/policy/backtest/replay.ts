@@ -196,8 +196,12 @@ class BundleReplay implements Replay {
     if (verdict === 'reject') return
     // This replay does not hold the revised call, so the agent might not have sent this revision.
     const isStray = isRevision && !wasPending
-    if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
-    else if (verdict !== undefined && thread !== undefined && !isStray)
+    if (verdict === 'allow' && !isRevision) {
+      this.#allow(effect, at, true)
+      // the call has a proof, and its charges are released when the proof expires unused
+      if (thread !== undefined && decided.verdict === 'allow')
+        this.#pending.set(thread, { who, uses, vague, chargedAt: at, judgement })
+    } else if (verdict !== undefined && thread !== undefined && !isStray)
       this.#pending.set(thread, { who, uses, vague, chargedAt: undefined, judgement })
     else this.#allow(effect, at + this.#longestReviewMs, false)
   }

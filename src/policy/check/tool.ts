@@ -21,6 +21,7 @@ import {
   type Reader,
 } from '../yaml/shape.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
+import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 
 /** A contract with its document, for checks that need positions. */
@@ -31,6 +32,7 @@ export interface CheckedTool {
   readonly labelsAt: readonly Doc[]
   readonly sensitiveAt: readonly Doc[]
   readonly summary?: CheckedSummary
+  readonly proofAt?: Doc
   readonly reader: Reader
 }
 
@@ -43,7 +45,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const keys = readKeys(reader, root, {
     what: 'a tool contract',
     required: ['tool', 'description', 'risk', 'input_schema'],
-    optional: ['summary', 'reversibility', 'labels', 'sensitive', 'source'],
+    optional: ['summary', 'reversibility', 'proof', 'labels', 'sensitive', 'source'],
   })
   const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
   const description = given(keys.description, (at) => readText(reader, at, '`description`'))
@@ -54,6 +56,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const reversibility = given(keys.reversibility, (at) =>
     readOneOf(reader, at, '`reversibility`', REVERSIBILITIES),
   )
+  const proof = given(keys.proof, (at) => readOneOf(reader, at, '`proof`', PROOFS))
   const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
   const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
@@ -68,11 +71,11 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     sensitive,
     inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
-    ...defined({ summary: summary?.text, reversibility, source }),
+    ...defined({ summary: summary?.text, reversibility, proof, source }),
   }
   const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
   const found = { contract, nameAt: keys.tool, sourceAt: keys.source, labelsAt, sensitiveAt, reader }
-  return { ...found, ...defined({ summary }) }
+  return { ...found, ...defined({ summary, proofAt: keys.proof }) }
 }
 
 function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -13,6 +13,7 @@ export function contractNotes(
   const said = [
     note('risk', before.risk, after.risk),
     note('reversibility', before.reversibility ?? 'not said', after.reversibility ?? 'not said'),
+    note('proof', before.proof ?? 'on_review', after.proof ?? 'on_review'),
     note('labels', listed(before.labels), listed(after.labels)),
     note('sensitive', listed(before.sensitive), listed(after.sensitive)),
     note('description', before.description, after.description),

@@ -3,6 +3,7 @@ import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { SERVER_NAME } from '../../contract/tool-source.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { MAX_APPROVALS } from '../language/bounds.ts'
+import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { DURATION } from './rules.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
@@ -36,6 +37,10 @@ export function toolSchema(): JsonObject {
       summary: text('What a call does, in one line: `Transfer {amount_cents|money:currency} to {to}`.'),
       risk: { enum: RISKS, description: 'The baseline: rules can raise it.' },
       reversibility: { enum: REVERSIBILITIES },
+      proof: {
+        enum: PROOFS,
+        description: '`always`: an allowed call needs a proof too, so that a repeated call runs once.',
+      },
       labels: list(name(WORD)),
       sensitive: {
         ...list({ type: 'string', pattern: '^payload[.[]' }),

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import type { Proof } from '../language/proof.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { Heading } from '../../domain/heading.ts'
@@ -63,6 +64,8 @@ export interface ToolContract {
   readonly summary?: string
   readonly risk: Risk
   readonly reversibility?: string
+  /** `always`: a call that policy allows needs a proof as well, so that a repeated call runs once. */
+  readonly proof?: Proof
   readonly labels: readonly string[]
   /** Field paths such as `payload.email`. */
   readonly sensitive: readonly string[]

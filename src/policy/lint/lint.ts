@@ -16,7 +16,7 @@ import { isTaskScoped } from './history.ts'
 import { trustedVerbs } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
-import { reportAllowsAbove, reportOnlyCatchAll, reportUnused } from './tools.ts'
+import { reportAllowsAbove, reportOnlyCatchAll, reportProofUnsigned, reportUnused } from './tools.ts'
 import { factsOf } from './rule.ts'
 import { createConditionCompiler } from '../evaluate/conditions.ts'
 import { compileRules } from '../evaluate/program.ts'
@@ -65,6 +65,7 @@ function reportTools(bundle: LintedBundle, filesOf: ReadonlyMap<string, readonly
   const { routing } = bundle.routing
   const contracts = new Map(bundle.tools.map(({ contract }) => [contract.name, contract]))
   reportUnused(bundle.tools, bundle.directory)
+  reportProofUnsigned(bundle.tools, bundle.directory)
   for (const file of bundle.rules) reportAllowsAbove(file, contracts, routing)
   for (const tool of bundle.tools) {
     const files = (filesOf.get(tool.contract.name) ?? []).flatMap((at) => bundle.rules[at] ?? [])

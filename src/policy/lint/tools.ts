@@ -40,6 +40,25 @@ export function reportUnused(tools: readonly CheckedTool[], { tenants }: Directo
   }
 }
 
+/**
+ * Reports a tool with `proof: always` that an agent without signed approvals may use. Such an agent gets no proof, so
+ * its allowed calls are repeated as often as it asks.
+ */
+export function reportProofUnsigned(tools: readonly CheckedTool[], { tenants }: Directory): void {
+  const unsigned = [...tenants].flatMap(([tenant, { agents }]) =>
+    [...agents]
+      .filter(([, { signedApprovals }]) => !signedApprovals)
+      .map(([id, { tools: globs }]) => ({ name: `${tenant}/${id}`, globs: globs.map(compileGlob) })),
+  )
+  for (const { contract, proofAt, reader } of tools) {
+    if (contract.proof !== 'always' || proofAt === undefined) continue
+    const named = unsigned.find(({ globs }) => globs.some((fits) => fits(contract.name)))?.name
+    if (named === undefined) continue
+    const message = `\`proof: always\` means nothing for \`${named}\`: the agent has \`signed_approvals: false\``
+    reader.report('proof-unsigned', proofAt, message, 'let the agent use signed approvals, or no such tool')
+  }
+}
+
 /** Reports an allow rule that has no effect because the risk of all its tools' contracts is above `allow_up_to`. */
 export function reportAllowsAbove(
   { file, reader, places, tools }: CheckedRuleFile,

@@ -98,6 +98,7 @@ export const DIAGNOSTIC_CODES = {
   'summary-leaves-out': 'warning',
   'functions-unchecked': 'warning',
   'tool-without-rule': 'warning',
+  'proof-unsigned': 'warning',
   'tool-without-agent': 'warning',
   'only-catch-all': 'warning',
   'unbounded-integer': 'warning',

@@ -31,7 +31,7 @@ const RULE_FILE: KeyOrder = {
 }
 
 const TOOL: KeyOrder = {
-  keys: keys('tool description summary risk reversibility labels sensitive source input_schema'),
+  keys: keys('tool description summary risk reversibility proof labels sensitive source input_schema'),
   inside: { source: { keys: keys('server name digest') } },
 }
 

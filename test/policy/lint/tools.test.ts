@@ -34,6 +34,17 @@ const CASES: readonly Case[] = [
     },
     'tools/pay.yaml:1:7 tool-without-agent: no agent may use `pay` | name it under `tools:` of an agent in directory.yaml',
   ],
+  [
+    'a tool with `proof: always` and an agent without signed approvals',
+    {
+      'directory.yaml': DIRECTORY.replace(
+        'bot: { owners: [dana] }',
+        'bot: { owners: [dana], signed_approvals: false }',
+      ),
+      'tools/pay.yaml': CONTRACT.replace('risk: low', 'risk: low\nproof: always'),
+    },
+    'tools/pay.yaml:4:8 proof-unsigned: `proof: always` means nothing for `acme/bot`: the agent has `signed_approvals: false` | let the agent use signed approvals, or no such tool',
+  ],
 ]
 
 describe('a warning about a tool and its rules and agents', () => {
@@ -62,11 +73,15 @@ describe('a warning about a tool and its rules and agents', () => {
         },
       ],
       [
+        'a tool with `proof: always`',
+        { 'tools/pay.yaml': CONTRACT.replace('risk: low', 'risk: low\nproof: always') },
+      ],
+      [
         'a bundle without agents',
         { 'directory.yaml': 'tenants:\n  acme:\n    agents: {}\n    reviewers: {}\n' },
       ],
     ],
-    ['only-catch-all', 'allow-above-limit', 'tool-without-agent'],
+    ['only-catch-all', 'allow-above-limit', 'tool-without-agent', 'proof-unsigned'],
   )
 
   it('is in the message to agents too, which names the rule that fired', async () => {
