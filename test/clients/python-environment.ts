@@ -1,15 +1,20 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { IS_SOAK } from '../runs.ts'
+import { IS_LONG, IS_SOAK } from '../runs.ts'
 
-/** Interpreters, virtual environments and the wheel, for the tests of clients/python. Environments stay for the next run, which installs what is newer. */
+/**
+ * Interpreters, virtual environments and the wheel, for the tests of clients/python. An environment has the newest
+ * packages of the day on which it was made, and stays for later runs, where npm does not delete it. The long soak makes
+ * it anew.
+ */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const PACKAGE = join(ROOT, 'clients/python')
-const CACHE = join(ROOT, 'node_modules/.cache/countersign-python')
+const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'countersign-tests/python')
 /** Byte code beside no source: the next process reads it, and the tree stays clean. */
 export const BYTE_CODE = { PYTHONPYCACHEPREFIX: join(CACHE, 'byte-code') }
 
@@ -42,6 +47,15 @@ interface RunOptions {
   readonly env?: Record<string, string>
   readonly cwd?: string
 }
+
+function environmentAt(directory: string): Environment {
+  const bin = (name: string): string => join(directory, 'bin', name)
+  return { python: bin('python'), bin }
+}
+
+/** Where uv stays for all runs. */
+const TOOLS_PLACE = join(CACHE, 'tools')
+const TOOLS = environmentAt(TOOLS_PLACE)
 
 /** Runs a program to its end; never throws for what it answers. */
 export async function run(
@@ -120,17 +134,19 @@ export async function openWorkshop(): Promise<Workshop | string> {
   mkdirSync(CACHE, { recursive: true })
   const directory = mkdtempSync(join(CACHE, 'run-'))
   const dispose = (): void => rmSync(directory, { recursive: true, force: true })
-  const tools = environmentAt(join(directory, 'tools'))
-  const steps: [string, string[]][] = [
-    [newest.path, ['-m', 'venv', join(directory, 'tools')]],
-    [tools.python, ['-m', 'pip', 'install', '--quiet', 'uv']],
-    [tools.bin('uv'), ['build', '--quiet', '--python', newest.path, '--out-dir', join(directory, 'dist')]],
-  ]
-  for (const [program, args] of steps) {
-    const { code, out } = await run(program, args)
-    if (code === 0) continue
+  const failed =
+    (await ensureTools(newest, directory)) ??
+    (await fault(TOOLS.bin('uv'), [
+      'build',
+      '--quiet',
+      '--python',
+      newest.path,
+      '--out-dir',
+      join(directory, 'dist'),
+    ]))
+  if (failed !== undefined) {
     dispose()
-    return `\`${program} ${args.join(' ')}\` failed:\n${out.split('\n').slice(-8).join('\n')}`
+    return failed
   }
   const wheel = readdirSync(join(directory, 'dist')).find((name) => name.endsWith('.whl')) ?? ''
   return {
@@ -140,20 +156,44 @@ export async function openWorkshop(): Promise<Workshop | string> {
     wheel: join(directory, 'dist', wheel),
     dispose,
     environment: (name, interpreter, packages) =>
-      environmentOf(tools, join(CACHE, `${name}-3.${interpreter.minor}`), { interpreter, packages }),
-    interpreter: async (minor) => known.find((one) => one.minor === minor) ?? byUv(tools, minor),
+      environmentOf(placeOf(name, { interpreter, packages }), { interpreter, packages }),
+    interpreter: async (minor) => known.find((one) => one.minor === minor) ?? byUv(minor),
   }
 }
 
+/** Installs uv. Two files of one run may do that at once: each makes its own, and the first that is whole stays. */
+async function ensureTools(newest: Interpreter, directory: string): Promise<string | undefined> {
+  if (existsSync(TOOLS.bin('uv'))) return undefined
+  const own = join(directory, 'tools')
+  const failed =
+    (await fault(newest.path, ['-m', 'venv', own])) ??
+    (await fault(environmentAt(own).python, ['-m', 'pip', 'install', '--quiet', 'uv']))
+  if (failed !== undefined) return failed
+  try {
+    renameSync(own, TOOLS_PLACE)
+  } catch (error) {
+    // the other file was first
+    if (!existsSync(TOOLS.bin('uv'))) throw error
+  }
+  return undefined
+}
+
+/** Why a program failed, in a few lines. */
+async function fault(program: string, args: readonly string[]): Promise<string | undefined> {
+  const { code, out } = await run(program, args)
+  if (code === 0) return undefined
+  return `\`${program} ${args.join(' ')}\` failed:\n${out.split('\n').slice(-8).join('\n')}`
+}
+
 /** Fetches an interpreter by uv, in CI only: it comes from no package registry. */
-async function byUv(tools: Environment, minor: number): Promise<Interpreter | string> {
+async function byUv(minor: number): Promise<Interpreter | string> {
   const version = `3.${minor}`
   if (process.env['CI'] === undefined)
     return `Python ${version} is not on this machine, and only CI fetches it`
   const env = { UV_PYTHON_INSTALL_DIR: join(CACHE, 'interpreters'), UV_HTTP_RETRIES: '0' }
-  const fetched = await run(tools.bin('uv'), ['python', 'install', '--no-bin', version], { env })
+  const fetched = await run(TOOLS.bin('uv'), ['python', 'install', '--no-bin', version], { env })
   if (fetched.code !== 0) return `uv cannot fetch Python ${version}: ${fetched.out.trim().split('\n').at(-1)}`
-  const { out } = await run(tools.bin('uv'), ['python', 'find', '--managed-python', version], { env })
+  const { out } = await run(TOOLS.bin('uv'), ['python', 'find', '--managed-python', version], { env })
   return (await interpreterAt(out.trim())) ?? `uv fetched a Python ${version} that does not start`
 }
 
@@ -162,35 +202,36 @@ interface Wanted {
   readonly packages: readonly string[]
 }
 
-async function environmentOf(
-  tools: Environment,
-  directory: string,
-  { interpreter, packages }: Wanted,
-): Promise<Environment> {
-  const made = environmentAt(directory)
-  const venv = ['venv', '--quiet', '--python', interpreter.path, directory]
-  const install = [
-    'pip',
-    'install',
-    '--quiet',
-    '--exact',
-    '--upgrade',
-    '--reinstall-package',
-    'countersign-sdk',
-  ]
-  const installed = [...install, '--python', made.python, ...packages]
-  const kept = existsSync(made.python) ? await run(tools.bin('uv'), installed) : undefined
-  if (kept?.code === 0) return made
-  for (const args of [[...venv, '--clear'], installed]) {
-    const { code, out } = await run(tools.bin('uv'), args)
-    if (code !== 0) throw new Error(`\`uv ${args.join(' ')}\` failed:\n${out}`)
-  }
-  return made
+const isWheel = (name: string): boolean => name.endsWith('.whl')
+
+/** Names that two runs of one checkout share, and no other run: a run installs the wheel of its own checkout. */
+function placeOf(name: string, { interpreter, packages }: Wanted): string {
+  const lock = [ROOT, interpreter.path, ...packages.filter((one) => !isWheel(one))]
+  return join(CACHE, `${name}-3.${interpreter.minor}-${digestOf(lock)}`)
 }
 
-function environmentAt(directory: string): Environment {
-  const bin = (name: string): string => join(directory, 'bin', name)
-  return { python: bin('python'), bin }
+const digestOf = (parts: readonly string[]): string =>
+  createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12)
+
+async function environmentOf(directory: string, { interpreter, packages }: Wanted): Promise<Environment> {
+  const made = environmentAt(directory)
+  const uv = TOOLS.bin('uv')
+  const install = ['pip', 'install', '--quiet', '--python', made.python]
+  const isWhole = join(directory, 'is-whole')
+  if (existsSync(isWhole) && !IS_LONG) {
+    const wheels = packages.filter(isWheel)
+    const again = await run(uv, [...install, '--no-deps', '--reinstall', ...wheels])
+    if (again.code === 0) return made
+  }
+  for (const args of [
+    ['venv', '--quiet', '--clear', '--python', interpreter.path, directory],
+    [...install, '--exact', '--upgrade', ...packages],
+  ]) {
+    const { code, out } = await run(uv, args)
+    if (code !== 0) throw new Error(`\`uv ${args.join(' ')}\` failed:\n${out}`)
+  }
+  writeFileSync(isWhole, '')
+  return made
 }
 
 /** The last lines of a long output, for a message. */
