@@ -109,6 +109,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     const notes = noteLoads(config, { ...gateway, log })
     note = (report) => {
       notes(report)
+      gateway.reports.soon()
       parts.onPolicyLoad?.(report, policies.current())
     }
     early.forEach(note)
@@ -121,13 +122,18 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
 }
 
 function loaderOf(config: Config, { loadPolicies, bundleChild }: AppParts): FeedOptions['load'] {
-  if (loadPolicies) return () => loadPolicies(config.policies)
+  const commit = config.policiesRevision
+  const named = (result: LoadResult): LoadResult =>
+    result.ok && commit !== undefined
+      ? { ...result, snapshot: Object.assign(result.snapshot, { commit }) }
+      : result
+  if (loadPolicies) return async () => named(await loadPolicies(config.policies))
   const checks = createPayloadChecks()
   let started = bundleChild
-  return (signal) => {
+  return async (signal) => {
     const first = started
     started = undefined
-    return loadBundleInChild(config.policies, { checks, started: first, signal })
+    return named(await loadBundleInChild(config.policies, { checks, started: first, signal }))
   }
 }
 
@@ -193,6 +199,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     store: adapters.store,
     refresh: () => own.adminKeys.refresh(),
     log,
+    rolloutMs: config.policyRollout,
     everyMs: parts.reportEveryMs,
   })
   const { watch } = reports

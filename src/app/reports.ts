@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
-import { reportInstance, retireInstance } from '../gateway/jobs/instances.ts'
+import { differenceOf, listInstances, reportInstance, retireInstance } from '../gateway/jobs/instances.ts'
 import { createLossWatch, type LossWatch } from '../gateway/jobs/loss-watch.ts'
 import type { Store } from '../store/store.ts'
 import { packageVersion } from '../system/package.ts'
@@ -22,7 +22,9 @@ export interface ReportParts {
   readonly store: Store
   /** Called before each report. */
   readonly refresh: () => Promise<void>
-  readonly log: Pick<Logger, 'error'>
+  readonly log: Pick<Logger, 'error' | 'warn'>
+  /** Longest time in which the bundles of the instances may differ, ms. */
+  readonly rolloutMs: number
   readonly everyMs: number | undefined
 }
 
@@ -35,7 +37,7 @@ const REMEDY =
  */
 export function startReports(
   deps: Deps,
-  { identity, store, refresh, log, everyMs = EVERY_MS }: ReportParts,
+  { identity, store, refresh, log, rolloutMs, everyMs = EVERY_MS }: ReportParts,
 ): Reports {
   const instance = {
     id: randomBytes(9).toString('base64url'),
@@ -51,12 +53,14 @@ export function startReports(
       void store.close()
     },
   })
+  const sayOdd = oddSayer(deps, { id: instance.id, rolloutMs, log })
   let reported = false
   const write = async (): Promise<void> => {
     await watch.check()
     await refresh()
     watch.reported(await reportInstance(deps, instance))
     reported = true
+    await sayOdd()
   }
   const probe = startWriteProbe({ write, everyMs, deadlineMs: deps.storeDeadlineMs })
   return {
@@ -66,9 +70,41 @@ export function startReports(
       probe.noted(observation)
     },
     refusal: () => watch.lost() ?? probe.refusal(),
+    soon: () => probe.soon(),
     async close() {
       await probe.close()
       if (reported) await retireInstance(deps, instance.id).catch(() => undefined)
     },
+  }
+}
+
+/** Number of reports between two comparisons with the other instances. */
+const COMPARE_EVERY = 15
+
+/** Returns a function that logs once when this instance has kept another bundle than most for longer than a rollout. */
+function oddSayer(
+  deps: Deps,
+  {
+    id,
+    rolloutMs,
+    log,
+  }: { readonly id: string; readonly rolloutMs: number; readonly log: Pick<Logger, 'warn'> },
+): () => Promise<void> {
+  let rounds = 0
+  let said: string | undefined
+  return async () => {
+    if (rounds++ % COMPARE_EVERY !== 0) return
+    const { instances } = await listInstances(deps)
+    const difference = differenceOf(instances)
+    const own = difference?.odd.find((one) => one.id === id)
+    if (difference === undefined || own === undefined || deps.store.now() - difference.since < rolloutMs)
+      return
+    const revision = own.revision ?? 'none'
+    if (said !== revision)
+      log.warn(
+        { revision, since: new Date(difference.since).toISOString() },
+        'this gateway decides by other policies than the other gateways of its deployment: `countersign policies status` lists them',
+      )
+    said = revision
   }
 }

@@ -11,6 +11,8 @@ export interface WriteProbe {
   noted(observation: Extract<Observation, { kind: 'commit' }>): void
   /** Returns a clause while the store refuses writes or has acknowledged no write for too long; otherwise undefined. */
   refusal(): string | undefined
+  /** Writes soon, because the report has changed. */
+  soon(): void
   close(): Promise<void>
 }
 
@@ -63,6 +65,7 @@ export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): W
         ? undefined
         : `no write was acknowledged for ${Math.round(silentMs / 1_000)} s`
     },
+    soon: () => schedule(Math.ceil(everyMs / 20)),
     async close() {
       closed = true
       clearTimeout(timer)

@@ -79,6 +79,9 @@ export const InstancesView = Type.Object({
       commit: Type.Optional(Type.String()),
       loaded_at: Type.Optional(Type.String({ format: 'date-time' })),
       load_ok: Type.Boolean({ description: 'Whether its last load succeeded.' }),
+      load: Type.Union([Type.Literal('loading'), Type.Literal('loaded'), Type.Literal('failed')], {
+        description: 'Its last load; `loading` before the end of the first.',
+      }),
     }),
   ),
 })

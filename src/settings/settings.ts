@@ -101,6 +101,13 @@ export const SETTINGS = {
     help: `unsafe settings of Redis accepted by name: ${ACCEPTABLE.join(', ')}`,
   }),
   policies: setting(text, { default: './policies', help: 'directory of the policy bundle' }),
+  policiesRevision: setting(text, {
+    help: 'commit of the policies, where their directory is no git checkout: an image, a ConfigMap',
+  }),
+  policyRollout: setting(whole(0, 7 * 24 * 3_600_000), {
+    default: '600000',
+    help: 'longest time in which the gateways may have different policies, ms',
+  }),
   adminKey: setting(headerValue(ADMIN_KEY_CHARS), {
     secret: true,
     help: 'admin key; generated and printed once when absent and the store is new',

@@ -418,6 +418,40 @@ describe('countersign doctor, beside a running gateway', () => {
     ])
   })
 
+  it('reports bundles that differ: a warning during a rollout, an error after it', async () => {
+    const asked: Record<string, object> = {
+      '/readyz': { ready: true, store: 'ready', policies: 'ready' },
+      '/api/admin/policies': { in_force: false },
+    }
+    const port = await listening(
+      createServer(
+        ({ url = '' }, response) => void response.end(JSON.stringify(asked[url] ?? asked['instances'])),
+      ),
+    )
+    const args = ['--port', String(port)]
+    for (const [minutes, level, code] of [
+      [5, 'warning', 0],
+      [15, 'error', 3],
+    ] as const) {
+      const loaded_at = new Date(Date.now() - minutes * 60_000).toISOString()
+      const instances = ['a', 'b', 'c'].map((host) => ({
+        host,
+        loaded_at,
+        revision: host === 'b' ? '1' : '2',
+      }))
+      asked['instances'] = { instances }
+      const [exit, lines] = await wrong(args, { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
+      expect([exit, lines[0]]).toEqual([
+        code,
+        expect.stringMatching(
+          new RegExp(
+            `^${level} +gateway +the gateways of this deployment decide by different policies since .*: b has`,
+          ),
+        ),
+      ])
+    }
+  })
+
   it('reports an unknown state of the store as an error', async () => {
     const store = 'ready, but in a way of a later version'
     const answer = JSON.stringify({ ready: true, store, policies: 'ready' })

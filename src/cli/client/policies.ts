@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util'
 import type { InstancesView } from '../../contract/admin.ts'
-import { refuseMore, usage } from '../terminal/failure.ts'
+import { differenceOf } from '../../gateway/jobs/instances.ts'
+import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { createApi } from './api-client.ts'
 import { reachAsAdmin } from './credentials.ts'
 
 export const POLICIES_USAGE = `countersign policies status [options]
 
   Lists the gateways that share the store, with the bundle of each. Exits 1 if their bundles differ, if a gateway has no
-  bundle, or if its last load failed.
+  bundle, or if its last load failed. Exits 6 while a gateway still loads its first bundle.
 
   --revision REVISION   also exit 1 unless every gateway has this bundle: its SHA-256, the first characters of it, or
                         its commit
@@ -28,7 +29,7 @@ export async function policies(args: readonly string[]): Promise<void> {
   const answer = await createApi(reach.url, reach.key).listInstances()
   const { instances } = answer
   const problem = problemIn(instances, values.revision)
-  if (problem !== undefined) process.exitCode = 1
+  if (problem !== undefined) process.exitCode = isLoading(instances) ? EXIT.loading : EXIT.unexpected
   if (values.json) return console.log(JSON.stringify(answer, null, 2))
   for (const one of instances) console.log(lineOf(one))
   console.log(
@@ -37,25 +38,42 @@ export async function policies(args: readonly string[]): Promise<void> {
   )
 }
 
-function lineOf({ host, id, version, revision, commit, loaded_at, load_ok }: Listed): string {
+/** True while nothing is wrong yet: a gateway has not reported, or loads its first bundle. */
+const isLoading = (instances: readonly Listed[]): boolean =>
+  instances.length === 0 ||
+  (instances.some(({ load }) => load === 'loading') && !instances.some(({ load }) => load === 'failed'))
+
+const SAID = { loading: '  (loading)', loaded: '', failed: '  (the last load failed)' } as const
+
+function lineOf({ host, id, version, revision, commit, loaded_at, load }: Listed): string {
   const bundle =
     revision === undefined
       ? 'no bundle'
       : `${revision.slice(0, 12)}${commit ? ` (${commit.slice(0, 12)})` : ''}`
   const loaded = loaded_at === undefined ? '' : `  since ${loaded_at}`
-  return `${host} ${id}  ${version}  ${bundle}${loaded}${load_ok ? '' : '  (the last load failed)'}`
+  return `${host} ${id}  ${version}  ${bundle}${loaded}${SAID[load]}`
 }
 
 function problemIn(instances: readonly Listed[], wanted: string | undefined): string | undefined {
   if (instances.length === 0) return 'no gateway has reported yet'
-  if (instances.some(({ revision }) => revision === undefined))
-    return 'a gateway has no bundle: it rejects every call'
-  if (instances.some(({ load_ok }) => !load_ok)) return 'the last load of a gateway failed: see its log'
-  if (new Set(instances.map(({ revision }) => revision)).size > 1)
-    return 'the gateways have different bundles in force'
-  const isWanted = (text: string | undefined): boolean =>
-    wanted === undefined || text?.startsWith(wanted) === true
-  return instances.every(({ revision, commit }) => isWanted(revision) || isWanted(commit))
-    ? undefined
+  if (instances.some(({ load }) => load === 'failed')) return failure(instances)
+  if (instances.some(({ load }) => load === 'loading')) return 'a gateway still loads its policies'
+  const difference = differenceOf(instances)
+  if (difference !== undefined)
+    return `the gateways have different bundles in force since ${new Date(difference.since).toISOString()}; ${difference.odd.map(({ host }) => host).join(', ')} ${difference.odd.length === 1 ? 'differs' : 'differ'} from the others`
+  return wanted === undefined ? undefined : notYet(instances, wanted)
+}
+
+const failure = (instances: readonly Listed[]): string =>
+  instances.some(({ revision }) => revision === undefined)
+    ? 'a gateway has no bundle: it rejects every call'
+    : 'the last load of a gateway failed: see its log'
+
+function notYet(instances: readonly Listed[], wanted: string): string | undefined {
+  const has = (text: string | undefined): boolean => text?.startsWith(wanted) === true
+  if (instances.every(({ revision, commit }) => has(revision) || has(commit))) return undefined
+  const unnamed = instances.every(({ commit }) => commit === undefined)
+  return unnamed
+    ? `no gateway knows its commit. Its policies are in no readable git checkout: name the commit in COUNTERSIGN_POLICIES_REVISION, or wait for the SHA-256 of the bundle. Not every gateway decides by \`${wanted}\``
     : `not every gateway decides by \`${wanted}\``
 }

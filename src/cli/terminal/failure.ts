@@ -13,6 +13,7 @@ export const EXIT = {
   testsFailed: 4,
   leftOut: 4,
   changed: 5,
+  loading: 6,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

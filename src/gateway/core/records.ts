@@ -70,7 +70,11 @@ export interface InstanceRecord {
   readonly commit?: string
   readonly loaded_at?: number
   readonly load_ok: boolean
+  /** Absent in reports of earlier versions. */
+  readonly load?: LoadState
 }
+
+export type LoadState = 'loading' | 'loaded' | 'failed'
 
 export interface KeyRecord {
   readonly kind: 'agent' | 'reviewer'

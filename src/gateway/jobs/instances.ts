@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
+import { type LoadState, put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { storeCall, transact } from '../core/transact.ts'
 
@@ -39,6 +39,7 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<nu
     started_at,
     seen_at: now,
     load_ok: lastLoad?.ok === true,
+    load: stateOf(lastLoad),
     ...defined({ revision: deps.policies.current()?.revision, commit, loaded_at: loadedAt }),
   }
   const old = await storeCall(() =>
@@ -51,6 +52,11 @@ export async function reportInstance(deps: Deps, instance: Instance): Promise<nu
   ]
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes }))
   return now
+}
+
+const stateOf = (lastLoad: { readonly ok: boolean } | undefined): LoadState => {
+  if (lastLoad === undefined) return 'loading'
+  return lastLoad.ok ? 'loaded' : 'failed'
 }
 
 /** Removes a stopping instance from the list. */
@@ -77,9 +83,35 @@ export async function listInstances(deps: Deps): Promise<InstancesView> {
       .toSorted((a, b) => a.started_at - b.started_at)
       .map(({ started_at, seen_at, loaded_at, ...rest }) => ({
         ...rest,
+        // an earlier version says only whether it succeeded
+        load: rest.load ?? (rest.load_ok ? 'loaded' : 'failed'),
         started_at: isoTime(started_at),
         seen_at: isoTime(seen_at),
         ...defined({ loaded_at: loaded_at === undefined ? undefined : isoTime(loaded_at) }),
       })),
   }
+}
+
+/** Bundles that differ between the running gateways. */
+export interface Difference {
+  /** The instances whose bundle fewer instances have; among equally many, the bundle that was loaded first. */
+  readonly odd: readonly Listed[]
+  /** ms since 1970: the newest load, before which the difference may have been another one. */
+  readonly since: number
+}
+
+type Listed = InstancesView['instances'][number]
+
+/** Compares the bundles in force. Undefined while they are equal, and for a single gateway. */
+export function differenceOf(instances: readonly Listed[]): Difference | undefined {
+  const bundles = new Map<string, Listed[]>()
+  for (const one of instances)
+    bundles.set(one.revision ?? '', [...(bundles.get(one.revision ?? '') ?? []), one])
+  if (bundles.size < 2) return undefined
+  const loaded = (group: readonly Listed[]): number =>
+    Math.max(0, ...group.map(({ loaded_at }) => Date.parse(loaded_at ?? '1970-01-01T00:00:00Z')))
+  const [most = [], ...others] = [...bundles.values()].toSorted(
+    (a, b) => b.length - a.length || loaded(b) - loaded(a),
+  )
+  return { odd: others.flat(), since: loaded([...most, ...others.flat()]) }
 }

@@ -1,4 +1,5 @@
 import { addressToAsk, hostInUrl } from '../../../app/listen-address.ts'
+import { differenceOf } from '../../../gateway/jobs/instances.ts'
 import type { Config } from '../../../settings/config.ts'
 import { createApi } from '../../client/api-client.ts'
 import type { CliFailure } from '../../terminal/failure.ts'
@@ -75,11 +76,35 @@ async function askForPolicies(config: Config, url: string): Promise<Omit<Running
       ],
     }
   try {
-    const { in_force, revision } = await createApi(url, config.adminKey).showPolicies()
-    return { findings: [], ...(in_force && revision !== undefined ? { revision } : {}) }
+    const api = createApi(url, config.adminKey)
+    const { in_force, revision } = await api.showPolicies()
+    const { instances } = await api.listInstances()
+    return {
+      findings: differenceFindings(instances, config.policyRollout, Date.now()),
+      ...(in_force && revision !== undefined ? { revision } : {}),
+    }
   } catch (cause) {
     return { findings: [refusedFinding(cause as CliFailure)] }
   }
+}
+
+/** An error once the gateways have had different bundles for longer than a rollout, a warning before. */
+function differenceFindings(
+  instances: Parameters<typeof differenceOf>[0],
+  rolloutMs: number,
+  now: number,
+): Finding[] {
+  const difference = differenceOf(instances)
+  if (difference === undefined) return []
+  const hosts = difference.odd.map(({ host }) => host).join(', ')
+  const found = now - difference.since >= rolloutMs ? error : warning
+  return [
+    found(
+      'gateway',
+      `the gateways of this deployment decide by different policies since ${new Date(difference.since).toISOString()}: ${hosts} ${difference.odd.length === 1 ? 'has' : 'have'} another bundle`,
+      '`countersign policies status` lists them; update the policies of the odd one, or stop it',
+    ),
+  ]
 }
 
 function refusedFinding({ code, message }: CliFailure): Finding {
