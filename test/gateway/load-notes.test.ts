@@ -17,7 +17,7 @@ function depsThat(failures: number): { deps: Deps; written: string[]; fail: (tim
     store,
     storeDeadlineMs: 1_000,
     nextCommitId: () => 'c',
-    enqueue: () => ({ guards: [], writes: [] }),
+    enqueue: () => Promise.resolve({ guards: [], writes: [] }),
     observe: () => undefined,
   }
   return { deps: deps as unknown as Deps, written, fail: (times) => (left = times) }

@@ -2,7 +2,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { type Budget, boundOf, BUDGET_NAMES } from '../../domain/budget.ts'
 import type { Thread, ThreadStatus } from '../../domain/thread.ts'
-import { type Commit, type Guard, STORE_LIMITS, type Write } from '../../store/store.ts'
+import { type Guard, STORE_LIMITS, type Write } from '../../store/store.ts'
 import type { Deps } from './deps.ts'
 import { purgeAt } from './expiry-index.ts'
 
@@ -39,6 +39,11 @@ const SAYS: Readonly<Record<Budget, string>> = {
 }
 
 const PREFIX = 'budget/'
+/** The counters of the tenant, by their budget. */
+const OF_TENANT = Object.fromEntries(BUDGET_NAMES.map((name) => [name, PREFIX + name])) as Record<
+  Budget,
+  string
+>
 
 /** One budget and its holder; the tenant is the default holder. */
 export interface Spending {
@@ -47,7 +52,7 @@ export interface Spending {
 }
 
 const counterOf = ({ budget, holder }: Spending): string =>
-  PREFIX + (holder === undefined ? budget : `${budget}/${holder}`)
+  holder === undefined ? OF_TENANT[budget] : `${PREFIX}${budget}/${holder}`
 
 export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
   const atMost = boundOf(spending.budget, deps.budgets, deps.policies.current()?.budgets)
@@ -62,18 +67,23 @@ export function spend(spending: Spending, at: number, amount = 1): Write[] {
   return [charge, purgeAt('limit', limit, Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS)]
 }
 
-/** Adds a charge for the commit's size to the tenant's budget of bytes per day. */
-export function withBytes(deps: Deps, commit: Commit, at: number): Commit {
-  const amount = bytesOf(commit)
-  const spending = { budget: 'bytes_per_day' } as const
-  return {
-    ...commit,
-    guards: [...commit.guards, budgetGuard(deps, spending, amount)],
-    writes: [...commit.writes, ...spend(spending, at, amount)],
-  }
+/** The parts of a commit that is not sent yet. */
+interface Parts {
+  readonly guards: Guard[]
+  readonly writes: Write[]
+  readonly events: readonly string[]
 }
 
-function bytesOf({ writes, events }: Commit): number {
+const BYTES = { budget: 'bytes_per_day' } as const
+
+/** Adds a charge for the commit's size to the tenant's budget of bytes per day. */
+export function chargeBytes(deps: Deps, commit: Parts, at: number): void {
+  const amount = bytesOf(commit)
+  commit.guards.push(budgetGuard(deps, BYTES, amount))
+  commit.writes.push(...spend(BYTES, at, amount))
+}
+
+function bytesOf({ writes, events }: Parts): number {
   let bytes = 0
   for (const write of writes) if (write.op === 'put') bytes += Buffer.byteLength(write.body)
   for (const event of events) bytes += Buffer.byteLength(event)

@@ -57,11 +57,8 @@ export interface Deps {
    * Epochs of the store by tenant. A stale entry is harmless, because every commit that depends on an epoch guards it.
    */
   readonly epochs: Map<string, string>
-  /**
-   * The part of a commit that writes the deliveries of its notices. Returns the value without a promise when no read is
-   * needed.
-   */
-  enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Enqueued | Promise<Enqueued>
+  /** The part of a commit that writes the deliveries of its notices. */
+  enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued>
   /** Called when deliveries of a tenant are durable. A missed call is harmless, because the worker also polls. */
   enqueued(tenant: string): void
   /** Bounds the memory of large deliveries until they are written. */

@@ -39,13 +39,15 @@ export function aboutThread({ tenant, task_id, thread_id, revision, tool }: Abou
 
 /**
  * Encodes a record. The members of the record and of a decision's details are in RFC 8785 order, which avoids sorting.
+ *
+ * @param keyName the name of the caller's key, which the record of an agent or a reviewer contains, because two keys
+ * may be in force
  */
-export function encodeEvidence(record: EvidenceRecord): string {
+export function encodeEvidence(record: EvidenceRecord, keyName?: string): string {
   const { actor, at, details, revision, task_id, tenant, thread_id, tool, type } = record
-  const who =
-    actor.key === undefined
-      ? { id: actor.id, kind: actor.kind }
-      : { id: actor.id, key: actor.key, kind: actor.kind }
+  const { id, kind } = actor
+  const key = actor.key ?? (kind === 'agent' || kind === 'reviewer' ? keyName : undefined)
+  const who = { id, key, kind }
   const text = {
     actor: who,
     at,

@@ -13,7 +13,7 @@ import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, Write } from '../../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
-import { refuseOverBudget, withBytes } from './budgets.ts'
+import { chargeBytes, refuseOverBudget } from './budgets.ts'
 import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
@@ -149,30 +149,24 @@ function answerOf<T>({ answer, replayed = false }: Plan<T>, receipt?: Receipt): 
   return { answer, ...(replayed ? { replayed } : {}), ...(receipt ? { receipt } : {}) }
 }
 
-function commitOf<T>(
-  deps: Deps,
-  plan: Plan<T>,
-  outbox: Pick<Commit, 'guards' | 'writes'>,
-  begun: number,
-): Commit {
-  const { guards = [], writes = [], evidence = [], before = Infinity, counted = false } = plan
-  const proof = guards.find((guard): guard is ProofGuard => 'proof' in guard)
-  const commit = {
-    commitId: deps.nextCommitId(),
-    deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1),
-    guards: [...guards, ...outbox.guards],
-    writes: [...writes, ...outbox.writes],
-    events: evidence.map((record) => encodeEvidence(underKey(record, proof))),
-  }
-  return counted ? withBytes(deps, commit, begun) : commit
+function commitOf<T>(deps: Deps, plan: Plan<T>, outbox: Enqueued, begun: number): Commit {
+  const { evidence = [], before = Infinity, counted = false } = plan
+  const guards = [...(plan.guards ?? []), ...outbox.guards]
+  const writes = [...(plan.writes ?? []), ...outbox.writes]
+  const key = keyNameIn(guards)
+  const events = evidence.map((record) => encodeEvidence(record, key))
+  if (counted) chargeBytes(deps, { guards, writes, events }, begun)
+  const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1)
+  return { commitId: deps.nextCommitId(), deadline, guards, writes, events }
 }
 
-/** Adds the name of the actor's key to the record, because two keys may be in force. */
-function underKey(record: EvidenceRecord, proof: ProofGuard | undefined): EvidenceRecord {
-  const { actor } = record
-  if (proof?.type !== 'key' || (actor.kind !== 'agent' && actor.kind !== 'reviewer')) return record
-  return { ...record, actor: { key: proof.id.slice(0, KEY_NAME_CHARS), ...actor } }
+/** The name of the key that proves the caller; undefined for a session and for a timer. */
+function keyNameIn(guards: readonly Guard[]): string | undefined {
+  const proof = guards.find(isProof)
+  return proof?.type === 'key' ? proof.id.slice(0, KEY_NAME_CHARS) : undefined
 }
+
+const isProof = (guard: Guard): guard is ProofGuard => 'proof' in guard
 
 /** Applies one plan. */
 async function apply<T>(
@@ -182,43 +176,38 @@ async function apply<T>(
   begun: number,
 ): Promise<Committed<T> | Outdated> {
   if (isIdle(plan)) return atOnce(plan)
-  const enqueued = deps.enqueue(deps, tenant, plan.notices ?? [])
-  const outbox = enqueued instanceof Promise ? await enqueued : enqueued
-  const landing = land(deps, tenant, { plan, outbox, begun })
-  return outbox.leave === undefined ? landing : landing.finally(outbox.leave)
+  const { notices = [], before = Infinity } = plan
+  const outbox = await deps.enqueue(deps, tenant, notices)
+  try {
+    const commit = commitOf(deps, plan, outbox, begun)
+    const result = await send(deps, tenant, commit)
+    if (!result.ok)
+      return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
+    if (outbox.writes.length > 0) deps.enqueued(tenant)
+    return whenLanded(deps, plan, receiptOf(result.numbers[0], commit.events[0]))
+  } finally {
+    outbox.leave?.()
+  }
 }
 
-interface Landing<T> {
-  readonly plan: Plan<T>
-  readonly outbox: Enqueued
-  /** When the attempt began, ms since 1970. */
-  readonly begun: number
+function whenLanded<T>(deps: Deps, plan: Plan<T>, receipt: Receipt | undefined): Committed<T> {
+  plan.landed?.()
+  for (const record of plan.evidence ?? []) deps.observe({ kind: 'evidence', record, origin: deps.origin })
+  return answerOf(plan, receipt)
 }
 
-async function land<T>(
-  deps: Deps,
-  tenant: string,
-  { plan, outbox, begun }: Landing<T>,
-): Promise<Committed<T> | Outdated> {
-  const { evidence = [], before = Infinity } = plan
-  const commit = commitOf(deps, plan, outbox, begun)
+/** Gives the commit to the store, and observes its time and its result. */
+async function send(deps: Deps, tenant: string, commit: Commit): Promise<CommitResult> {
   const { commitId } = commit
   const start = performance.now()
-  let result: CommitResult
   try {
-    result = await deps.store.commit(tenant, commit)
+    const result = await deps.store.commit(tenant, commit)
+    deps.observe({ kind: 'commit', tenant, commitId, seconds: (performance.now() - start) / 1000, result })
+    return result
   } catch (error) {
     deps.observe({ kind: 'commit', tenant, commitId, seconds: (performance.now() - start) / 1000, error })
     throw error
   }
-  deps.observe({ kind: 'commit', tenant, commitId, seconds: (performance.now() - start) / 1000, result })
-  if (result.ok) {
-    plan.landed?.()
-    if (outbox.writes.length > 0) deps.enqueued(tenant)
-    for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
-    return answerOf(plan, receiptOf(result.numbers[0], commit.events[0]))
-  }
-  return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
 /** The error for both causes of a late commit, which the gateway cannot distinguish. */
@@ -252,7 +241,7 @@ function receiptOf(number: number | undefined, event: string | undefined): Recei
 }
 
 async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
-  const key = guards.find((guard): guard is ProofGuard => 'proof' in guard)
+  const key = guards.find(isProof)
   if (key === undefined) return
   forgetKey(deps, key.id)
   const record = await storeCall(() => deps.store.get(tenant, key.type, key.id))

@@ -29,9 +29,7 @@ export const DESTINATIONS = 'all'
 /** Size of a commit's deliveries, in characters, above which the commit waits for room. */
 const LARGE = 128 * 1024
 
-async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
-  const known = deps.destinations.get(tenant)
-  if (known !== undefined) return known
+async function destinationsNow(deps: Deps, tenant: string): Promise<KnownDestinations> {
   const record = await read(deps.store, tenant, 'destinations', DESTINATIONS)
   const fresh = { list: record?.value.destinations ?? [], record }
   deps.destinations.set(tenant, fresh)
@@ -40,23 +38,11 @@ async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinat
 
 const NOTHING: Enqueued = { guards: [], writes: [] }
 
-/**
- * The part of a commit that enqueues deliveries for the tenant's destinations. Returns the value without a promise when
- * the cached list is empty, because most calls are allowed.
- */
-export function enqueue(
-  deps: Deps,
-  tenant: string,
-  notices: readonly Notice[],
-): Enqueued | Promise<Enqueued> {
+/** The part of a commit that enqueues deliveries for the tenant's destinations. */
+export async function enqueue(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
   if (notices.length === 0) return NOTHING
-  const known = deps.destinations.get(tenant)
-  if (known?.list.length === 0) return { ...NOTHING, guards: guardsOf(known) }
-  return enqueueFor(deps, tenant, notices)
-}
-
-async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
-  const known = await destinationsOf(deps, tenant)
+  const known = deps.destinations.get(tenant) ?? (await destinationsNow(deps, tenant))
+  if (known.list.length === 0) return { guards: guardsOf(known), writes: [] }
   const shown = notices.map((notice) => asShown(deps, notice))
   const addressed = await Promise.all(
     shown.map((notice) => address(deps, tenant, { notice, list: known.list })),
@@ -112,7 +98,7 @@ export async function enqueueOne(
   tenant: string,
   { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
 ): Promise<Pick<Enqueued, 'guards' | 'writes'>> {
-  const known = await destinationsOf(deps, tenant)
+  const known = deps.destinations.get(tenant) ?? (await destinationsNow(deps, tenant))
   const texts = await textsOf(deps, tenant, { notice, destinations: [destination] })
   return {
     guards: guardsOf(known),

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
 import type { OpenSet } from '../../metrics/labels.ts'
-import { closedCombinations, createSeries, type Labels, type Series, type SeriesHooks } from './series.ts'
+import { closedCombinations, createSeries, type Series, type SeriesHooks } from './series.ts'
+import type { Labels } from './label-tree.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../metrics/table.ts'
 
@@ -74,53 +75,137 @@ const plain = (labels: object): Labels => labels as Labels
 
 interface Instrument {
   readonly metric: Metric
-  readonly series: Series
+  readonly series: Omit<Series<unknown>, 'admit'>
   /** Counts, observes or sets. */
   add(labels: Labels, value: number, exemplar?: Exemplar): void
 }
 
-function createInstrument(
-  spec: MetricSpec,
-  admission: Pick<SeriesHooks, 'knowsTool' | 'onFold'>,
-): Instrument {
-  const { metric, add, onStart } = createCounting(spec)
-  const series = createSeries(spec, { ...admission, onStart, onEnd: (labels) => metric.remove(labels) })
+function createInstrument(spec: MetricSpec, admission: Admission): Instrument {
+  const instrument = CREATE[spec.kind](spec, admission)
+  const { series } = instrument
   if (spec.kind !== 'gauge' || Object.keys(spec.labels).length === 0) series.expect(closedCombinations(spec))
+  return instrument
+}
+
+type Admission = Pick<SeriesHooks<unknown>, 'knowsTool' | 'onFold'>
+
+const CREATE: Readonly<Record<MetricSpec['kind'], (spec: MetricSpec, admission: Admission) => Instrument>> = {
+  counter: createCounter,
+  gauge: createGauge,
+  histogram: createHistogram,
+}
+
+const configOf = ({ name, help, labels }: MetricSpec) => ({
+  name,
+  help,
+  labelNames: Object.keys(labels),
+  registers: [],
+  enableExemplars: true,
+})
+
+/** The value of one series, until the next scrape takes it to prom-client. */
+interface Pending {
+  readonly labels: Labels
+  value: number
+}
+
+/**
+ * Creates the series of a metric that gets its values only at a scrape. For each value, prom-client would join the
+ * labels of the series to a key.
+ */
+function createPending(
+  spec: MetricSpec,
+  admission: Admission,
+  { metric, changed, take }: Taking,
+): Series<Pending> {
+  return createSeries<Pending>(spec, {
+    ...admission,
+    onStart: (labels) => {
+      const place = { labels, value: 0 }
+      take(place)
+      return place
+    },
+    onEnd: (place) => {
+      changed.delete(place)
+      metric.remove(place.labels)
+    },
+  })
+}
+
+interface Taking {
+  readonly metric: Counter | Gauge
+  readonly changed: Set<Pending>
+  readonly take: (place: Pending) => void
+}
+
+/** Takes all changed values to prom-client, when it collects the metric. */
+const collector = (changed: Set<Pending>, take: (one: Pending) => void) => (): void => {
+  for (const place of changed) take(place)
+  changed.clear()
+}
+
+function createCounter(spec: MetricSpec, admission: Admission): Instrument {
+  const changed = new Set<Pending>()
+  const take = (place: Pending): void => {
+    metric.inc(countedOf(place.labels, place.value))
+    place.value = 0
+  }
+  const metric = new Counter({ ...configOf(spec), collect: collector(changed, take) })
+  const series = createPending(spec, admission, { metric, changed, take })
   return {
     metric,
     series,
-    add: (labels, value, exemplar) => {
-      // prom-client throws for other numbers, and a count must not fail a verb
-      const admitted = Number.isFinite(value) ? series.admit(labels) : undefined
-      if (admitted !== undefined) add(admitted, value, spec.exemplar && exemplar)
+    add(labels, value, exemplar) {
+      const place = admitted(series, labels, value)
+      if (place === undefined) return
+      if (exemplar !== undefined && spec.exemplar !== undefined)
+        return metric.inc(countedOf(place.labels, value, exemplar))
+      place.value += Math.max(0, value)
+      changed.add(place)
     },
   }
 }
 
-interface Counting {
-  readonly metric: Counter | Gauge | Histogram
-  readonly add: Instrument['add']
-  readonly onStart: (labels: Labels) => void
+function createGauge(spec: MetricSpec, admission: Admission): Instrument {
+  const changed = new Set<Pending>()
+  const take = ({ labels, value }: Pending): void => metric.set(labels, value)
+  const metric = new Gauge({ ...configOf(spec), collect: collector(changed, take) })
+  const series = createPending(spec, admission, { metric, changed, take })
+  return {
+    metric,
+    series,
+    add(labels, value) {
+      const place = admitted(series, labels, value)
+      if (place === undefined) return
+      place.value = value
+      changed.add(place)
+    },
+  }
 }
 
-function createCounting({ kind, name, help, labels: sets, buckets = [] }: MetricSpec): Counting {
-  const shared = { name, help, labelNames: Object.keys(sets), registers: [], enableExemplars: true }
-  if (kind === 'gauge') {
-    const metric = new Gauge(shared)
-    const set = (labels: Labels, value: number): void => metric.set(labels, value)
-    return { metric, add: set, onStart: (labels) => set(labels, 0) }
+function createHistogram(spec: MetricSpec, admission: Admission): Instrument {
+  const metric = new Histogram({ ...configOf(spec), buckets: [...(spec.buckets ?? [])] })
+  const series = createSeries<Labels>(spec, {
+    ...admission,
+    onStart: (labels) => {
+      metric.zero(labels)
+      return labels
+    },
+    onEnd: (labels) => metric.remove(labels),
+  })
+  return {
+    metric,
+    series,
+    add(labels, value, exemplar) {
+      const place = admitted(series, labels, value)
+      if (place !== undefined) metric.observe(countedOf(place, value, spec.exemplar && exemplar))
+    },
   }
-  if (kind === 'counter') {
-    const metric = new Counter(shared)
-    const add: Counting['add'] = (labels, value, exemplarLabels) =>
-      metric.inc(countedOf(labels, value, exemplarLabels))
-    return { metric, add, onStart: (labels) => add(labels, 0) }
-  }
-  const metric = new Histogram({ ...shared, buckets: [...buckets] })
-  const add: Counting['add'] = (labels, value, exemplarLabels) =>
-    metric.observe(countedOf(labels, value, exemplarLabels))
-  return { metric, add, onStart: (labels) => metric.zero(labels) }
 }
+
+/** The place of a number. prom-client throws for other values, and a count must not fail a verb. */
+const admitted = <Place>(series: Series<Place>, labels: Labels, value: number): Place | undefined =>
+  Number.isFinite(value) ? series.admit(labels) : undefined
 
 interface Counted {
   readonly labels: Labels
@@ -132,7 +217,7 @@ interface Counted {
  * Raises the value to at least 0. A duration between two gateways' clocks may be negative, but a sum must never
  * decrease.
  */
-function countedOf(labels: Labels, given: number, exemplarLabels: Exemplar | undefined): Counted {
+function countedOf(labels: Labels, given: number, exemplarLabels?: Exemplar): Counted {
   const value = Math.max(0, given)
   return exemplarLabels === undefined ? { labels, value } : { labels, value, exemplarLabels }
 }

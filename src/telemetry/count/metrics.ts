@@ -8,7 +8,7 @@ import type { Observation } from '../../gateway/core/deps.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Store } from '../../store/store.ts'
 import { countLoad, type Load } from './count-load.ts'
-import { countEvidence, type EvidenceContext } from './count-evidence.ts'
+import { createEvidenceCounter, type EvidenceCounter } from './count-evidence.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { LabelsOf } from '../../metrics/table.ts'
@@ -69,12 +69,12 @@ export function createMetrics(sources: MetricSources): Metrics {
     knowsTool: (name) => sources.knowsTool(name),
   })
   const expose = createExposition([...instruments.metrics, ...collectNodeMetrics()])
-  const context: EvidenceContext = { shadowCounts: new Map(), last: undefined }
+  const evidence = createEvidenceCounter(instruments)
   const read = createReader(instruments, sources)
   instruments.set('build', { version: sources.version }, 1)
   return {
-    shadowCounts: context.shadowCounts,
-    observe: (observation) => observe(instruments, observation, context),
+    shadowCounts: evidence.shadowCounts,
+    observe: (observation) => observe(instruments, observation, evidence),
     observeHttp: (request) => countRequest(instruments, request),
     observeAborted: () => instruments.count('httpAborted', {}),
     observeDelivery: (tried) => countTry(instruments, tried),
@@ -83,7 +83,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     observeTimer: (ok) => instruments.count('timerRounds', { result: ok ? 'ok' : 'failed' }),
     expectRoute: (route) => expectRoute(instruments, route),
     scrape: async (format) => {
-      instruments.set('evidenceLast', {}, timeOf(context.last))
+      instruments.set('evidenceLast', {}, timeOf(evidence.last()))
       await read()
       return expose(format)
     },
@@ -94,10 +94,10 @@ export function createMetrics(sources: MetricSources): Metrics {
 const timeOf = (record: EvidenceRecord | undefined): number =>
   record === undefined ? 0 : Date.parse(record.at) / 1000
 
-function observe(instruments: Instruments, observation: Observation, context: EvidenceContext): void {
+function observe(instruments: Instruments, observation: Observation, evidence: EvidenceCounter): void {
   switch (observation.kind) {
     case 'evidence':
-      countEvidence(instruments, observation.record, context)
+      evidence.count(observation.record)
       return
     case 'evaluated': {
       const { verdict: decision, seconds, fault, traceparent } = observation

@@ -1,16 +1,15 @@
+import { createTree, type Labels } from './label-tree.ts'
 import { isOpen, type LabelSet, type OpenSet, OTHER } from '../../metrics/labels.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 import { closedSeries, mostSeries } from '../../metrics/table.ts'
 
-export type Labels = Readonly<Record<string, string>>
-
 /**
  * The series of one metric, at most as many as the table allows. This module must admit every label set before it is
- * counted.
+ * counted. Each series has a place, where its instrument keeps what it has counted.
  */
-export interface Series {
-  /** Returns the labels to count under; undefined when the table has no place for them. */
-  admit(labels: Labels): Labels | undefined
+export interface Series<Place> {
+  /** Returns the place to count in; undefined when the table has no room. */
+  admit(labels: Labels): Place | undefined
   /** Creates all of these series with the value 0, or none when there is no room for all. */
   expect(wanted: readonly Labels[]): void
   /** Drops the series whose open label of this origin contains a name that is no longer known. */
@@ -18,70 +17,74 @@ export interface Series {
   clear(): void
 }
 
-export interface SeriesHooks {
+export interface SeriesHooks<Place> {
   /** Called for a tool without a series. An unknown tool counts under `_other`, but not as folded. */
   readonly knowsTool: (name: string) => boolean
   /** Called when there is no room. The observation counts under `_other`, or is lost. */
   readonly onFold: () => void
-  readonly onStart: (labels: Labels) => void
-  readonly onEnd: (labels: Labels) => void
+  readonly onStart: (labels: Labels) => Place
+  readonly onEnd: (place: Place, labels: Labels) => void
 }
 
-export function createSeries(spec: MetricSpec, { knowsTool, onFold, onStart, onEnd }: SeriesHooks): Series {
+interface Started<Place> {
+  readonly labels: Labels
+  readonly place: Place
+}
+
+export function createSeries<Place>(spec: MetricSpec, hooks: SeriesHooks<Place>): Series<Place> {
+  const { knowsTool, onFold, onStart, onEnd } = hooks
   const sets = Object.entries<LabelSet>(spec.labels)
   const names = sets.map(([name]) => name)
   const open = sets.filter(([, set]) => isOpen(set)).map(([name]) => name)
   // the series under `_other` always have room
   const room = open.length === 0 ? Infinity : mostSeries(spec) - closedSeries(spec)
   const isOrdinary = (labels: Labels): boolean => open.some((name) => labels[name] !== OTHER)
-  // this runs for each count, and joining an array would cost three times as much
-  const keyOf = (labels: Labels): string => {
-    let key = ''
-    for (const name of names) key += `${labels[name]}\n`
-    return key
-  }
-  const known = new Map<string, Labels>()
+  const all = new Set<Started<Place>>()
+  const tree = createTree<Place>(names)
+  const known = (labels: Labels): Place | undefined => tree.get(labels)
   let ordinary = 0
 
-  const start = (labels: Labels): Labels => {
+  const start = (labels: Labels): Place => {
     const kept = Object.freeze(Object.fromEntries(names.map((name) => [name, labels[name] ?? OTHER])))
-    known.set(keyOf(kept), kept)
+    const started = { labels: kept, place: onStart(kept) }
+    tree.add(kept, started.place)
+    all.add(started)
     if (isOrdinary(kept)) ordinary += 1
-    onStart(kept)
-    return kept
+    return started.place
   }
-  const end = (labels: Labels): void => {
-    known.delete(keyOf(labels))
-    if (isOrdinary(labels)) ordinary -= 1
-    onEnd(labels)
+  const end = (started: Started<Place>): void => {
+    tree.drop(started.labels)
+    all.delete(started)
+    if (isOrdinary(started.labels)) ordinary -= 1
+    onEnd(started.place, started.labels)
   }
-  const startOrFold = (labels: Labels): Labels | undefined => {
+  const startOrFold = (labels: Labels): Place | undefined => {
     const fitting = fitted(sets, withKnownTools(sets, knowsTool, labels))
     if (fitting === undefined) {
       onFold()
       return undefined
     }
-    const found = known.get(keyOf(fitting))
+    const found = known(fitting)
     if (found !== undefined) return found
     if (!isOrdinary(fitting) || ordinary < room) return start(fitting)
     onFold()
     const folded = { ...fitting, ...Object.fromEntries(open.map((name) => [name, OTHER])) }
-    return known.get(keyOf(folded)) ?? start(folded)
+    return known(folded) ?? start(folded)
   }
 
   return {
-    admit: (labels) => known.get(keyOf(labels)) ?? startOrFold(labels),
+    admit: (labels) => known(labels) ?? startOrFold(labels),
     expect: (wanted) => {
-      const fresh = wanted.filter((labels) => !known.has(keyOf(labels)) && fitted(sets, labels))
-      if (ordinary + fresh.filter(isOrdinary).length <= room) fresh.forEach(start)
+      const fresh = wanted.filter((labels) => known(labels) === undefined && fitted(sets, labels))
+      if (ordinary + fresh.filter(isOrdinary).length <= room) fresh.forEach((labels) => start(labels))
     },
     forget: (from, isKnown) => {
       const named = sets.filter(([, set]) => isOpen(set) && set.from === from).map(([name]) => name)
-      const isGone = (labels: Labels): boolean =>
+      const isGone = ({ labels }: Started<Place>): boolean =>
         named.some((name) => labels[name] !== OTHER && !isKnown(labels[name] ?? ''))
-      if (named.length > 0) [...known.values()].filter(isGone).forEach(end)
+      if (named.length > 0) [...all].filter(isGone).forEach(end)
     },
-    clear: () => [...known.values()].forEach(end),
+    clear: () => [...all].forEach(end),
   }
 }
 
