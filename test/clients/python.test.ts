@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
 import { actionHash } from '../../packages/sdk/src/canonical-json.ts'
+import { runCli, runProcess } from '../cli/run.ts'
 import { startRedis } from '../redis/server.ts'
 import { IS_LONG } from '../runs.ts'
 import {
@@ -31,6 +32,7 @@ const BESIDE = [
   'attrs',
   'hypothesis',
   'rfc8785',
+  'smolagents',
   'opentelemetry-sdk',
   'ruff',
   'mypy',
@@ -39,6 +41,17 @@ const BESIDE = [
 const GATEWAY = { ...BYTE_CODE, COUNTERSIGN_TEST_GATEWAY: ROOT }
 /** What needs nothing but pytest beside the package. */
 const CORE = ['tests/test_values.py', 'tests/test_guard.py']
+const SHOP = `
+from __future__ import annotations
+from decimal import Decimal
+from countersign_sdk import Countersign
+
+gate = Countersign()
+
+@gate.tool("orders.refund")
+def refund(order: int, amount: Decimal, note: str | None = None) -> None:
+    """Refunds an order."""
+`
 const CLEAN = [0, expect.stringContaining(' passed')]
 
 describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS }, () => {
@@ -98,6 +111,24 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
       await workshop.environment('examples', usual, [wheel, ...beside]),
     )
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
+
+  it('adds the contract of a function to a bundle, which tests it and fits the function', async () => {
+    const cwd = mkdtempSync(join(dirname(wheel), 'add-'))
+    const python = dirname(environment.python)
+    const env = { PATH: `${python}:${process.env['PATH'] ?? ''}` }
+    expect((await runCli(['init', '.', '--empty'], { cwd })).code).toBe(0)
+    writeFileSync(join(cwd, 'shop.py'), SHOP)
+    const added = await runProcess(['add', 'tool', 'orders.refund', '--python', 'shop:refund'], { cwd, env })
+    expect([added.code, added.err]).toEqual([0, ''])
+    const rules = readFileSync(join(cwd, 'policies/rules/orders.refund.yaml'), 'utf8')
+    expect(rules).toContain('missing_means:\n  "payload.note": nothing\n')
+    expect(rules).toContain('payload: {"order":1,"amount":"12.50"}')
+    expect((await runCli(['test', 'policies'], { cwd })).code).toBe(0)
+    const missing = await runProcess(['add', 'tool', 'orders.other', '--python', 'shop:other'], { cwd, env })
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("no attribute 'other'")])
+    const none = await runProcess(['add', 'tool', 'orders.other', '--python', 'shop:other'], { cwd })
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('activate the environment')])
   })
 
   it('starts the gateway of the packed npm package, and uses a gateway that already runs', async () => {

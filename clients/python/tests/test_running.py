@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import decimal
 import functools
+import importlib.util
+import inspect
 import logging
+import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from countersign_sdk import AsyncCountersign, GatewayUnavailable
+from countersign_sdk import AsyncCountersign, GatewayUnavailable, NotExecuted
 from countersign_sdk._adapter import Governed
 from fake import FakeGateway
 
@@ -135,6 +140,41 @@ def test_a_decorated_function_keeps_its_types() -> None:
             await slow("1", 2)  # type: ignore[call-arg, arg-type]
 
     asyncio.run(play())
+
+
+def test_a_decorated_function_looks_like_its_function_and_shows_no_other() -> None:
+    def pay(n: int, *, to: decimal.Decimal | None = None) -> Unknown:  # type: ignore # noqa: F821
+        """Pays."""
+
+    for client in (FakeGateway().gate(), FakeGateway().async_gate()):
+        guarded: Any = client.tool("pay")(pay)
+        assert (guarded.__name__, guarded.__doc__, guarded.__module__) == ("pay", "Pays.", __name__)
+        types = {"n": int, "to": decimal.Decimal | None}
+        assert {name: one.annotation for name, one in inspect.signature(guarded).parameters.items()} == types
+        assert typing.get_type_hints(guarded) == types
+        assert not hasattr(guarded, "__wrapped__")
+
+
+def test_a_tool_that_smolagents_saves_never_runs_without_the_gateway(tmp_path: Path) -> None:
+    smolagents = pytest.importorskip("smolagents")
+    module = tmp_path / "shop.py"
+    module.write_text(
+        "def refund(order: int) -> str:\n"
+        "    'Refunds an order.\\n\\nArgs:\\n    order: the order\\n'\n"
+        "    return 'it ran'\n"
+    )
+    spec: Any = importlib.util.spec_from_file_location("shop", module)
+    shop = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shop)
+    plain = smolagents.tool(shop.refund)
+    plain.save(tmp_path / "plain")
+    assert smolagents.Tool.from_code((tmp_path / "plain/tool.py").read_text())(order=1) == "it ran"
+    guarded = smolagents.tool(FakeGateway(first="reject").gate().tool("orders.refund")(shop.refund))
+    with pytest.raises(NotExecuted):
+        guarded(order=1)
+    # the source of a wrapper does not run elsewhere, so nothing is saved
+    with pytest.raises(ValueError, match="undefined"):
+        guarded.save(tmp_path / "guarded")
 
 
 def test_a_block_gives_its_options_to_decorated_functions() -> None:

@@ -6,12 +6,14 @@ import type { ImportedFile, ImportResult } from '../../policy/import/contract.ts
 import { importExample } from '../../policy/import/example.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
+import { importPython } from '../../policy/import/python.ts'
 import { sampleOf } from '../../policy/import/sample.ts'
 import { type ImportNote, isObject } from '../../policy/import/schema.ts'
 import { didYouMean } from '../../policy/language/nearest.ts'
 import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { listMcpTools } from './add-mcp.ts'
+import { contractOfPython } from './add-python.ts'
 import { filesBeside, readDocument } from './foreign-document.ts'
 
 /** A new contract, and a payload for a first call. */
@@ -19,11 +21,15 @@ export interface ToolDescription {
   readonly contract: BundleText
   readonly sample: JsonObject
   readonly notes: readonly ImportNote[]
+  /** The optional fields whose default is null. */
+  readonly nullable?: readonly string[]
 }
 
 export interface SourceOptions {
   readonly example?: string | undefined
   readonly openapi?: string | undefined
+  /** MODULE:FUNCTION. */
+  readonly python?: string | undefined
   readonly mcp: boolean
   readonly operation?: string | undefined
   /** Starts the MCP server. */
@@ -37,13 +43,20 @@ export interface SourceOptions {
  * @throws CliFailure unless exactly one source is given and contains the tool
  */
 export async function describedTool(name: string, options: SourceOptions): Promise<ToolDescription> {
-  const { example, openapi, mcp, operation = name, command, help } = options
-  if ([example !== undefined, openapi !== undefined, mcp].filter(Boolean).length !== 1)
-    throw usage('give exactly one of --example, --openapi and --mcp', help)
+  const { example, openapi, python, mcp, operation = name, command, help } = options
+  const given = [example !== undefined, openapi !== undefined, python !== undefined, mcp]
+  if (given.filter(Boolean).length !== 1)
+    throw usage('give exactly one of --example, --openapi, --mcp and --python', help)
   if (mcp !== command.length > 0) throw usage('--mcp takes the command of the server behind --', help)
   if (example !== undefined) {
     const sample = readExample(example)
     return { ...onlyOne(importExample(name, sample, { prefix: '' }), name), sample }
+  }
+  if (python !== undefined) {
+    const result = importPython(name, await contractOfPython(python))
+    if (result === undefined) throw usage(`\`${python}\` has no contract`)
+    const { contract, notes } = onlyOne(result, name)
+    return { contract, notes, sample: sampleIn(contract), nullable: nullableIn(contract) }
   }
   const one = { name: operation, as: name }
   if (openapi !== undefined) {
@@ -105,5 +118,23 @@ function readExample(given: string): JsonObject {
   return value
 }
 
-const sampleIn = ({ text }: ImportedFile): JsonObject =>
-  sampleOf((parse(text, { logLevel: 'silent' }) as { input_schema: JsonObject }).input_schema)
+const schemaIn = ({ text }: BundleText): JsonObject =>
+  (parse(text, { logLevel: 'silent' }) as { input_schema: JsonObject }).input_schema
+const sampleIn = (file: BundleText): JsonObject => sampleOf(schemaIn(file))
+
+/** The optional fields that may be null. A Python function sends null for an argument that it leaves out. */
+function nullableIn(file: BundleText): string[] {
+  const { properties, required = [] } = schemaIn(file)
+  const fields = isObject(properties) ? Object.entries(properties) : []
+  const isOptional = (name: string): boolean => !(required as readonly JsonValue[]).includes(name)
+  return fields.flatMap(([name, one]) => (isOptional(name) && permitsNull(one) ? [name] : []))
+}
+
+function permitsNull(schema: JsonValue): boolean {
+  if (!isObject(schema)) return false
+  const { type, enum: values, anyOf } = schema
+  const listed = [type, values].some(
+    (one) => Array.isArray(one) && (one.includes('null') || one.includes(null)),
+  )
+  return listed || type === 'null' || (Array.isArray(anyOf) && anyOf.some(permitsNull))
+}

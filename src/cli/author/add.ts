@@ -5,6 +5,7 @@ import { prepareBundle } from '../../policy/bundle/load.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { LOCK_FILE } from '../../policy/bundle/lock.ts'
 import { toolOfContract } from '../../policy/import/contract.ts'
+import { payloadName } from '../../policy/language/fields.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { TOOL_NAME } from '../../policy/yaml/shape.ts'
 import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
@@ -20,6 +21,7 @@ import { writeNew } from './starter.ts'
 export const ADD_USAGE = `countersign add tool NAME --example JSON [--agent NAME] [--dir DIR]
 countersign add tool NAME --openapi FILE [--operation ID] ...
 countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
+countersign add tool NAME --python MODULE:FUNCTION ...
 
   Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and an
   agent that may use the tool. If the new bundle would not load, it writes no file. While \`countersign dev\` runs in this
@@ -28,6 +30,7 @@ countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
   --example JSON   one payload of the tool, as JSON or as the name of a file
   --openapi FILE   an OpenAPI 3 or Swagger 2.0 document, JSON or YAML
   --mcp            an MCP server: the command after -- starts it, and it lists its tools
+  --python NAME    a Python function, as MODULE:FUNCTION. Python imports the module in this folder
   --operation ID   the operationId, or the name of the MCP tool (default: NAME)
   --agent NAME     the agent, or TENANT/NAME (default: my-agent). A new agent is added to directory.yaml
   --dir DIR        the bundle (default: ${DEFAULT_POLICIES})`
@@ -35,6 +38,7 @@ countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
 const OPTIONS = {
   example: { type: 'string' },
   openapi: { type: 'string' },
+  python: { type: 'string' },
   mcp: { type: 'boolean', default: false },
   operation: { type: 'string' },
   agent: { type: 'string', default: 'my-agent' },
@@ -88,13 +92,13 @@ async function addFiles(
   before: readonly BundleText[],
   { name, described, agent }: Added,
 ): Promise<void> {
-  const { contract, sample } = described
-  const rules = { path: `rules/${basename(contract.path)}`, text: ruleText(name, sample) }
+  const { contract, sample, nullable = [] } = described
+  const rules = { path: `rules/${basename(contract.path)}`, text: ruleText(name, sample, nullable) }
   if (before.some(({ path }) => path === rules.path || path === contract.path))
     throw usage(`\`${dir}\` has a file ${rules.path} or ${contract.path} already`, 'choose another tool name')
   const made = await firstThatLoads(
     permissionTexts(before, { agent, tool: name }).flatMap(({ directory, who }) =>
-      [rules, { ...rules, text: ruleText(name, undefined) }].map((rule) => ({
+      [rules, { ...rules, text: ruleText(name, undefined, nullable) }].map((rule) => ({
         who,
         rule,
         directory,
@@ -139,10 +143,12 @@ async function firstThatLoads<T extends { readonly texts: readonly BundleText[] 
 }
 
 /** One rule without a condition. The rule has no test when no payload is known that fits the contract. */
-function ruleText(tool: string, sample: object | undefined): string {
+function ruleText(tool: string, sample: object | undefined, nullable: readonly string[]): string {
   const id = `${tool.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-held`
   const lines = [
     `tool: ${JSON.stringify(tool)}`,
+    ...(nullable.length > 0 ? ['missing_means:'] : []),
+    ...nullable.map((field) => `  ${JSON.stringify(payloadName([field]))}: nothing`),
     '',
     '# Holds every call. Add rules with `allow:` and a `when:` for calls that need no reviewer.',
     'rules:',

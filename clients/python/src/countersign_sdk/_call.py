@@ -257,6 +257,7 @@ class Allows:
 class Core:
     """The settings and state that the calls of one client share. No I/O.
 
+    functions: the decorated functions by the gateway's name of their tool.
     foreground_seconds: the most seconds that a caller waits for a report, or for the end of a call that it gave up.
     """
 
@@ -271,6 +272,7 @@ class Core:
     allows: Allows = field(default_factory=Allows)
     contracts: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     foreground_seconds: float = _FOREGROUND_SECONDS
+    functions: dict[str, list[Callable[..., Any]]] = field(default_factory=dict[str, "list[Callable[..., Any]]"])
 
     def page_of(self, thread_id: str | None) -> str | None:
         return None if thread_id is None else f"{self.console}/console/#/thread/{thread_id}"

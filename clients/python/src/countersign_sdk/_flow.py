@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
 
 from ._call import Core, NotStarted, Options, Permit, Progress, Proposal, check_options, proposal_from
+from ._contract_of import contract_of
 from ._decide import permitted, redeem, refused, revision, tell_held
+from ._differences import differences
 from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
 from ._steps import Background, Invoke, Patience, Steps, attempt, quietly
 from ._wire import Request, recording, resolution, withdrawal
-from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
+from .errors import ChangesRequested, ContractsDiffer, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle, payload_of, sized
 from .tracing import span
 
@@ -95,6 +97,22 @@ def resolved_tools(core: Core, names: Sequence[str]) -> Steps[list[JsonObject]]:
         if not left or not (tools or unknown):
             return contracts
         page, left = left[:_NAMES_AT_ONCE], left[_NAMES_AT_ONCE:]
+
+
+def compared(core: Core) -> Steps[None]:
+    """Compares the decorated functions with the contracts of the gateway.
+
+    :raises ContractsDiffer: a call of a function would be refused
+    """
+    names = sorted(core.functions)
+    contracts = {str(one.get("name")): one for one in (yield from resolved_tools(core, names))} if names else {}
+    found = [f"{name}: the gateway does not let this agent use it" for name in names if name not in contracts]
+    for name in contracts.keys() & core.functions.keys():
+        for function in core.functions[name]:
+            schema = cast("JsonObject", contract_of(function)["input_schema"])
+            found += differences(name, schema, contracts[name].get("input_schema"))
+    if found:
+        raise ContractsDiffer(sorted(found))
 
 
 def _listed(members: JsonObject, name: str) -> list[Json]:

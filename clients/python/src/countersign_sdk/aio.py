@@ -17,12 +17,13 @@ import httpx
 
 from . import _flow
 from ._call import Decided, Held, Options, Permit, proposal_of
+from ._contract_of import contract_of
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
 from ._http import AsyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Invoke, Pause, Steps
-from ._tool import options_block, options_of, refuse_generator
+from ._tool import TOOL, named, options_block, options_of, refuse_generator
 from .client import agent_key, core_of
 from .handle import Handle, checked_handle
 
@@ -168,6 +169,27 @@ class AsyncCountersign:
         """
         return await self._drive(_flow.resolved_tools(self._core, tools))
 
+    def contract(self, function: Callable[..., Any], tool: str | None = None) -> JsonObject:
+        """Returns a first contract of a function: `tool`, `description` and the `input_schema` of its payloads.
+
+        `countersign add tool --python MODULE:FUNCTION` adds the same to a bundle.
+
+        tool: the gateway's name of the tool. Default: the name of the decorator, or of the function.
+
+        :raises TypeError: for a parameter without a place in a payload, or of a type that JSON cannot hold
+        """
+        return contract_of(function, tool or getattr(function, TOOL, None))
+
+    async def check(self) -> None:
+        """Compares the decorated functions with the contracts of the gateway. Call it when your program starts.
+
+        A contract may be narrower than its function, for example with a maximum.
+
+        :raises ContractsDiffer: the gateway would refuse every call, or a value that the function may send
+        :raises NotExecuted: the gateway did not answer
+        """
+        await self._drive(_flow.compared(self._core))
+
     def call(self, **options: Unpack[Options]) -> AbstractContextManager[None]:
         """Gives options to the calls of decorated functions inside a `with` block, such as the task of a request.
 
@@ -191,13 +213,12 @@ class AsyncCountersign:
             refuse_generator(function)
             own = GuardedFunction(function, None if inspect.iscoroutinefunction(function) else in_thread(function))
 
-            @functools.wraps(function)
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
                 payload, start = own.proposed(args, kwargs)
                 return await self.guard(name, payload, start, **options_of(self, options))
 
             setattr(guarded, MEMBER, own)
-            return guarded
+            return named(guarded, name, self._core, function)
 
         return cast("Decorator", decorate)
 

@@ -19,12 +19,13 @@ import httpx
 
 from . import _flow
 from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
+from ._contract_of import contract_of
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
 from ._http import SyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Pause, Steps
-from ._tool import options_block, options_of, refuse_async
+from ._tool import TOOL, named, options_block, options_of, refuse_async
 from ._wire import base_of, key_of
 from .handle import Handle, checked_handle
 
@@ -208,6 +209,27 @@ class Countersign:
         """
         return drive(_flow.resolved_tools(self._core, tools), self._perform)
 
+    def contract(self, function: Callable[..., Any], tool: str | None = None) -> JsonObject:
+        """Returns a first contract of a function: `tool`, `description` and the `input_schema` of its payloads.
+
+        `countersign add tool --python MODULE:FUNCTION` adds the same to a bundle.
+
+        tool: the gateway's name of the tool. Default: the name of the decorator, or of the function.
+
+        :raises TypeError: for a parameter without a place in a payload, or of a type that JSON cannot hold
+        """
+        return contract_of(function, tool or getattr(function, TOOL, None))
+
+    def check(self) -> None:
+        """Compares the decorated functions with the contracts of the gateway. Call it when your program starts.
+
+        A contract may be narrower than its function, for example with a maximum.
+
+        :raises ContractsDiffer: the gateway would refuse every call, or a value that the function may send
+        :raises NotExecuted: the gateway did not answer
+        """
+        drive(_flow.compared(self._core), self._perform)
+
     def call(self, **options: Unpack[Options]) -> AbstractContextManager[None]:
         """Gives options to the calls of decorated functions inside a `with` block, such as the task of a request.
 
@@ -231,13 +253,12 @@ class Countersign:
             refuse_async(function)
             own = GuardedFunction(function)
 
-            @functools.wraps(function)
             def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
                 payload, start = own.proposed(args, kwargs)
                 return cast("T", self.guard(name, payload, start, **options_of(self, options)))
 
             setattr(guarded, MEMBER, own)
-            return guarded
+            return named(guarded, name, self._core, function)
 
         return decorate
 

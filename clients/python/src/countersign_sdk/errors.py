@@ -189,5 +189,19 @@ class UnexpectedAnswer(NotExecuted):
     advice = "Ask the operator of the agent."
 
 
+class ContractsDiffer(Exception):
+    """Decorated functions and the contracts of the gateway differ, so the gateway would refuse calls.
+
+    differences: a sentence for each difference.
+    """
+
+    def __init__(self, differences: Sequence[str]) -> None:
+        self.differences = tuple(differences)
+        super().__init__("\n".join(self.differences))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.differences,))
+
+
 class WebhookRefused(Exception):
     """The delivery has a wrong signature or time. Answer 400 and do not act on it."""
