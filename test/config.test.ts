@@ -111,6 +111,7 @@ describe('the source of a setting', () => {
         oidcTenant: 'acme',
         otlpEndpoint: 'http://127.0.0.1:4318',
         deployment: 'staging',
+        acceptClock: '2026-11-27',
         storeExpect: 'existing',
         durability: 'async',
         logLevel: 'silent',

@@ -62,3 +62,22 @@ function readNotes(path: string): Kept[] {
   if (notes.length === 0) throw new Error(`there is no checkpoint in \`${path}\``)
   return notes
 }
+
+const DAY_MS = 24 * 3_600_000
+
+/**
+ * Refuses a clock that is more than a day ahead of the last commit, because recorded time never runs backwards again.
+ *
+ * @param writtenAt time of the last commit, ms since 1970; 0 in a new store
+ * @param accepted the last day (UTC) that an operator has confirmed
+ * @throws Error of one sentence
+ */
+export function requireSaneClock(writtenAt: number, now: number, accepted: string | undefined): void {
+  if (writtenAt === 0 || now - writtenAt <= DAY_MS) return
+  const [today, then] = [now, writtenAt].map((ms) => new Date(ms).toISOString())
+  const day = today?.slice(0, 10) ?? ''
+  if (accepted !== undefined && day <= accepted) return
+  throw new Error(
+    `the clock reads ${today}, more than a day after the last commit (${then}). If no gateway ran since, and the clock is right, start once with --accept-clock ${day}; otherwise set the clock right (NTP)`,
+  )
+}

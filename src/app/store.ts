@@ -5,12 +5,14 @@
  * Start: store.ts, then ../app.ts.
  */
 import { defined } from '../contract/defined.ts'
-import { requireExpected } from './expected-store.ts'
+import { requireExpected, requireSaneClock } from './expected-store.ts'
+import { SYSTEM } from '../gateway/core/records.ts'
 import type { Config } from '../settings/settings.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
 import { requireStore } from '../store/embedded/files.ts'
-import { openEmbeddedStore } from '../store/embedded/store.ts'
+import { type EmbeddedOptions, openEmbeddedStore } from '../store/embedded/store.ts'
 import type { RedisOptions } from '../store/redis/connect.ts'
+import type { Ahead } from '../store/redis/times.ts'
 import type { Store } from '../store/store.ts'
 
 /*
@@ -18,10 +20,11 @@ import type { Store } from '../store/store.ts'
  * Redis and the modules of maintenance commands load on demand, because they would slow every start.
  */
 
-/** Opens the store for a gateway. @throws also when it is not the expected store */
+/** Opens the store for a gateway. @throws also when it is not the expected store, or the clock is doubtful */
 export async function openExpectedStore(config: Config): Promise<Store> {
-  if (config.store.kind === 'embedded' && config.storeExpect !== undefined) requireStore(config.store.path)
-  const store = await openStore(config)
+  const checkTime = (writtenAt: number, now: number): void =>
+    requireSaneClock(writtenAt, now, config.acceptClock)
+  const store = await openChecked(config, checkTime)
   try {
     await requireExpected(store, config)
     return store
@@ -31,16 +34,32 @@ export async function openExpectedStore(config: Config): Promise<Store> {
   }
 }
 
+async function openChecked(
+  config: Config,
+  checkTime: (writtenAt: number, now: number) => void,
+): Promise<Store> {
+  const { store, storeExpect } = config
+  if (store.kind === 'embedded') {
+    if (storeExpect !== undefined) requireStore(store.path)
+    return openEmbedded(config, { path: store.path, checkTime })
+  }
+  for (const { seen, ms } of await timesInRedis(config, [SYSTEM])) checkTime(seen, seen - ms)
+  return openStore(config)
+}
+
 export async function openStore(config: Config): Promise<Store> {
-  if (config.store.kind === 'embedded')
-    return openEmbeddedStore({
-      ...embeddedPlace(config, config.store.path),
-      minFreeBytes: config.storeMinFree,
-      newWorkBytes: Math.max(config.storeMinFree, config.storeNewCallsMinFree),
-    })
+  if (config.store.kind === 'embedded') return openEmbedded(config, { path: config.store.path })
   const { openRedisStore } = await import('../store/redis/store.ts')
   return openRedisStore(redisOptions(config))
 }
+
+const openEmbedded = (config: Config, place: Pick<EmbeddedOptions, 'path' | 'checkTime'>): Promise<Store> =>
+  openEmbeddedStore({
+    ...embeddedPlace(config, place.path),
+    ...place,
+    minFreeBytes: config.storeMinFree,
+    newWorkBytes: Math.max(config.storeMinFree, config.storeNewCallsMinFree),
+  })
 
 const embeddedPlace = ({ deployment }: Config, path: string) => ({ path, ...defined({ deployment }) })
 
@@ -82,10 +101,7 @@ export async function countReplicas(
 }
 
 /** Returns the differences, in ms, between partitions in Redis and their server's clock. @throws as openStore */
-export async function timesInRedis(
-  config: Config,
-  partitions: readonly string[],
-): Promise<readonly { readonly partition: string; readonly ms: number }[]> {
+export async function timesInRedis(config: Config, partitions: readonly string[]): Promise<readonly Ahead[]> {
   const { timesOf } = await import('../store/redis/times.ts')
   return timesOf(redisOptions(config), partitions)
 }

@@ -177,3 +177,10 @@ export const deployment: Parse<string> = (value) => {
     throw new Misfit('must be lower-case letters, digits and hyphens, at most 32, such as production')
   return value
 }
+
+/** A day, as 2026-11-27. */
+export const day: Parse<string> = (value) => {
+  if (!/^\d{4}-\d\d-\d\d$/.test(value) || Number.isNaN(Date.parse(value)))
+    throw new Misfit('must be a day, such as 2026-11-27')
+  return value
+}

@@ -15,6 +15,7 @@ import {
   acceptables,
   allowedNetworks,
   collector,
+  day,
   deployment,
   headerValue,
   host,
@@ -73,6 +74,9 @@ export const SETTINGS = {
   }),
   deployment: setting(deployment, {
     help: 'name of this deployment, which its store and its instances share, such as production',
+  }),
+  acceptClock: setting(day, {
+    help: 'today (UTC), to start with a clock that is more than a day ahead of the last commit',
   }),
   storeExpect: setting(oneOf('existing'), {
     help: 'existing: refuse to start with an empty store',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createClock, createFollower } from '../../src/store/clock.ts'
+import { type ClockSources, createClock, createFollower } from '../../src/store/clock.ts'
 
 /** A wall clock that is set by hand and a monotonic one that is wound by hand. */
 function clocks(wall: number) {
@@ -103,5 +103,54 @@ describe('a clock that follows a server', () => {
       last = clock.now()
       expect(last - time.wall).toBeLessThan(1)
     }
+  })
+})
+
+describe.each([
+  ['the store clock', (sources: ClockSources) => createClock(0, sources)],
+  ['a clock that follows a server', createFollower],
+])('a jump of more than a minute, in %s', (_, create) => {
+  const MINUTE = 60_000
+  function held() {
+    const all = clocks(10 * HOUR)
+    const clock = create({ ...all.sources, holdsJumps: true })
+    clock.now()
+    return { ...all, clock }
+  }
+
+  it('is held, and followed once the wall clock has run steadily for 90 s', () => {
+    const { time, pass, clock } = held()
+    time.wall += 24 * HOUR
+    expect([clock.now(), clock.jumpMs()]).toEqual([10 * HOUR, 24 * HOUR])
+    pass(89_999)
+    expect([clock.now(), clock.jumpMs()]).toEqual([10 * HOUR + 89_999, 24 * HOUR])
+    pass(1)
+    expect([clock.now(), clock.jumpMs()]).toEqual([34 * HOUR + 90_000, undefined])
+  })
+
+  it('leaves no trace when the clock is set right within that time', () => {
+    const { time, pass, clock } = held()
+    time.wall += 24 * HOUR
+    clock.now()
+    pass(MINUTE)
+    time.wall -= 24 * HOUR
+    expect([clock.now(), clock.jumpMs()]).toEqual([10 * HOUR + MINUTE, undefined])
+  })
+
+  it('is looked at anew when the clock jumps again', () => {
+    const { time, pass, clock } = held()
+    time.wall += HOUR
+    clock.now()
+    pass(MINUTE)
+    time.wall += HOUR
+    clock.now()
+    pass(MINUTE)
+    expect([clock.now(), clock.jumpMs()]).toEqual([10 * HOUR + 2 * MINUTE, 2 * HOUR])
+  })
+
+  it('of a minute or less is followed at once', () => {
+    const { time, clock } = held()
+    time.wall += MINUTE
+    expect([clock.now(), clock.jumpMs()]).toEqual([10 * HOUR + MINUTE, undefined])
   })
 })

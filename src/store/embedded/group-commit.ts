@@ -3,7 +3,7 @@ import { afterSilence } from '../patience.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
 import { createBatch, planClaim, planCommit } from './batch.ts'
 import type { Batch, CommitTask, StateBefore } from './batch.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, jumpReason } from '../clock.ts'
 import type { DiskGuard } from './disk.ts'
 import type { Claim, CommitResult, IndexEntry } from '../store.ts'
 
@@ -107,7 +107,8 @@ class Committer implements GroupCommit {
     if (this.#failure !== undefined) return this.#failure
     if (performance.now() - (this.#underWay?.since ?? Infinity) > STUCK_MS)
       return `the disk has not confirmed a write for ${STUCK_MS} ms`
-    return this.#ports.disk.refusal()
+    const jump = this.#ports.clock.jumpMs()
+    return jump === undefined ? this.#ports.disk.refusal() : jumpReason(jump)
   }
 
   async close(): Promise<void> {

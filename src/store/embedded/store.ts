@@ -81,6 +81,8 @@ export interface EmbeddedOptions {
   readonly newWorkBytes?: number
   readonly clock?: ClockSources
   readonly statfs?: Statfs
+  /** Refuses a wrong clock by throwing, before the store records a time. Both in ms since 1970. */
+  readonly checkTime?: (writtenAt: number, now: number) => void
 }
 
 /** A store in one directory on a local disk, for use by one process. */
@@ -109,7 +111,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes } = options
     const facts = { statfs, displaced: watchDataFile(directory) }
     const disk = createDiskGuard(directory, { minFreeBytes, newWorkBytes }, facts)
-    return new Embedded({ db, lock, stamp, disk, clock: createClock(stamp.time, options.clock) })
+    const clock = createClock(stamp.time, options.clock)
+    options.checkTime?.(stamp.time, clock.now())
+    return new Embedded({ db, lock, stamp, disk, clock })
   } catch (error) {
     await db?.close()
     await lock.release()
@@ -266,6 +270,7 @@ class Embedded implements EmbeddedStore {
   }
 
   async health(): Promise<StoreHealth> {
+    this.now()
     const reason = this.#groupCommit.refusal()
     const roomBytes = this.#parts.disk.roomBytes()
     return {

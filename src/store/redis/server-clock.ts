@@ -18,5 +18,9 @@ export function createServerClock(topology: Topology, given: ClockSources | unde
     if (latest !== undefined) last = latest
     return last
   }
-  return createFollower({ wall: () => performance.now() + offset(), monotonic: () => performance.now() })
+  return createFollower({
+    wall: () => performance.now() + offset(),
+    monotonic: () => performance.now(),
+    holdsJumps: true,
+  })
 }

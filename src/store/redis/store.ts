@@ -9,7 +9,7 @@ import {
   checkRange,
   checkRecordName,
 } from '../check.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, jumpReason } from '../clock.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './calls.ts'
 import { type Confirmations, createConfirmations } from './replication-wait.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
@@ -192,6 +192,8 @@ class RedisStore implements Store {
 
   async #commit(partition: string, commit: Commit): Promise<CommitResult> {
     const now = this.now()
+    const jump = this.#clock.jumpMs()
+    if (jump !== undefined) throw new StoreUnavailable(jumpReason(jump))
     if (now > commit.deadline) return { ok: false, reason: 'late' }
     const end =
       performance.now() +
@@ -235,6 +237,9 @@ class RedisStore implements Store {
 
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
+    this.now()
+    const jump = this.#clock.jumpMs()
+    if (jump !== undefined) return { ready: false, reason: jumpReason(jump) }
     const peers = this.#topology.peers()
     // when one node of a cluster is unavailable, the tenants on the other nodes must still be served
     if (peers.some((peer) => peer.reason() === undefined))

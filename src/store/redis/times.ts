@@ -8,6 +8,8 @@ import { connectRedis, type RedisOptions } from './connect.ts'
 export interface Ahead {
   readonly partition: string
   readonly ms: number
+  /** The latest time, ms since 1970; 0 when the partition has none. */
+  readonly seen: number
 }
 
 /** Returns the difference for each partition, in the order of `partitions`. @throws UnsafeRedis, StoreUnavailable */
@@ -23,7 +25,7 @@ export async function timesOf(
         const { head } = keys.of(partition)
         const peer = topology.peerOf(head)
         const seen = Number((await peer?.connection()?.sendCommand(['HGET', head, 't'])) ?? 0)
-        return { partition, ms: seen - performance.now() - (peer?.clockOffset() ?? Infinity) }
+        return { partition, seen, ms: seen - performance.now() - (peer?.clockOffset() ?? Infinity) }
       }),
     )
   } finally {

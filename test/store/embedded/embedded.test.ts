@@ -507,6 +507,30 @@ describe('the clock of the embedded store', () => {
     expect((await open({ path, clock })).now()).toBe(1e12 + HOUR)
   })
 
+  it('refuses writes while a jump of the clock is held, and records no time of it', async () => {
+    const path = newDirectory()
+    const time = { wall: 1e12, monotonic: 5 }
+    const clock: ClockSources = { wall: () => time.wall, monotonic: () => time.monotonic, holdsJumps: true }
+    const store = await open({ path, clock })
+    time.wall += 24 * HOUR
+    expect(await store.health()).toMatchObject({
+      ready: false,
+      reason: expect.stringMatching(/^the clock jumped 86400 s ahead/),
+    })
+    const commit = store.commit('t', commitOf(store, { events: ['e'] }))
+    await expect(commit).rejects.toThrow(/^the clock jumped 86400 s ahead: it is followed if/)
+    await store.close()
+    time.wall -= 24 * HOUR
+    const again = await open({ path, clock })
+    expect(again.now()).toBe(1e12)
+    time.wall += 24 * HOUR
+    again.now()
+    time.wall += 90_000
+    time.monotonic += 90_000
+    expect(await again.commit('t', commitOf(again, { events: ['e'] }))).toMatchObject({ ok: true })
+    expect(await again.health()).toMatchObject({ ready: true })
+  })
+
   it('F20 a forward jump of a day makes waiting items late, and extends no lifetime', async () => {
     const time = { wall: 1e12, monotonic: 5 }
     const clock: ClockSources = { wall: () => time.wall, monotonic: () => time.monotonic }

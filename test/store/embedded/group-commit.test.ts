@@ -18,7 +18,7 @@ function openGroupCommit({ leftNothing = true, nearlyFull = false } = {}) {
   let full: string | undefined
   const batches: { batch: Batch; land: (written: boolean) => void; crash: (code: number) => void }[] = []
   const groupCommit = createGroupCommit({
-    clock: { now: () => time },
+    clock: { now: () => time, jumpMs: () => undefined },
     disk: {
       refusal: () => full,
       shortage: () => full,
