@@ -1,85 +1,94 @@
-"""The last check of an adapter: its function runs only with the approved arguments."""
+"""The last check of an adapter: a function runs once, and only with the approved arguments."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
+from ._arguments import Objects
+from ._call import NotStarted
 from ._function import require_equal
 from ._json import JsonObject
-from ._tool import refuse_generator
+from .errors import NotExecuted
 
 
-@dataclass
-class Run:
-    """One run of a function.
+class ApprovedRun:
+    """The run of a function with these arguments. A client calls `ready` before it redeems the proof, then the object.
 
-    approved: its arguments.
-    error: the error that the function raised. Some frameworks turn such an error into text.
+    objects: the arguments, as the function is about to get them.
     """
 
-    approved: JsonObject
-    error: BaseException | None = None
+    def __init__(self, objects: Objects, function: Callable[[Objects], Any]) -> None:
+        self._objects = objects
+        self._function = function
+
+    def ready(self, approved: JsonObject) -> None:
+        """Compares the arguments with the approved ones.
+
+        :raises ArgumentsChanged: they differ
+        """
+        require_equal(self._objects, approved)
+
+    def __call__(self, approved: JsonObject) -> Any:
+        """Runs the function. The arguments may have changed during the redemption, so it compares them again.
+
+        :raises NotStarted: they differ
+        """
+        try:
+            self.ready(approved)
+        except NotExecuted as error:
+            raise NotStarted(error) from error
+        return self._function(self._objects)
 
 
-_running: ContextVar[Run] = ContextVar("countersign_running")
+class Attempt:
+    """One attempt of a framework to run an approved call.
 
+    The framework calls its tool, and code of others may lie between. So the function itself, as the last, redeems the
+    proof. Its refusal passes the code between, which may turn an error into a text.
 
-@contextmanager
-def running(approved: JsonObject) -> Generator[Run, None, None]:
-    """Lets a function that `checked` wraps run with these arguments inside the block."""
-    run = Run(approved)
-    token = _running.set(run)
-    try:
-        yield run
-    finally:
-        _running.reset(token)
-
-
-def checked(function: Callable[..., Any], context: type | tuple[type, ...]) -> Callable[..., Any]:
-    """Wraps a function so that it compares its arguments with the approved ones before it runs.
-
-    A synchronous function stays synchronous. The wrapper raises `ArgumentsChanged` if the arguments differ, and
-    `LookupError` outside `running`.
-
-    context: the classes of arguments that the framework adds and the model does not see.
-
-    :raises TypeError: for a generator function
+    redeem: waits for the decision, redeems the proof and runs.
     """
-    refuse_generator(function)
-    signature = inspect.signature(function)
 
-    def check(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        plain = {name: value for name, value in bound.arguments.items() if not isinstance(value, context)}
-        require_equal(plain, run.approved)
+    def __init__(self, redeem: Callable[[ApprovedRun], Any]) -> None:
+        self._redeem = redeem
+        self._refusal: NotExecuted | None = None
 
-    @functools.wraps(function)
-    def run_plain(*args: Any, **kwargs: Any) -> Any:
-        with _kept_error() as run:
-            check(run, args, kwargs)
-            return function(*args, **kwargs)
+    def run(self, objects: Objects, function: Callable[[Objects], Any]) -> Any:
+        with self._kept():
+            return self._redeem(ApprovedRun(objects, function))
 
-    @functools.wraps(function)
-    async def run_async(*args: Any, **kwargs: Any) -> Any:
-        with _kept_error() as run:
-            check(run, args, kwargs)
-            return await function(*args, **kwargs)
+    async def arun(self, objects: Objects, function: Callable[[Objects], Any]) -> Any:
+        with self._kept():
+            result: Awaitable[Any] = self._redeem(ApprovedRun(objects, function))
+            return await result
 
-    return run_async if inspect.iscoroutinefunction(function) else run_plain
+    def refuse(self, error: NotExecuted) -> NotExecuted:
+        """Keeps the refusal of a check before the redemption, and returns it."""
+        self._refusal = error
+        return error
 
+    @contextmanager
+    def _kept(self) -> Generator[None]:
+        # a call that is made again begins anew
+        self._refusal = None
+        try:
+            yield
+        except NotExecuted as error:
+            self._refusal = error
+            raise
 
-@contextmanager
-def _kept_error() -> Generator[Run, None, None]:
-    run = _running.get()
-    try:
-        yield run
-    except BaseException as error:
-        run.error = error
-        raise
+    @contextmanager
+    def ended(self) -> Generator[None]:
+        """Raises the refusal of the call instead of what the framework made of it.
+
+        :raises NotExecuted: the call did not run
+        """
+        try:
+            yield
+        except Exception:
+            if self._refusal is None:
+                raise
+        if self._refusal is not None:
+            raise self._refusal

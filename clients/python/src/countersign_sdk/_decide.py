@@ -33,8 +33,8 @@ _STARTED = "it was started, and its end is unknown: its proof was redeemed befor
 _UNSIGNED = "An agent with `signed_approvals: false` needs `unsigned_approvals=True`"
 
 
-def permitted(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[Permit]:
-    """Returns the permit of a proposed call.
+def approved(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[JsonObject]:
+    """Waits for reviewers, and returns the decision that allows the call.
 
     :raises NotExecuted: the call may not run
     """
@@ -45,8 +45,16 @@ def permitted(core: Core, progress: Progress, decision: JsonObject, options: Opt
     if status not in ("allow", "approved"):
         raise refused(decision)
     check_echo(progress.proposal, decision)
+    return decision
+
+
+def permitted(core: Core, progress: Progress, decision: JsonObject) -> Steps[Permit]:
+    """Compares the arguments, redeems the proof, and returns the permit of an allowed call.
+
+    :raises NotExecuted: the call may not run
+    """
     progress.check()
-    if status == "approved":
+    if decision.get("status") == "approved":
         yield from _redeemed(core, progress, decision)
     progress.phase = "permitted"
     proposal = progress.proposal

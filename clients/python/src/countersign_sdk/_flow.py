@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
 from ._call import Core, NotStarted, Options, Permit, Progress, Proposal, check_options, proposal_from
 from ._contract_of import contract_of
-from ._decide import permitted, redeem, refused, revision, tell_held
+from ._decide import approved, permitted, redeem, refused, revision, tell_held
 from ._differences import differences
 from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
@@ -32,27 +33,38 @@ _NAMES_AT_ONCE = 256
 def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
     """Proposes the call, waits, redeems the proof, runs the tool once and reports."""
     progress = _begun(core, proposal, options, getattr(run, "ready", None))
-    permit = yield from _governed(core, progress, _decided(core, progress, options))
+    permit = yield from _governed(core, progress, _permitted(core, progress, options))
     return (yield from executed(core, permit, run))
 
 
 def permit_steps(core: Core, proposal: Proposal, options: Options) -> Steps[Permit]:
     """Proposes the call, waits, redeems the proof and returns the permit."""
     progress = _begun(core, proposal, options)
-    return (yield from _governed(core, progress, _decided(core, progress, options)))
+    return (yield from _governed(core, progress, _permitted(core, progress, options)))
+
+
+def _permitted(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
+    decision = yield from _proposed(core, progress)
+    with span("countersign.decide", progress.proposal, progress.thread_id):
+        decision = yield from approved(core, progress, decision, options)
+        return (yield from permitted(core, progress, decision))
 
 
 def _begun(core: Core, proposal: Proposal, options: Options, ready: Ready | None = None) -> Progress:
     return Progress(proposal, deadline=core.clock.now() + options.get("deadline", float("inf")), ready=ready)
 
 
-def _decided(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
+def _proposed(core: Core, progress: Progress) -> Steps[JsonObject]:
     patience = progress.patience(core.clock)
     with span("countersign.propose", progress.proposal):
         yield from checked(core, progress.proposal, patience)
-        decision = yield from proposed(core, progress, patience)
+        return (yield from proposed(core, progress, patience))
+
+
+def _decided(core: Core, progress: Progress, options: Options) -> Steps[JsonObject]:
+    decision = yield from _proposed(core, progress)
     with span("countersign.decide", progress.proposal, progress.thread_id):
-        return (yield from permitted(core, progress, decision, options))
+        return (yield from approved(core, progress, decision, options))
 
 
 def propose_steps(core: Core, proposal: Proposal, options: Options, keep_payload: bool) -> Steps[Handle]:
@@ -65,10 +77,7 @@ def propose_steps(core: Core, proposal: Proposal, options: Options, keep_payload
 
 
 def _proposal_only(core: Core, progress: Progress, options: Options, keep_payload: bool) -> Steps[Handle]:
-    patience = progress.patience(core.clock)
-    with span("countersign.propose", progress.proposal):
-        yield from checked(core, progress.proposal, patience)
-        decision = yield from proposed(core, progress, patience)
+    decision = yield from _proposed(core, progress)
     status = decision.get("status")
     if status not in ("allow", "pending_review"):
         raise refused(decision)
@@ -146,26 +155,53 @@ def resumed(
     return (yield from executed(core, permit, run))
 
 
+@dataclass(frozen=True)
+class Approval:
+    """A decision that allows a call. Its proof is not redeemed yet."""
+
+    progress: Progress
+    decision: JsonObject
+
+
 def permit_from(
     core: Core, handle: Handle, payload: object, options: Options, ready: Ready | None = None
 ) -> Steps[Permit]:
     """Returns the permit of a call that this or another process proposed."""
+    approval = yield from approval_from(core, handle, payload, options, ready)
+    return (yield from _permit_of(core, approval))
+
+
+def approval_from(
+    core: Core, handle: Handle, payload: object, options: Options, ready: Ready | None = None
+) -> Steps[Approval]:
+    """Waits for the decision on a call that this or another process proposed."""
     check_options(options)
     progress = _begun(core, proposal_from(handle, payload_of(handle, payload)), options, ready)
     # before the poll, which delivers the proof
     progress.check()
     if handle["status"] == "allow":
         if core.allows.take(handle["action_hash"]):
-            progress.phase = "permitted"
-            return Permit(handle["tool_name"], handle["task_id"], progress.proposal.payload, None)
+            return Approval(progress, {"status": "allow"})
         # another process may have proposed the call or used its allow verdict, so policy evaluates the call again
         progress.proposal = progress.proposal.another(0)
-        return (yield from _governed(core, progress, _decided(core, progress, options)))
+        return Approval(progress, (yield from _governed(core, progress, _decided(core, progress, options))))
     progress.thread_id = handle.get("thread_id")
     progress.phase = "proposed"
     waiting: JsonObject = {"status": "pending_review", "thread_id": progress.thread_id}
     silent: Options = {**options, "on_held": lambda _: None}
-    return (yield from _governed(core, progress, permitted(core, progress, waiting, silent)))
+    return Approval(progress, (yield from _governed(core, progress, approved(core, progress, waiting, silent))))
+
+
+def run_approved(core: Core, approval: Approval, run: Callable[[Any], object]) -> Steps[object]:
+    """Redeems the proof of an approval, runs the call once and reports."""
+    approval.progress.ready = getattr(run, "ready", None)
+    permit = yield from _permit_of(core, approval)
+    return (yield from executed(core, permit, run))
+
+
+def _permit_of(core: Core, approval: Approval) -> Steps[Permit]:
+    progress = approval.progress
+    return (yield from _governed(core, progress, permitted(core, progress, approval.decision)))
 
 
 def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> Steps[Handle]:

@@ -96,6 +96,30 @@ class Parameters:
         require_equal(self.payload(bound), approved)
         return bound
 
+    def typed(self, given: JsonObject) -> inspect.BoundArguments:
+        """Makes the arguments from JSON that need not name each of them, and adds the defaults.
+
+        :raises InvalidPayload: the JSON does not fit the function
+        """
+        unknown = [] if self._more is not None else [name for name in given if name not in self._rebuild]
+        if unknown:
+            raise InvalidPayload(f"{self._name} has no argument `{unknown[0]}`", places=[f"/{unknown[0]}"])
+        kinds = {name: name if name in self._rebuild else str(self._more) for name in given}
+        bound = self.bound_to({name: self._value(kinds[name], one) for name, one in given.items()})
+        bound.apply_defaults()
+        return bound
+
+    def bound_to(self, given: Mapping[str, object]) -> inspect.BoundArguments:
+        """Binds arguments that are given by name, also those without a name in a call."""
+        bound = self.signature.bind_partial()
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is _MORE:
+                rest = {one: value for one, value in given.items() if one not in self.signature.parameters}
+                bound.arguments[name] = {**rest, **({name: given[name]} if name in given else {})}
+            elif name in given:
+                bound.arguments[name] = given[name]
+        return bound
+
     def _value(self, name: str, value: Any) -> Any:
         if value is None and name != self._more and self.signature.parameters[name].default is None:
             return None

@@ -10,21 +10,24 @@ await agent.run(resume_message(requests), session=session)  # after the decision
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, Message
-from agent_framework._tools import (  # the framework's own refusal of arguments that change after a check
-    _SECURITY_ARGUMENTS_SNAPSHOT_CONTEXT_KEY,
-    _argument_authority_token,
-)
-from pydantic import BaseModel, ValidationError
+from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, FunctionTool, Message
+from pydantic import BaseModel
 
 from ._adapter import Governed, handle_for, still_waits, task_of
-from ._function import require_equal
+from ._approved import Attempt
+from ._arguments import Objects
+from ._function import Parameters, require_equal
 from ._json import JsonObject, as_object
-from .aio import AsyncCountersign
-from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
+from .aio import AsyncCountersign, in_thread
+from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -59,42 +62,43 @@ class CountersignMiddleware(FunctionMiddleware):
             await call_next()
             return
         payload: JsonObject = {}
-
-        async def run(approved: JsonObject) -> None:
-            require_equal(payload_of(context), approved)
-            # if a later middleware changes the arguments, the run fails
-            token = _argument_authority_token(_arguments(context), boundary="approval")
-            context.metadata[_SECURITY_ARGUMENTS_SNAPSHOT_CONTEXT_KEY] = token
-            await call_next()
-
         try:
-            payload = payload_of(context)
+            given, objects = as_object(_arguments(context)), _read(context)
+            payload = as_object(objects)
             handle = _saved(context, name)
             if handle is None:
                 handle = await self._proposed(context, name, payload)
                 if self._wait is None and handle["status"] == "pending_review":
                     context.result = _request(context, handle)
                     return
-            await self._resumed(context, handle, run, payload)
+            wait = self._wait or 0.0
+            attempt = Attempt(functools.partial(self._gate.resume, handle, payload=payload, max_wait=wait))
+            _guard_function(context.function)
+            await self._called(context, handle, _Call(given, objects, attempt), call_next)
         except NotExecuted as error:
             if isinstance(error, ChangesRequested):
                 self._governed.ask_again(error, payload)
             context.result = str(error)
 
-    async def _proposed(self, context: FunctionInvocationContext, name: str, payload: JsonObject) -> Handle:
-        session = None if context.session is None else context.session.session_id
-        task_id = self._task_id or task_of(session)
-        return await self._governed.apropose(self._gate, name, payload, str(context.metadata["call_id"]), task_id)
-
-    async def _resumed(
-        self, context: FunctionInvocationContext, handle: Handle, run: Callable[[JsonObject], Any], payload: JsonObject
+    async def _called(
+        self, context: FunctionInvocationContext, handle: Handle, call: _Call, call_next: Callable[[], Awaitable[None]]
     ) -> None:
+        """Calls the next middleware, and at the end the function, which redeems the proof."""
+        token = _running.set({**_running.get(), id(context.function): call})
         try:
-            await self._gate.resume(handle, run, payload=payload, max_wait=self._wait or 0.0)
+            with call.attempt.ended():
+                await call_next()
         except (StillPending, GatewayUnavailable) as error:
             if not still_waits(error):
                 raise
             context.result = _request(context, handle)
+        finally:
+            _running.reset(token)
+
+    async def _proposed(self, context: FunctionInvocationContext, name: str, payload: JsonObject) -> Handle:
+        session = None if context.session is None else context.session.session_id
+        task_id = self._task_id or task_of(session)
+        return await self._governed.apropose(self._gate, name, payload, str(context.metadata["call_id"]), task_id)
 
 
 def resume_message(requests: Sequence[Content]) -> Message:
@@ -107,21 +111,64 @@ def resume_message(requests: Sequence[Content]) -> Message:
     return Message(role="user", contents=[one.to_function_approval_response(approved=True) for one in ours])
 
 
-def payload_of(context: FunctionInvocationContext) -> JsonObject:
-    """Returns the arguments that the function receives, including defaults.
+@dataclass(frozen=True)
+class _Call:
+    """A call on its way to its function.
 
-    A tool with its own schema has no defaults.
+    given: what the framework made of the model's arguments, when the adapter saw it.
+    objects: the arguments, with the types that the function declares.
+    """
 
+    given: JsonObject
+    objects: Objects
+    attempt: Attempt
+
+
+# by the id of the tool, because a tool may run an agent with tools of its own
+_running: ContextVar[Mapping[int, _Call]] = ContextVar("countersign_running", default=MappingProxyType({}))
+_MARK = "__countersign_checked__"
+
+
+def _guard_function(tool: FunctionTool) -> None:
+    """Lets the function of a tool redeem the proof of its call. Calls of other agents run as before."""
+    function = tool.func
+    if function is None or hasattr(function, _MARK):
+        return
+    runs = function if inspect.iscoroutinefunction(function) else in_thread(function)
+
+    @functools.wraps(function)
+    async def checked(*args: Any, **given: Any) -> Any:
+        call = _running.get().get(id(tool))
+        if call is None:
+            return await runs(*args, **given)
+        own = tool._context_parameter_name
+        context = {own: given.pop(own)} if own is not None and own in given else {}
+        try:
+            require_equal(given, call.given)
+        except NotExecuted as error:
+            raise call.attempt.refuse(error) from error
+        return await call.attempt.arun(call.objects, lambda objects: runs(*args, **objects, **context))
+
+    setattr(checked, _MARK, True)
+    tool.func = checked
+
+
+def _read(context: FunctionInvocationContext) -> Objects:
+    """Returns the arguments with the types that the function declares.
+
+    The framework parsed the model's arguments, and gives a dump of the result. A tool with its own schema has no
+    defaults.
+
+    :raises TypeError: no payload can hold an argument of the function
     :raises InvalidPayload: the arguments do not fit the tool
     """
-    arguments, model = _arguments(context), context.function.input_model
-    if model is None:
-        return as_object(arguments)
-    try:
-        parsed = model.model_validate(arguments)
-    except ValidationError as error:
-        raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
-    return as_object({name: getattr(parsed, name) for name in model.model_fields})
+    given, tool = as_object(_arguments(context)), context.function
+    function = inspect.unwrap(tool.func) if tool.func is not None else None
+    if function is None or tool._schema_supplied:
+        return {**given}
+    own = [tool._context_parameter_name] if tool._context_parameter_name is not None else []
+    parameters = Parameters(function, own)
+    return parameters.payload(parameters.typed(given))
 
 
 def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:
@@ -140,7 +187,9 @@ def _request(context: FunctionInvocationContext, handle: Handle) -> Content:
     """Returns the `function_approval_request` that ends this run and contains the handle."""
     call_id, tool = str(context.metadata["call_id"]), context.function
     occurrence = context.metadata.get("function_call_occurrence_id")
-    call = Content.from_function_call(call_id=call_id, name=tool.name, arguments=_arguments(context), id=occurrence)
+    call = Content.from_function_call(
+        call_id=call_id, name=tool.name, arguments=as_object(_arguments(context)), id=occurrence
+    )
     return Content.from_function_approval_request(
         id=occurrence or call_id, function_call=call, additional_properties={_MEMBER: dict(handle)}
     )

@@ -18,6 +18,7 @@ import httpx
 from . import _flow
 from ._call import Decided, Held, Options, Permit, proposal_of
 from ._contract_of import contract_of
+from ._flow import Approval
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
 from ._http import AsyncHttp, Verify
@@ -144,6 +145,21 @@ class AsyncCountersign:
     ) -> Permit:
         """Resumes a call for a runtime that executes elsewhere, and returns its permit."""
         return await self._drive(_flow.permit_from(self._core, checked_handle(handle), payload, options))
+
+    async def approval(
+        self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
+    ) -> Approval:
+        """Waits for the decision on a proposed call, and leaves its proof unused. Continue with `run_approved`.
+
+        For an adapter whose framework asks for the decision before it runs the tool.
+
+        :raises NotExecuted: the call may not run
+        """
+        return await self._drive(_flow.approval_from(self._core, checked_handle(handle), payload, options))
+
+    async def run_approved(self, approval: Approval, run: Callable[..., Awaitable[T] | T]) -> T:
+        """Redeems the proof of an approved call, runs it once and reports."""
+        return cast("T", await self._drive(_flow.run_approved(self._core, approval, run)))
 
     async def revise(
         self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None

@@ -18,12 +18,14 @@ from typing import Any, cast
 
 from crewai.tools import BaseTool
 from crewai.tools import tool as tool_of
-from pydantic import PrivateAttr, ValidationError
+from crewai.tools.base_tool import Tool
+from pydantic import BaseModel, PrivateAttr, model_serializer, model_validator
 
 from ._adapter import Governed, still_waits
+from ._approved import ApprovedRun
+from ._arguments import Objects, Reader, plain_reader, reader_of_model
 from ._canonical import canonical, sha256
-from ._function import require_equal
-from ._json import JsonObject, as_object
+from ._json import JsonObject
 from .client import Countersign
 from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending, Withdrawn
 from .handle import Handle
@@ -60,12 +62,15 @@ class GovernedTools:
             return list(self._waiting.values())
 
     def tool(self, tool: BaseTool | Callable[..., Any]) -> BaseTool:
-        """Returns a governed tool for a tool of the framework, or for a function."""
+        """Returns a governed tool for a tool of the framework, or for a function.
+
+        :raises TypeError: no payload can hold an argument of the tool
+        """
         inner: BaseTool = tool if isinstance(tool, BaseTool) else tool_of(tool)
         made = _GovernedTool(
             name=inner.name,
             description=inner.description,
-            args_schema=inner.args_schema,
+            args_schema=_as_written(inner.args_schema),
             result_schema=inner.result_schema,
             result_as_answer=inner.result_as_answer,
             tool_failure_policy=inner.tool_failure_policy,
@@ -74,6 +79,8 @@ class GovernedTools:
         )
         made._inner = inner
         made._own = self
+        has_fields = bool(inner.args_schema.model_fields)
+        made._reader = reader_of_model(inner.name, inner.args_schema) if has_fields else plain_reader()
         return made
 
     def cancel(self) -> None:
@@ -157,35 +164,56 @@ class GovernedTools:
 
 
 class _GovernedTool(BaseTool):
-    """A governed tool. The framework checks the arguments against the schema, then calls `_run`."""
+    """A governed tool. The framework calls `_run` with the arguments as the model wrote them."""
 
     _inner: BaseTool = PrivateAttr()
     _own: GovernedTools = PrivateAttr()
+    _reader: Reader = PrivateAttr()
 
     def _run(self, **arguments: Any) -> Any:
-        inner, own = self._inner, self._own
         try:
-            payload = as_object(arguments)
+            read = self._reader.read("", arguments)
         except InvalidPayload as error:
             return str(error)
-
-        def run(approved: JsonObject) -> Any:
-            require_equal(self._parsed(approved), approved)
-            return inner.run(**cast("dict[str, Any]", approved))
-
-        return own.call(f"{own.governed.prefix}{self.name}", payload, run)
+        run = ApprovedRun(read.objects, self._called)
+        return self._own.call(f"{self._own.governed.prefix}{self.name}", read.payload, run)
 
     async def _arun(self, **arguments: Any) -> Any:
         return await asyncio.to_thread(self._run, **arguments)
 
-    def _parsed(self, approved: JsonObject) -> Any:
-        """Returns the approved arguments as the tool parses them."""
-        if not self._inner.args_schema.model_fields:
-            return approved
-        try:
-            return self._inner.args_schema.model_validate(approved).model_dump()
-        except ValidationError as error:
-            raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
+    def _called(self, objects: Objects) -> Any:
+        """Runs the inner tool as the framework does, with the objects instead of a dump of them."""
+        limit = self._inner._claim_usage()
+        if limit:
+            return limit
+        function = self._inner.func if isinstance(self._inner, Tool) else self._inner._run
+        result = function(**objects)
+        return asyncio.run(cast("Any", result)) if asyncio.iscoroutine(result) else result
+
+
+def _as_written(schema: type[BaseModel]) -> type[BaseModel]:
+    """Returns the schema for the model, which leaves the arguments as they are.
+
+    The framework would give `_run` a dump of them, which serializers and `exclude` change.
+    """
+
+    class AsWritten(schema):  # type: ignore[valid-type, misc]
+        @model_validator(mode="wrap")
+        @classmethod
+        def keep(cls, given: Any, _: Any) -> Any:
+            kept = cls.__new__(cls)
+            object.__setattr__(kept, "__dict__", dict(given))
+            for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+                object.__setattr__(kept, name, None)
+            return kept
+
+        @model_serializer(mode="plain")
+        def written(self) -> dict[str, Any]:
+            return dict(self.__dict__)
+
+    AsWritten.__name__ = schema.__name__
+    AsWritten.__doc__ = schema.__doc__
+    return AsWritten
 
 
 def _never(_arguments: object = None, _result: object = None) -> bool:

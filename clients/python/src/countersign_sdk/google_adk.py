@@ -11,6 +11,7 @@ async for event in runner.run_async(user_id=user, session_id=session, new_messag
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
@@ -24,10 +25,11 @@ from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
 from ._adapter import Governed, handle_for, task_of
-from ._approved import checked, running
-from ._call import Permit
-from ._function import require_equal
-from ._json import JsonObject, as_object
+from ._approved import ApprovedRun
+from ._arguments import Arguments, Objects, plain_reader, reader_of_function
+from ._flow import Approval
+from ._function import Parameters
+from ._json import JsonObject
 from .aio import AsyncCountersign
 from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
@@ -53,15 +55,16 @@ class GovernedTools:
         self.gate = gate
         self.governed = Governed(prefix)
         self.wait = wait
-        self.permits: dict[str, Permit] = {}
+        self.approvals: dict[str, tuple[Handle, Approval]] = {}
         self._task_id = task_id
         self._tools: dict[str, _GovernedTool] = {}
 
     def tool(self, tool: Callable[..., Any] | BaseTool) -> BaseTool:
         """Returns a governed tool for a function or for another tool, such as a tool of an MCP server.
 
-        :raises TypeError: for a tool that runs at the provider, yields results or asks for a
-            confirmation itself
+        A tool must not run at the provider, yield results or ask for a confirmation itself.
+
+        :raises TypeError: for such a tool, or for an argument that no payload can hold
         """
         made = _GovernedTool(tool, self)
         self._tools[made.name] = made
@@ -70,7 +73,7 @@ class GovernedTools:
     async def answer(self, session: Session, max_wait: float = 0.0) -> types.Content | None:
         """Returns the message that continues a session with new decisions, or None if there are no new decisions.
 
-        Redeems the proofs. Therefore run the agent immediately afterwards, in this process.
+        Run the agent immediately afterwards, in this process. Each call redeems its proof right before it runs.
 
         max_wait: seconds to wait for each decision.
         """
@@ -81,16 +84,17 @@ class GovernedTools:
                 continue
             payload: JsonObject = {}
             try:
-                payload = known.payload_of(original.args or {})
                 handle = handle_for(f"{self.governed.prefix}{known.name}", saved)
-                permit = await self.gate.permit_handle(handle, payload=payload, max_wait=max_wait)
+                # `run_async` compares the arguments, which callbacks of the agent may have changed in between
+                payload = handle.get("payload") or known.read(original.args or {}, str(original.id), handle).payload
+                approval = await self.gate.approval(handle, payload=payload, max_wait=max_wait)
             except (StillPending, GatewayUnavailable):
                 continue  # the confirmation stays open
             except NotExecuted as error:
                 self.refused(error, payload)
                 parts.append(_confirmation(call, {"confirmed": False, "payload": {_MEMBER: str(error)}}))
                 continue
-            self.permits[str(original.id)] = permit
+            self.approvals[str(original.id)] = (handle, approval)
             parts.append(_confirmation(call, {"confirmed": True}))
         return types.Content(role="user", parts=parts) if parts else None
 
@@ -107,7 +111,7 @@ class _GovernedTool(BaseTool):
     """A governed tool. The framework calls `run_async` again after an answered confirmation."""
 
     def __init__(self, tool: Callable[..., Any] | BaseTool, own: GovernedTools) -> None:
-        inner = tool if isinstance(tool, BaseTool) else FunctionTool(checked(_supported(tool), ToolContext))
+        inner = tool if isinstance(tool, BaseTool) else FunctionTool(_supported(tool))
         if inner._get_declaration() is None:
             raise TypeError(f"{inner.name} runs at the provider: the gateway cannot decide about it")
         if getattr(inner, "_require_confirmation", False):
@@ -115,99 +119,88 @@ class _GovernedTool(BaseTool):
         super().__init__(name=inner.name, description=inner.description, custom_metadata=inner.custom_metadata)
         self._inner = inner
         self._own = own
-        self._parameters = {} if isinstance(tool, BaseTool) else _parameters(tool)
-        self._is_function = not isinstance(tool, BaseTool)
+        self._function = None if isinstance(tool, BaseTool) else _Function(tool)
+        self._reader = plain_reader() if self._function is None else self._function.reader
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         return self._inner._get_declaration()
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         own, call_id, answer = self._own, str(tool_context.function_call_id), tool_context.tool_confirmation
-        permit = own.permits.pop(call_id, None)
+        handle, approval = own.approvals.pop(call_id, (None, None))
+        payload: JsonObject = {}
         try:
-            payload = self.payload_of(args)
-        except InvalidPayload as error:
-            if permit is not None:
-                await own.gate.report(permit, error)
-            return {"error": str(error)}
-        try:
-            if permit is not None:
-                return await self._permitted(permit, payload, tool_context)
-            if answer is not None and not answer.confirmed:
+            if approval is None and answer is not None and not answer.confirmed:
                 return {"error": _reason(answer.payload)}
-            handle = await own.governed.apropose(
-                own.gate, f"{own.governed.prefix}{self.name}", payload, call_id, own.task_of(tool_context)
-            )
+            read = self.read(args, call_id, handle)
+            payload = read.payload
+            run = ApprovedRun(read.objects, functools.partial(self._run, tool_context))
+            if approval is not None:
+                return await own.gate.run_approved(approval, run)
+            name, task = f"{own.governed.prefix}{self.name}", own.task_of(tool_context)
+            handle = await own.governed.apropose(own.gate, name, payload, read.nonce, task)
             if own.wait is None and answer is None and handle["status"] == "pending_review":
                 return _pause(tool_context, handle)
-
-            async def run(approved: JsonObject) -> Any:
-                return await self._run(approved, tool_context)
-
             return await own.gate.resume(handle, run, payload=payload, max_wait=own.wait or 0.0)
         except NotExecuted as error:
             return {"error": own.refused(error, payload)}
 
-    async def _permitted(self, permit: Permit, payload: JsonObject, context: ToolContext) -> Any:
-        try:
-            require_equal(payload, permit.payload)
-        except NotExecuted as changed:
-            await self._own.gate.report(permit, changed)
-            raise
-        try:
-            result = await self._run(permit.payload, context)
-        except BaseException as error:
-            ran = RuntimeError(f"{self.name} ran, and failed: {error}") if isinstance(error, NotExecuted) else error
-            await self._own.gate.report(permit, ran)
-            raise ran from error
-        await self._own.gate.report(permit)
-        return result
-
-    async def _run(self, approved: JsonObject, context: ToolContext) -> Any:
-        if not self._is_function:
-            return await self._inner.run_async(args=cast("dict[str, Any]", approved), tool_context=context)
-        with running(approved):
-            return await self._inner.run_async(args=cast("dict[str, Any]", approved), tool_context=context)
-
-    def payload_of(self, args: Mapping[str, Any]) -> JsonObject:
-        """Returns the arguments that the function receives, including defaults.
-
-        A tool of another kind receives the model's arguments unchanged.
+    def read(self, args: Mapping[str, Any], call_id: str, handle: Handle | None) -> Arguments:
+        """Returns the arguments of a call: those of the handle, or new ones.
 
         :raises InvalidPayload: the arguments do not fit the function
+        :raises ArgumentsChanged: they are not the arguments of the handle
         """
-        if not self._is_function:
-            return as_object(args)
-        found: dict[str, Any] = {}
-        for name, (kind, default) in self._parameters.items():
-            if name in args:
-                found[name] = _parsed(name, kind, args[name])
-            elif default is not inspect.Parameter.empty:
-                found[name] = default
-            else:
+        return self._reader.read(call_id, args) if handle is None else self._reader.again(handle, call_id, args)
+
+    def _run(self, context: ToolContext, objects: Objects) -> Any:
+        if self._function is None:
+            return self._inner.run_async(args=objects, tool_context=context)
+        return self._function.call(context, objects)
+
+
+class _Function:
+    """A function with the parameters that the model provides, and those that the framework adds."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        hints = typing.get_type_hints(function, include_extras=True)
+        given = inspect.signature(function).parameters
+        self._call = function
+        self._context = [name for name in given if name in _OWN or hints.get(name) is ToolContext]
+        self._parameters = Parameters(function, self._context)
+        self._types = {name: TypeAdapter(hints.get(name, Any)) for name in given if name not in self._context}
+        self.reader = reader_of_function(function, self._parsed, self._context)
+
+    def call(self, context: ToolContext, objects: Objects) -> Any:
+        made = self._parameters.bound_to({**objects, **dict.fromkeys(self._context, context)})
+        return self._call(*made.args, **made.kwargs)
+
+    def _parsed(self, given: Any) -> Objects:
+        made: Objects = {}
+        for name, parameter in self._parameters.signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                more = {one: value for one, value in given.items() if one not in self._parameters.signature.parameters}
+                made |= {one: self._value(name, value) for one, value in more.items()}
+            elif name in given and name not in self._context:
+                made[name] = self._value(name, given[name])
+            elif parameter.default is not inspect.Parameter.empty and name not in self._context:
+                made[name] = parameter.default
+            elif name not in self._context:
                 raise InvalidPayload(f"the arguments do not fit the tool: `{name}` is missing", places=[f"/{name}"])
-        return as_object(found)
+        return made
+
+    def _value(self, name: str, value: Any) -> Any:
+        try:
+            return self._types[name].validate_python(value)
+        except ValidationError as error:
+            place = f"the arguments do not fit the tool: `{name}`"
+            raise InvalidPayload(f"{place}: {error}", places=[f"/{name}"]) from error
 
 
 def _supported(function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError("a function that yields its results cannot be governed: return them")
     return function
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Returns the type and the default of each argument that the model provides."""
-    hints = typing.get_type_hints(function, include_extras=True)
-    given = inspect.signature(function).parameters
-    kinds = {name: (hints.get(name, Any), one.default) for name, one in given.items() if name not in _OWN}
-    return {name: kind for name, kind in kinds.items() if kind[0] is not ToolContext}
-
-
-def _parsed(name: str, kind: Any, value: Any) -> Any:
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError as error:
-        raise InvalidPayload(f"the arguments do not fit the tool: `{name}`: {error}", places=[f"/{name}"]) from error
 
 
 def _pause(context: ToolContext, handle: Handle) -> dict[str, str]:

@@ -9,25 +9,33 @@ agent.invoke(resume_command(agent, config), config)  # after the decision, in an
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias, cast, get_args
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import AgentState, ModelRequest, ToolCallRequest
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolCallId
+from langchain_core.tools.base import get_all_basemodel_annotations
 from langgraph.config import get_config
-from langgraph.types import Command, interrupt
-from pydantic import BaseModel, ValidationError
+from langgraph.graph import END
+from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel, PrivateAttr, create_model
 from typing_extensions import NotRequired
 
 from ._adapter import Governed, handle_for, still_waits, task_of
+from ._approved import Attempt
+from ._arguments import Arguments, Reader, plain_reader, reader_of_model
 from ._call import Options
 from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
 from .client import Countersign
-from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
+from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle
 
 Result: TypeAlias = "ToolMessage | Command[Any]"
@@ -47,8 +55,8 @@ class CountersignState(AgentState[Any]):
 class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     """Runs a tool only if policy or reviewers allow it.
 
-    Put it last, so that no other middleware changes a call after it. A pause needs a
-    checkpointer. The `thread_id` of the conversation is the task.
+    A middleware after it that changes a call has the call refused. A pause needs a checkpointer. The `thread_id` of
+    the conversation is the task.
 
     gate: a `Countersign` for `invoke` and `stream`, or an `AsyncCountersign` for `ainvoke` and
     `astream`.
@@ -71,6 +79,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         self._governed = Governed(prefix, tools)
         self._wait = wait
         self._tools: dict[str, BaseTool] = {}
+        self._readers: dict[str, tuple[BaseTool, Reader]] = {}
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
         self._learn(request)
@@ -90,8 +99,8 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         made: Proposals = {}
         for call, name, tool in self._calls(state):
             try:
-                payload = payload_of(call, tool)
-                made[str(call["id"])] = self._governed.propose(self._sync(), name, payload, str(call["id"]), _task())
+                read = self._reader(tool).read(str(call["id"]), call["args"])
+                made[str(call["id"])] = self._governed.propose(self._sync(), name, read.payload, read.nonce, _task())
             except NotExecuted as error:
                 made[str(call["id"])] = {"refused": str(error), "code": error.code}
         return {"countersign": made} if made else None
@@ -100,11 +109,17 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         made: Proposals = {}
         for call, name, tool in self._calls(state):
             try:
-                payload, call_id = payload_of(call, tool), str(call["id"])
-                made[call_id] = await self._governed.apropose(self._async(), name, payload, call_id, _task())
+                read, call_id = self._reader(tool).read(str(call["id"]), call["args"]), str(call["id"])
+                made[call_id] = await self._governed.apropose(self._async(), name, read.payload, read.nonce, _task())
             except NotExecuted as error:
                 made[str(call["id"])] = {"refused": str(error), "code": error.code}
         return {"countersign": made} if made else None
+
+    def _reader(self, tool: BaseTool) -> Reader:
+        known = self._readers.get(tool.name)
+        if known is None or known[0] is not tool:
+            known = self._readers[tool.name] = (tool, reader_of(tool))
+        return known[1]
 
     def _calls(self, state: Any) -> list[tuple[ToolCall, str, BaseTool]]:
         """Returns the governed calls of the last message that are not proposed yet."""
@@ -118,22 +133,23 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         ]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
-        call, name = request.tool_call, self._governed.name_of(request.tool_call["name"])
-        if name is None:
+        call, name, tool = request.tool_call, self._governed.name_of(request.tool_call["name"]), request.tool
+        if name is None or tool is None:
             return handler(request)
         payload: JsonObject = {}
         try:
-            payload = payload_of(call, request.tool)
             proposed = _proposed(request, name)
             if proposed is not None and "refused" in proposed:
                 return _message(call, proposed["refused"], proposed["code"])
-            handle = proposed or self._sync().propose(name, payload, **_named(call))
+            read = self._read(request, tool, proposed)
+            payload = read.payload
+            handle = proposed or self._sync().propose(name, payload, **_named(read))
             wait = self._first_wait(handle)
             while True:
+                attempt = Attempt(functools.partial(self._sync().resume, handle, payload=payload, max_wait=wait))
                 try:
-                    return self._sync().resume(
-                        handle, lambda approved: handler(_equal(request, approved)), payload=payload, max_wait=wait
-                    )
+                    with attempt.ended():
+                        return handler(_checked(request, tool, read, attempt))
                 except (StillPending, GatewayUnavailable) as error:
                     if not still_waits(error):
                         raise
@@ -144,28 +160,37 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
-        call, name = request.tool_call, self._governed.name_of(request.tool_call["name"])
-        if name is None:
+        call, name, tool = request.tool_call, self._governed.name_of(request.tool_call["name"]), request.tool
+        if name is None or tool is None:
             return await handler(request)
         payload: JsonObject = {}
         try:
-            payload = payload_of(call, request.tool)
             proposed = _proposed(request, name)
             if proposed is not None and "refused" in proposed:
                 return _message(call, proposed["refused"], proposed["code"])
-            handle = proposed or await self._async().propose(name, payload, **_named(call))
+            read = self._read(request, tool, proposed)
+            payload = read.payload
+            handle = proposed or await self._async().propose(name, payload, **_named(read))
             wait = self._first_wait(handle)
             while True:
+                attempt = Attempt(functools.partial(self._async().resume, handle, payload=payload, max_wait=wait))
                 try:
-                    return await self._async().resume(
-                        handle, lambda approved: handler(_equal(request, approved)), payload=payload, max_wait=wait
-                    )
+                    with attempt.ended():
+                        return await handler(_checked(request, tool, read, attempt))
                 except (StillPending, GatewayUnavailable) as error:
                     if not still_waits(error):
                         raise
                     wait = self._pause(handle)
         except NotExecuted as error:
             return self._told(call, error, payload)
+
+    def _read(self, request: ToolCallRequest, tool: BaseTool, proposed: Handle | None) -> Arguments:
+        """Returns the arguments of the call: those that were proposed, or new ones."""
+        call_id, given = str(request.tool_call["id"]), request.tool_call["args"]
+        if proposed is not None:
+            return self._reader(tool).again(proposed, call_id, given)
+        _require_own_task(request)
+        return self._reader(tool).read(call_id, given)
 
     def _first_wait(self, handle: Handle) -> float:
         """Returns the seconds to wait. Without `wait`, a held call pauses the graph immediately."""
@@ -205,21 +230,125 @@ def resume_command(agent: Any, config: Any) -> Command[Any]:
     return Command(resume={one.id: True for one in ours})
 
 
-def payload_of(call: ToolCall, tool: BaseTool | None) -> JsonObject:
-    """Returns the arguments that the tool will receive.
+def send_tool_calls(state: Any, node: str = "tools") -> list[Send] | str:
+    """Sends each call of the last message to a `ToolNode` of its own, or ends.
 
-    The tool's schema parses them and adds defaults. Injected arguments are left out.
+    For `add_conditional_edges` of a graph of your own. A node begins anew after a pause, so a node that holds several
+    calls would make the others again.
 
-    :raises InvalidPayload: the arguments do not fit the schema
+    node: the name of the `ToolNode`.
     """
-    schema = None if tool is None else tool.tool_call_schema
+    calls = state["messages"][-1].tool_calls
+    sent = [Send(node, {"__type": "tool_call_with_context", "tool_call": call, "state": state}) for call in calls]
+    return sent or END
+
+
+def _require_own_task(request: ToolCallRequest) -> None:
+    """Refuses a call that shares its node with others.
+
+    :raises RuntimeError: the node was not reached by `Send`, and its message has several calls
+    """
+    path = get_config().get("metadata", {}).get("langgraph_path") or ()
+    state = cast("Mapping[str, Any]", request.state) if isinstance(request.state, Mapping) else {}
+    calls = getattr((state.get("messages") or [None])[-1], "tool_calls", ())
+    if len(calls) > 1 and "__pregel_push" not in path[:1]:
+        raise RuntimeError(
+            "this ToolNode holds several calls, and would make them again after a pause:"
+            " send each call, with `add_conditional_edges(node, send_tool_calls)` of countersign_sdk.langgraph"
+        )
+
+
+def reader_of(tool: BaseTool) -> Reader:
+    """Returns the reader of a tool's arguments. Injected arguments are left out.
+
+    :raises TypeError: no payload can hold an argument of the tool
+    """
+    schema = tool.args_schema
     if not isinstance(schema, type) or not issubclass(schema, BaseModel):
-        return as_object(call["args"])
-    try:
-        parsed = schema.model_validate(call["args"])
-    except ValidationError as error:
-        raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
-    return as_object({name: getattr(parsed, name) for name in schema.model_fields})
+        return plain_reader()
+    injected = _injected(tool)
+    # validators of the whole model run, too; its injected arguments do not exist before the run
+    absent: dict[str, Any] = {name: (Any, None) for name in injected & schema.model_fields.keys()}
+    model = create_model(schema.__name__, __base__=schema, **absent) if absent else schema
+    # LangChain's names for `*args` and `**kwargs` of a function
+    synthetic = {name for name in ("args", "kwargs") if _is_synthetic(schema, name)}
+    return reader_of_model(tool.name, model, frozenset({*injected, *synthetic}))
+
+
+def _is_synthetic(schema: type[BaseModel], name: str) -> bool:
+    return name in schema.model_fields and "validate_arguments" in str(schema.__module__)
+
+
+def _injected(tool: BaseTool) -> frozenset[str]:
+    """Returns the names of the arguments that the framework adds."""
+    shown = tool.tool_call_schema
+    fields = set(shown.model_fields) if isinstance(shown, type) and issubclass(shown, BaseModel) else set[str]()
+    every = set(get_all_basemodel_annotations(tool.get_input_schema())) if fields or tool.args else set[str]()
+    return frozenset({*(every - fields), *tool._injected_args_keys})
+
+
+class _CheckedTool(BaseTool):
+    """The tool of one call. Its function gets the arguments that were proposed, and no schema parses them again."""
+
+    _inner: BaseTool = PrivateAttr()
+    _read: Arguments = PrivateAttr()
+    _attempt: Attempt = PrivateAttr()
+    _call: ToolCall = PrivateAttr()
+
+    def _run(self, *, config: RunnableConfig, run_manager: Any = None, **given: Any) -> Any:
+        run = functools.partial(self._inner._run, **self._context(self._inner._run, config, run_manager))
+        injected = self._taken(given)
+        return self._attempt.run(self._read.objects, lambda objects: run(**objects, **injected))
+
+    async def _arun(self, *, config: RunnableConfig, run_manager: Any = None, **given: Any) -> Any:
+        run = functools.partial(self._inner._arun, **self._context(self._inner._arun, config, run_manager))
+        injected = self._taken(given)
+        return await self._attempt.arun(self._read.objects, lambda objects: run(**objects, **injected))
+
+    def _context(self, run: Callable[..., Any], config: RunnableConfig, run_manager: Any) -> dict[str, Any]:
+        """Returns what the inner tool wants to know of its run."""
+        known = {"config": config, "run_manager": run_manager}
+        wanted = inspect.signature(run).parameters
+        return {name: value for name, value in known.items() if name in wanted}
+
+    def _taken(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Compares what the model wrote with what reaches the tool, and returns the injected arguments.
+
+        :raises ArgumentsChanged: a middleware changed the call
+        """
+        names = _injected(self._inner)
+        injected = {name: given.pop(name) for name in names & given.keys()}
+        try:
+            require_equal(given, as_object(self._call["args"]))
+        except NotExecuted as error:
+            raise self._attempt.refuse(error) from error
+        return {**injected, **dict.fromkeys(_ids_in(self._inner), self._call["id"])}
+
+
+def _ids_in(tool: BaseTool) -> list[str]:
+    """Returns the arguments that get the id of the call."""
+    kinds = get_all_basemodel_annotations(tool.get_input_schema()) if tool.args or tool._injected_args_keys else {}
+    return [name for name, kind in kinds.items() if any(_is_id(one) for one in get_args(kind)[1:])]
+
+
+def _is_id(mark: Any) -> bool:
+    return isinstance(mark, InjectedToolCallId) or mark is InjectedToolCallId
+
+
+def _checked(request: ToolCallRequest, tool: BaseTool, read: Arguments, attempt: Attempt) -> ToolCallRequest:
+    """Returns the request with a tool of its own, which redeems the proof."""
+    made = _CheckedTool(
+        name=tool.name,
+        description=tool.description,
+        args_schema={"type": "object", "properties": {}},
+        response_format=tool.response_format,
+        handle_tool_error=tool.handle_tool_error,
+        callbacks=tool.callbacks,
+        tags=tool.tags,
+        metadata=tool.metadata,
+    )
+    made._inner, made._read, made._attempt, made._call = tool, read, attempt, request.tool_call
+    return dataclasses.replace(request, tool=made)
 
 
 def _proposed(request: ToolCallRequest, tool: str) -> Any:
@@ -228,22 +357,17 @@ def _proposed(request: ToolCallRequest, tool: str) -> Any:
     return proposed if proposed is None or "refused" in proposed else handle_for(tool, proposed)
 
 
-def _equal(request: ToolCallRequest, approved: JsonObject) -> ToolCallRequest:
-    require_equal(payload_of(request.tool_call, request.tool), approved)
-    return request
-
-
 def _task() -> str | None:
     return task_of(get_config().get("configurable", {}).get("thread_id"))
 
 
-def _named(call: ToolCall) -> Options:
+def _named(read: Arguments) -> Options:
     """Returns the options of a call without a saved handle. After a pause, its id finds the same thread again.
 
     Such a call opens its own thread: a revision would not be found by the id.
     """
     task = _task()
-    return {"call_id": str(call["id"])} if task is None else {"call_id": str(call["id"]), "task_id": task}
+    return {"call_id": read.nonce} if task is None else {"call_id": read.nonce, "task_id": task}
 
 
 def _message(call: ToolCall, text: str, code: str) -> ToolMessage:

@@ -12,10 +12,13 @@ result = await Runner.run(agent, state)
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 from collections.abc import Callable, MutableMapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from agents import FunctionTool, RunState, function_tool
 from agents.function_schema import FuncSchema, function_schema
@@ -25,15 +28,44 @@ from agents.tool_context import ToolContext
 from pydantic import ValidationError
 
 from ._adapter import Governed, handle_for
-from ._approved import checked, running
-from ._call import Permit
-from ._function import require_equal
-from ._json import JsonObject, as_object
-from .aio import AsyncCountersign
+from ._approved import ApprovedRun
+from ._arguments import Arguments, Objects, Reader, reader_of_function
+from ._flow import Approval
+from ._function import Parameters
+from ._json import JsonObject
+from ._tool import refuse_generator
+from .aio import AsyncCountersign, in_thread
 from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
+
+
+@dataclass
+class _Tool:
+    """A governed tool.
+
+    context: the parameter for the framework's context.
+    runner: the framework's tool that runs the function of one call, without parsing its arguments again.
+    """
+
+    name: str
+    reader: Reader
+    function: Callable[..., Any]
+    parameters: Parameters
+    context: str | None
+    runner: FunctionTool
+
+
+@dataclass
+class _Call:
+    """The call that a runner runs, and the error of its function, which the framework may turn into a text."""
+
+    bound: Callable[[ToolContext[Any]], Any]
+    error: BaseException | None = None
+
+
+_running: ContextVar[_Call] = ContextVar("countersign_running")
 
 
 class _Failed(Exception):
@@ -42,13 +74,6 @@ class _Failed(Exception):
     def __init__(self, told: object) -> None:
         super().__init__()
         self.told = told
-
-
-@dataclass
-class _Tool:
-    name: str
-    schema: FuncSchema
-    inner: FunctionTool
 
 
 class GovernedTools:
@@ -70,22 +95,33 @@ class GovernedTools:
         self._wait = wait
         self._tools: dict[str, _Tool] = {}
         self._handles: dict[str, Handle] = {}
-        self._permits: dict[str, Permit] = {}
+        self._approvals: dict[str, Approval] = {}
         self._refusals: dict[str, NotExecuted] = {}
 
-    def tool(self, function: Callable[..., Any], **options: Any) -> FunctionTool:
-        """Returns a governed `function_tool` of the framework.
+    @overload
+    def tool(self, function: Callable[..., Any], **options: Any) -> FunctionTool: ...
+
+    @overload
+    def tool(self, **options: Any) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+
+    def tool(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        """Returns a governed `function_tool` of the framework, or a decorator that makes one.
 
         options: the options of `function_tool`, except `needs_approval`.
 
         :raises TypeError: for a finished tool, which would parse its arguments again
+        :raises TypeError: no payload can hold an argument of the function
         """
+        if function is None:
+            return functools.partial(self.tool, **options)
         if isinstance(function, FunctionTool):
             raise TypeError(f"{function.name} is a finished tool: write `@governed.tool` in place of `@function_tool`")
-        inner = function_tool(checked(function, RunContextWrapper), **options)
-        name = f"{self._governed.prefix}{inner.name}"
-        known = _Tool(name, function_schema(function), inner)
-        self._tools[inner.name] = known
+        if "needs_approval" in options:
+            raise TypeError("leave needs_approval out: policy says when people decide")
+        refuse_generator(function)
+        shown = function_tool(function, **options)
+        known = _tool_of(f"{self._governed.prefix}{shown.name}", function, options)
+        self._tools[shown.name] = known
 
         async def needs_approval(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
             return await self._is_held(known, context, arguments, call_id)
@@ -93,7 +129,7 @@ class GovernedTools:
         async def invoke(context: ToolContext[Any], arguments: str) -> Any:
             return await self._invoke(known, context, arguments)
 
-        return replace(inner, on_invoke_tool=invoke, needs_approval=False if self._wait is not None else needs_approval)
+        return replace(shown, on_invoke_tool=invoke, needs_approval=False if self._wait is not None else needs_approval)
 
     async def settle(self, state: RunState[Any, Any], max_wait: float = 0.0) -> None:
         """Applies decisions to an interrupted run. A call without a decision stays interrupted.
@@ -110,12 +146,16 @@ class GovernedTools:
     async def _settle(self, state: RunState[Any, Any], item: ToolApprovalItem, known: _Tool, max_wait: float) -> None:
         call_id, payload = str(item.call_id), cast("JsonObject", {})
         try:
-            payload = _payload(known, str(item.arguments))
+            given = _json(str(item.arguments))
             handle = self._handles.get(call_id) or _saved(state, call_id, known.name)
             if handle is None:
-                handle = await self._governed.apropose(self._gate, known.name, payload, call_id, self._task_id)
+                read = known.reader.read(call_id, given)
+                handle = await self._proposed(known, read)
+            else:
+                read = known.reader.again(handle, call_id, given)
+            payload = read.payload
             self._handles[call_id] = handle
-            permit = await self._gate.permit_handle(handle, payload=payload, max_wait=max_wait)
+            approval = await self._gate.approval(handle, payload=payload, max_wait=max_wait)
         except (StillPending, GatewayUnavailable):
             return  # the call stays interrupted
         except ArgumentsChanged:
@@ -125,9 +165,11 @@ class GovernedTools:
             self._changes(error, payload)
             state.reject(item, rejection_message=str(error))
             return
-        del self._handles[call_id]
-        self._permits[call_id] = permit
+        self._approvals[call_id] = approval
         state.approve(item)
+
+    async def _proposed(self, known: _Tool, read: Arguments) -> Handle:
+        return await self._governed.apropose(self._gate, known.name, read.payload, read.nonce, self._task_id)
 
     async def _is_held(
         self, known: _Tool, context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
@@ -136,8 +178,7 @@ class GovernedTools:
         if call_id in self._handles:
             return self._handles[call_id]["status"] == "pending_review"
         try:
-            payload = _payload(known, json.dumps(arguments))
-            handle = await self._governed.apropose(self._gate, known.name, payload, call_id, self._task_id)
+            handle = await self._proposed(known, known.reader.read(call_id, arguments))
         except NotExecuted as error:
             self._refusals[call_id] = error
             return False
@@ -149,20 +190,20 @@ class GovernedTools:
 
     async def _invoke(self, known: _Tool, context: ToolContext[Any], arguments: str) -> Any:
         call_id, payload = context.tool_call_id, cast("JsonObject", {})
-
-        async def run(approved: JsonObject) -> Any:
-            return await _run(known, context, arguments, approved)
-
         try:
-            payload = _payload(known, arguments)
-            refusal, permit = self._refusals.pop(call_id, None), self._permits.pop(call_id, None)
+            refusal, approval = self._refusals.pop(call_id, None), self._approvals.pop(call_id, None)
             if refusal is not None:
                 raise refusal
-            if permit is not None:
-                return await self._permitted(permit, payload, run)
-            handle = self._handles.pop(call_id, None)
+            given, handle = _json(arguments), self._handles.pop(call_id, None)
             if handle is None:
-                handle = await self._governed.apropose(self._gate, known.name, payload, call_id, self._task_id)
+                read = known.reader.read(call_id, given)
+                handle = await self._proposed(known, read)
+            else:
+                read = known.reader.again(handle, call_id, given)
+            payload = read.payload
+            run = ApprovedRun(read.objects, functools.partial(_run, known, context))
+            if approval is not None:
+                return await self._gate.run_approved(approval, run)
             return await self._gate.resume(handle, run, payload=payload, max_wait=self._wait or 0.0)
         except NotExecuted as error:
             self._changes(error, payload)
@@ -170,41 +211,75 @@ class GovernedTools:
         except _Failed as failed:
             return failed.told
 
-    async def _permitted(self, permit: Permit, payload: JsonObject, run: Callable[[JsonObject], Any]) -> Any:
-        try:
-            require_equal(payload, permit.payload)
-            result = await run(permit.payload)
-        except BaseException as error:
-            await self._gate.report(permit, error)
-            raise
-        await self._gate.report(permit)
-        return result
-
     def _changes(self, error: NotExecuted, payload: JsonObject) -> None:
         if isinstance(error, ChangesRequested):
             self._governed.ask_again(error, payload)
 
 
-async def _run(known: _Tool, context: ToolContext[Any], arguments: str, approved: JsonObject) -> Any:
-    with running(approved) as run:
-        told = await known.inner.on_invoke_tool(context, arguments)
-    if isinstance(run.error, ArgumentsChanged):
-        raise _Failed(str(run.error)) from run.error
-    if run.error is not None:
-        raise _Failed(told) from run.error
+_OF_THE_SCHEMA = ("description_override", "docstring_style", "use_docstring_info", "strict_mode")
+
+
+def _tool_of(name: str, function: Callable[..., Any], options: dict[str, Any]) -> _Tool:
+    schema = function_schema(function, strict_json_schema=options.get("strict_mode", True))
+    context = next(iter(inspect.signature(function).parameters)) if schema.takes_context else None
+    left_out = () if context is None else (context,)
+    parameters = Parameters(function, left_out)
+
+    async def run(context: ToolContext[Any]) -> Any:
+        call = _running.get()
+        try:
+            return await call.bound(context)
+        except BaseException as error:
+            call.error = error
+            raise
+
+    run.__annotations__["return"] = inspect.signature(function).return_annotation
+    kept = {one: value for one, value in options.items() if one not in _OF_THE_SCHEMA}
+    runner = function_tool(run, **{"name_override": schema.name, **kept})
+    reader = reader_of_function(function, functools.partial(_parsed, schema, parameters), left_out)
+    return _Tool(name, reader, function, parameters, context, runner)
+
+
+def _parsed(schema: FuncSchema, parameters: Parameters, given: Any) -> Objects:
+    """Returns what the framework makes of the model's arguments."""
+    try:
+        parsed = schema.params_pydantic_model.model_validate_json(json.dumps(given))
+    except ValidationError as error:
+        raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
+    args, more = schema.to_call_args(parsed)
+    context = (None,) if schema.takes_context else ()
+    return parameters.payload(parameters.bind((*context, *args), more))
+
+
+async def _run(known: _Tool, context: ToolContext[Any], objects: Objects) -> Any:
+    """Runs the function as the framework does, with its limits and its texts for errors."""
+
+    async def bound(context: ToolContext[Any]) -> Any:
+        own = {} if known.context is None else {known.context: context}
+        made = known.parameters.bound_to({**objects, **own})
+        runs = known.function if inspect.iscoroutinefunction(known.function) else in_thread(known.function)
+        return await runs(*made.args, **made.kwargs)
+
+    call = _Call(bound)
+    token = _running.set(call)
+    try:
+        told = await known.runner.on_invoke_tool(context, "{}")
+    finally:
+        _running.reset(token)
+    if call.error is not None:
+        raise _Failed(told) from call.error
     return told
 
 
-def _payload(known: _Tool, arguments: str) -> JsonObject:
-    """Returns the arguments that the function will receive, including defaults.
+def _json(arguments: str) -> Any:
+    """Returns what the model wrote.
 
-    :raises InvalidPayload: the arguments do not fit the tool
+    :raises InvalidPayload: it is no JSON
     """
     try:
-        parsed = known.schema.params_pydantic_model.model_validate_json(arguments or "{}")
-    except ValidationError as error:
-        raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
-    return as_object({name: getattr(parsed, name) for name in type(parsed).model_fields})
+        return json.loads(arguments or "{}")
+    except ValueError as error:
+        raise InvalidPayload(f"the arguments are no JSON: {error}") from error
 
 
 def _saved(state: RunState[Any, Any], call_id: str, tool: str) -> Handle | None:

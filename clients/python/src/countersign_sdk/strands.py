@@ -10,6 +10,7 @@ await agent.invoke_async(prompt)  # after the decision, in any process
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
@@ -20,11 +21,12 @@ from strands.types._events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolSpec, ToolUse
 
 from ._adapter import Governed, handle_for, still_waits
+from ._arguments import Objects, Reader, plain_reader, reader_of_model
 from ._call import Permit
 from ._function import require_equal
-from ._json import JsonObject, as_object
+from ._json import JsonObject
 from .aio import AsyncCountersign
-from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
+from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle
 
 _MEMBER = "countersign"
@@ -53,6 +55,7 @@ class CountersignHooks(HookProvider):
         self.gate = gate
         self.governed = Governed(prefix, tools)
         self._task_id = task_id
+        self._readers: dict[str, tuple[AgentTool, Reader]] = {}
         self.wait = wait
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
@@ -70,17 +73,23 @@ class CountersignHooks(HookProvider):
         try:
             if name is None or name != runs:
                 raise ArgumentsChanged(f"a hook put the tool {inner.tool_name} in the place of the one that was called")
-            payload = payload_of(inner, event.tool_use)
-            handle = saved.handle(name)
+            handle, call_id = saved.handle(name), event.tool_use["toolUseId"]
+            reader = self._reader(inner)
             if handle is None:
-                call_id = event.tool_use["toolUseId"]
-                handle = await self.governed.apropose(self.gate, name, payload, call_id, self._task_id)
+                read = reader.read(call_id, event.tool_use["input"])
+                handle = await self.governed.apropose(self.gate, name, read.payload, read.nonce, self._task_id)
                 if self.wait is None and handle["status"] == "pending_review":
                     saved.interrupt(handle, self.gate.page_of(handle))
         except NotExecuted as error:
             event.cancel_tool = str(error)
             return
         event.selected_tool = _GovernedTool(inner, self, saved, handle)
+
+    def _reader(self, tool: AgentTool) -> Reader:
+        known = self._readers.get(tool.tool_name)
+        if known is None or known[0] is not tool:
+            known = self._readers[tool.tool_name] = (tool, reader_of(tool))
+        return known[1]
 
 
 @dataclass
@@ -141,7 +150,11 @@ class _GovernedTool(AgentTool):
     ) -> AsyncGenerator[Any, None]:
         payload: JsonObject = {}
         try:
-            payload = payload_of(self._inner, tool_use)
+            # a middleware after the hooks may have changed the call
+            reader = self._hooks._reader(self._inner)
+            read = reader.again(self._handle, tool_use["toolUseId"], tool_use["input"])
+            payload = read.payload
+            require_equal(read.objects, payload)
             permit = await self._permit(payload)
         except NotExecuted as error:
             if isinstance(error, ChangesRequested):
@@ -150,8 +163,8 @@ class _GovernedTool(AgentTool):
             yield _refusal(tool_use, str(error))
             return
         self._saved.forget()
-        approved = cast("ToolUse", {**tool_use, "input": permit.payload})
-        async for event in self._reported(permit, self._inner.stream(approved, invocation_state, **kwargs)):
+        tool = _tool_with(self._inner, read.objects)
+        async for event in self._reported(permit, tool.stream(tool_use, invocation_state, **kwargs)):
             yield event
 
     async def _permit(self, payload: JsonObject) -> Permit:
@@ -190,25 +203,37 @@ def resume_prompt(result: AgentResult) -> list[Any]:
     return [{"interruptResponse": {"interruptId": one.id, "response": True}} for one in ours]
 
 
-def payload_of(tool: AgentTool, tool_use: ToolUse) -> JsonObject:
-    """Returns the arguments that the tool will receive.
+def reader_of(tool: AgentTool) -> Reader:
+    """Returns the reader of a tool's arguments. A decorated function has a schema.
 
-    The schema of a decorated function parses them and adds defaults.
-
-    :raises InvalidPayload: the arguments do not fit the schema
-    :raises ArgumentsChanged: the schema changes arguments that it already parsed
+    :raises TypeError: no payload can hold an argument of the function
     """
-    given = as_object(tool_use["input"])
+    metadata = getattr(tool, "_metadata", None)
+    return plain_reader() if metadata is None else reader_of_model(tool.tool_name, metadata.input_model)
+
+
+class _Parsed:
+    """The metadata of a decorated function whose arguments are parsed already."""
+
+    def __init__(self, metadata: Any, objects: Objects) -> None:
+        self._metadata = metadata
+        self._objects = objects
+
+    def validate_input(self, _: dict[str, Any]) -> Objects:
+        return {**self._objects}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._metadata, name)
+
+
+def _tool_with(tool: AgentTool, objects: Objects) -> AgentTool:
+    """Returns the tool of one call, whose function gets these objects instead of a dump of them."""
     metadata = getattr(tool, "_metadata", None)
     if metadata is None:
-        return given
-    try:
-        parsed = as_object(metadata.validate_input(given))
-        again = metadata.validate_input(parsed)
-    except ValueError as error:
-        raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
-    require_equal(again, parsed)
-    return parsed
+        return tool
+    made: Any = copy.copy(tool)
+    made._metadata = _Parsed(metadata, objects)
+    return cast("AgentTool", made)
 
 
 def _refusal(tool_use: ToolUse, text: str) -> ToolResultEvent:

@@ -142,7 +142,6 @@ def quick(gateway: FakeGateway) -> Countersign:
 def test_arguments_that_are_no_json_are_an_answer_for_the_model() -> None:
     from types import SimpleNamespace
 
-    from countersign_sdk._call import Permit
     from countersign_sdk.google_adk import GovernedTools
 
     def pay(n: Any) -> str:
@@ -150,12 +149,10 @@ def test_arguments_that_are_no_json_are_an_answer_for_the_model() -> None:
 
     gateway = FakeGateway()
     governed = GovernedTools(gateway.async_gate())
-    governed.permits["c"] = Permit("pay", "t", {"n": 1}, "thr_0")
     context: Any = SimpleNamespace(function_call_id="c", tool_confirmation=None)
     answer = asyncio.run(governed.tool(pay).run_async(args={"n": float("nan")}, tool_context=context))
     assert "/n" in answer["error"]
-    # the redeemed proof is not lost without a record
-    assert gateway.outcomes() == [("failed", False)]
+    assert gateway.asked == []
 
 
 class Changing(FakeGateway):
@@ -176,19 +173,19 @@ class Changing(FakeGateway):
 
 
 @pytest.mark.skipif(NAME != "agent_framework", reason="is about middleware of the Microsoft Agent Framework")
-def test_a_middleware_that_changes_an_allowed_call_fails_the_run(where: Where) -> None:
-    from agent_framework import MiddlewareFailure, function_middleware
+def test_a_middleware_that_changes_an_allowed_call_has_it_refused(where: Where) -> None:
+    from agent_framework import function_middleware
 
     @function_middleware
     async def change(context: Any, call_next: Any) -> None:
         context.arguments = {"n": 99}
         await call_next()
 
-    async def play() -> None:
+    async def play() -> str:
         async with AsyncCountersign(where.url, where.key) as gate:
             agent: Any = driver_named(NAME)(where)
-            await agent.agent([[Call("allowed", {"n": 1})]], gate, after=[change]).run("go")
+            result = await agent.agent([[Call("allowed", {"n": 1})]], gate, after=[change]).run("go")
+            return str([content.result for message in result.messages for content in message.contents])
 
-    with pytest.raises(MiddlewareFailure):
-        asyncio.run(play())
+    assert "not the arguments that were approved" in asyncio.run(play())
     assert where.ran() == []
