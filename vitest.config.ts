@@ -4,7 +4,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { OverdueReporter } from './test/overdue/overdue.ts'
 import { DearestFiles, PlainSummary } from './test/reporter.ts'
 import { IS_LONG, IS_SOAK } from './test/runs.ts'
-import { filesMarked, type Mark } from './test/marks.ts'
+import { filesMarked, FirstThingsFirst, type Mark } from './test/marks.ts'
 
 /**
  * Workers. Files run in parallel, because no test may count on time. Two cores run three files, because many files
@@ -34,6 +34,7 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', new PlainSummary(), new DearestFiles(), new OverdueReporter({ fileMs: FILE_MS })],
     maxWorkers: WORKERS,
+    sequence: { sequencer: FirstThingsFirst },
     testTimeout: PATIENCE_MS,
     hookTimeout: PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS / 3 } },

@@ -1,3 +1,4 @@
+// @first
 import { execFile } from 'node:child_process'
 import {
   existsSync,

@@ -1,3 +1,4 @@
+// @first
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {

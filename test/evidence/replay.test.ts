@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { EVENTS, kindOf } from '../../src/events/events.ts'
 import { Replay } from '../../src/evidence/replay.ts'
+import { IS_SOAK } from '../runs.ts'
 import {
   APPROVED,
   approved,
@@ -1400,7 +1401,7 @@ describe('an impossible history', () => {
     expect(first(records)).toBe(fault)
   })
 
-  it('takes linear time for a file with any number of sessions', () => {
+  it.runIf(IS_SOAK)('takes linear time for a file with any number of sessions', () => {
     const cpuOf = (count: number): number => {
       const replay = new Replay()
       const sessions = Array.from({ length: count }, (_, i) =>

@@ -1,3 +1,4 @@
+// @first
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// @first
 import { getEventListeners } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'

@@ -18,6 +18,7 @@ import { prepareBundle } from '../../src/policy/bundle/load.ts'
 import { linesOf } from '../../src/system/lines.ts'
 import { printDiagnostics } from '../../src/policy/report/diagnostics.ts'
 import { BUNDLE } from '../bundle.ts'
+import { rounds } from '../runs.ts'
 import { type Agent, HOUR, MINUTE, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 
 /** `countersign backtest` against evidence that a real gateway wrote. */
@@ -484,6 +485,9 @@ async function play(list: readonly Act[]): Promise<void> {
   }
 }
 
+/** Each is replayed with all that were before it. */
+const HISTORIES = rounds({ check: 10, short: 25, long: 25 })
+
 describe('a replay is exact', () => {
   /** Plays random histories, and asks for each recorded decision whether `next`, or the bundle that decided, finds it again. */
   async function replayRandom(
@@ -509,7 +513,7 @@ describe('a replay is exact', () => {
           if (risk !== undefined) expect(risk).toBe(one.risk)
         }
       }),
-      { numRuns: 25, seed: 11, endOnFailure: true },
+      { numRuns: HISTORIES, seed: 11, endOnFailure: true },
     )
     return calls
   }
@@ -519,7 +523,7 @@ describe('a replay is exact', () => {
       fc.array(acts(fc.constant(false)), { minLength: 10, maxLength: 40 }),
       (one, verdict) => expect([one.number, verdict]).toEqual([one.number, one.verdict]),
     )
-    expect(calls).toBeGreaterThan(150)
+    expect(calls).toBeGreaterThan(6 * HISTORIES)
   })
 
   it('is exact or undecided when evidence contains commitments instead of values', async () => {
@@ -532,7 +536,7 @@ describe('a replay is exact', () => {
         expect([one.number, verdict]).toEqual([one.number, one.verdict])
       },
     )
-    expect(told).toBeGreaterThan(50)
+    expect(told).toBeGreaterThan(2 * HISTORIES)
     expect(told).toBeLessThan(calls)
   })
 

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type * as server from 'yaml-language-server'
 import { readBundle } from '../../../src/policy/bundle/directory.ts'
 import { editorSchemas, type EditorSchemas } from '../../../src/policy/editor/editor.ts'
+import { rounds } from '../../runs.ts'
 import { languageBundles } from '../random-language.ts'
 import { bundle, CONTRACT, diagnose } from '../support.ts'
 
@@ -283,7 +284,7 @@ describe('the schema of rule files', () => {
           expect(validate.errors ?? []).toEqual([])
         }
       }),
-      { numRuns: 60 },
+      { numRuns: rounds({ check: 20, short: 60, long: 200 }) },
     )
   })
 })

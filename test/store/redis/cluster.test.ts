@@ -1,3 +1,4 @@
+// @first
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { keySpace } from '../../../src/store/redis/keys.ts'
