@@ -55,15 +55,21 @@ export const DecisionRequest = Type.Object(
 )
 export type DecisionRequest = Static<typeof DecisionRequest>
 
-export const DecisionStatus = Type.Enum([
+const DECISION_STATUSES = [
   'allow',
   'reject',
   'pending_review',
   'approved',
   'rejected',
   'changes_requested',
-])
+] as const
+export const DecisionStatus = Type.Enum(DECISION_STATUSES)
 export type DecisionStatus = Static<typeof DecisionStatus>
+
+/** The words of a list of threads. */
+export const ListedStatus = Type.Enum([...DECISION_STATUSES, 'withdrawn'], {
+  description: '`withdrawn`: the rejected threads that their agent gave up.',
+})
 
 export const Decision = Type.Object({
   status: DecisionStatus,

@@ -1,6 +1,6 @@
 /** The review API on the wire (docs/review-api.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
-import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
+import { ActionHash, DecisionStatus, ListedStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
 import { LIMITS } from './limits.ts'
@@ -28,7 +28,7 @@ export type VoteRequest = Static<typeof VoteRequest>
 
 export const ThreadsQuery = Type.Object(
   {
-    status: Type.Optional(DecisionStatus),
+    status: Type.Optional(ListedStatus),
     tool: Type.Optional(Type.String({ minLength: 1 })),
     risk: Type.Optional(RiskLevel),
     group: Type.Optional(Type.String({ minLength: 1 })),

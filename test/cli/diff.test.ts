@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -97,6 +97,30 @@ describe('countersign diff', () => {
     const none = await diff()
     expect([unknown, nested, option, none].map(({ code }) => code)).toEqual([2, 2, 2, 2])
     expect((await diff('old', 'policies', '--format', 'xml')).code).toBe(2)
+  })
+
+  it('exits 0 for the change that introduces the policies, in a checkout or a revision without them', async () => {
+    const said = { code: 0, out: 'the base has no bundle: everything is new\n' }
+    mkdirSync(join(directory, 'base', 'policies'), { recursive: true })
+    const gate = ['policies', '--fail-on', 'loosens', '--format', 'markdown']
+    expect(await diff('base/policies', ...gate)).toMatchObject(said)
+    rmSync(join(directory, 'base', 'policies'), { recursive: true })
+    expect(await diff('base/policies', ...gate)).toMatchObject(said)
+    const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com']
+    const tree = execFileSync('git', ['mktree'], { cwd: directory, input: '' }).trim()
+    const empty = git(...identity, 'commit-tree', '-m', 'nothing yet', tree).trim()
+    expect(await diff(empty, ...gate)).toMatchObject(said)
+    expect((await diff('base/policy', ...gate)).code).toBe(2)
+    expect((await diff('basis/policies', ...gate)).code).toBe(2)
+  })
+
+  it('repeats the reason of git when it refuses the repository', async () => {
+    const env = { PATH: process.env['PATH'] ?? '', GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' }
+    const { code, err } = await runCli(['diff', 'main', 'policies'], { cwd: directory, env })
+    expect(err).toMatch(
+      /`main` is not a directory, and git could not read it as a revision: fatal: detected dubious ownership.*; git config --global --add safe\.directory/,
+    )
+    expect(code).toBe(2)
   })
 
   it('refuses a revision that contains links', async () => {

@@ -494,7 +494,9 @@ describe('countersign doctor, on Redis', () => {
     expect(out).toMatch(/^ok +clock +within 1 s of Redis$/m)
     expect(code).toBe(0)
     const [refused, lines] = await wrong(['--store', loose.url])
-    expect([refused, lines]).toEqual([3, [expect.stringMatching(/^error +store .*appendonly/)]])
+    const needed =
+      /^error +store .*: appendonly is no: the last seconds may be lost; run `CONFIG SET appendonly yes`, let replicas/
+    expect([refused, lines]).toEqual([3, [expect.stringMatching(needed)]])
     const [accepted, accepts] = await wrong(['--store', loose.url, '--durability', 'async'])
     expect([accepted, accepts]).toEqual([0, [expect.stringMatching(/^warning +store +durability=async/)]])
   })
@@ -504,7 +506,10 @@ describe('countersign doctor, on Redis', () => {
     const loose = await startRedis({ config })
     servers.push(loose)
     const [, [line = '']] = await wrong(['--store', loose.url])
-    expect(line).toMatch(/appendonly is no.*; and maxmemory-policy is allkeys-lru/)
+    expect(line).toMatch(
+      /appendonly is no.*; and maxmemory-policy is allkeys-lru.*run `CONFIG SET maxmemory-policy noeviction`/,
+    )
+    expect(line).not.toContain('appendfsync')
     const flags = ['--store', loose.url, '--port', '0', '--metrics-port', '0']
     const { err } = await runCli(['serve', ...flags], { cwd: directory })
     expect(err).toMatch(/cannot start: appendonly is no.*; and maxmemory-policy is allkeys-lru/)

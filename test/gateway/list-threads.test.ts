@@ -38,3 +38,15 @@ it('a page with few matches reads 200 threads at a time, so that other requests 
   expect(body.threads.map(({ thread_id }) => thread_id)).toEqual([thread])
   expect(turns.most()).toBeLessThanOrEqual(200)
 })
+
+it('every word that a list prints for a status is a status to ask for', async () => {
+  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
+  const [gone, refused] = [await held(bot), await held(bot)]
+  await bot.withdraw(gone.thread)
+  await ann.vote(refused.thread, { decision: 'reject', revision: 1 })
+  const listed = async (status: string): Promise<string[]> =>
+    (await ann.list({ status })).body.threads.map(({ thread_id }) => thread_id)
+  expect(await listed('withdrawn')).toEqual([gone.thread])
+  expect((await listed('rejected')).toSorted()).toEqual([gone.thread, refused.thread].toSorted())
+  expect(await listed('approved')).toEqual([])
+})

@@ -25,11 +25,12 @@ import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts
 import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import { startFailure } from './start-failure.ts'
-import { STOP_SIGNALS } from '../terminal/signals.ts'
+import { ignoresHangUp, STOP_SIGNALS } from '../terminal/signals.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
 
-  Runs the gateway until SIGTERM, SIGINT or SIGHUP. \`countersign config\` lists every setting with its value and origin.`
+  Runs the gateway until SIGTERM or SIGINT, or until its terminal closes (SIGHUP). \`countersign config\` lists every
+  setting with its value and origin.`
 
 /** Maximum time from the signal to the end of the process, ms. */
 const SHUTDOWN_MS = 9_500
@@ -167,14 +168,17 @@ export async function startOrExplain(
  * container only the signals that it handles. A hanging start or request does not keep the process alive.
  */
 export function untilAskedToStop(): Promise<void> {
+  const deaf = ignoresHangUp()
+  const signals = STOP_SIGNALS.filter((name) => !deaf || name !== 'SIGHUP')
+  if (deaf) process.on('SIGHUP', () => undefined)
   return new Promise((resolve) => {
     const stop = (): void => {
       // a second signal ends the process immediately
-      for (const signal of STOP_SIGNALS) process.off(signal, stop)
+      for (const signal of signals) process.off(signal, stop)
       // `process.exit` is not used, because it waits for pending system calls
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()
       resolve()
     }
-    for (const signal of STOP_SIGNALS) process.on(signal, stop)
+    for (const signal of signals) process.on(signal, stop)
   })
 }

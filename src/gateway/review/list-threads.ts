@@ -127,7 +127,9 @@ function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
 /** The smallest index that contains every match. */
 function indexOf(query: ThreadsQuery): string {
   if (query.task_id !== undefined && query.agent !== undefined) return INDEX.task(query.agent, query.task_id)
-  return query.status === undefined ? INDEX.threads : INDEX.status(query.status)
+  const { status } = query
+  if (status === undefined) return INDEX.threads
+  return INDEX.status(status === 'withdrawn' ? 'rejected' : status)
 }
 
 function filterOf(
@@ -152,7 +154,10 @@ function saying(q: string, snapshot: Snapshot | undefined): (thread: Thread) => 
 
 function matches(thread: Thread, query: ThreadsQuery, now: number): boolean {
   const wanted: [string | undefined, string][] = [
-    [query.status, thread.status],
+    [
+      query.status,
+      query.status === 'withdrawn' && thread.withdrawn_at !== undefined ? 'withdrawn' : thread.status,
+    ],
     [query.tool, thread.tool],
     [query.risk, thread.risk],
     [query.agent, thread.agent],

@@ -10,7 +10,8 @@ export type GitProblem = 'no-git' | 'no-revision' | 'no-directory' | 'has-links'
 
 export type GitBundle =
   | { readonly ok: true; readonly commit: string; readonly bundle: PreparedBundle }
-  | { readonly ok: false; readonly problem: GitProblem }
+  /** `said` are the last words of git. */
+  | { readonly ok: false; readonly problem: GitProblem; readonly said?: string }
 
 /** The maximum size of one git output, several times the size of the largest bundle. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -34,7 +35,9 @@ export async function prepareRevision(revision: string, dir: string, cwd: string
     await layOut(files, { cwd, place })
     return { ok: true, commit, bundle: await prepareDirectory(place) }
   } catch (error) {
-    return { ok: false, problem: isMissingProgram(error) ? 'no-git' : 'unreadable' }
+    if (isMissingProgram(error)) return { ok: false, problem: 'no-git' }
+    const said = lastWordsOf(error)
+    return { ok: false, problem: 'unreadable', ...(said === undefined ? {} : { said }) }
   } finally {
     await rm(place, { recursive: true, force: true })
   }
@@ -44,13 +47,25 @@ function isMissingProgram(error: unknown): boolean {
   return (error as { readonly code?: unknown } | null)?.code === 'ENOENT'
 }
 
+/** The reason for which git failed, and its advice. */
+function lastWordsOf(error: unknown): string | undefined {
+  const said = (error as { readonly said?: string } | null)?.said ?? ''
+  const lines = said
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const fatal = lines.find((line) => line.startsWith('fatal: '))
+  return [...new Set([fatal, lines.at(-1)])].filter((line) => line !== undefined).join('; ') || undefined
+}
+
 /** Returns the id of the object, or undefined when it does not exist. */
 async function nameObject(cwd: string, name: string): Promise<string | undefined> {
   try {
     const id = await git(cwd, ['rev-parse', '--verify', '--quiet', '--end-of-options', name])
     return /^[0-9a-f]{40,64}$/.exec(id.toString().trim())?.[0]
   } catch (error) {
-    if (isMissingProgram(error)) throw error
+    // without an object, git ends with 1 and says nothing
+    if (isMissingProgram(error) || lastWordsOf(error) !== undefined) throw error
     return undefined
   }
 }
@@ -95,7 +110,9 @@ async function layOut(
 function git(cwd: string, args: readonly string[], input?: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const options = { cwd, encoding: 'buffer', maxBuffer: MAX_ANSWER_BYTES } as const
-    const child = execFile('git', args, options, (error, out) => (error ? reject(error) : resolve(out)))
+    const child = execFile('git', args, options, (error, out, said) =>
+      error ? reject(Object.assign(error, { said: said.toString() })) : resolve(out),
+    )
     // Git may exit before it has read all input; its exit status reports why.
     child.stdin?.on('error', () => undefined).end(input ?? '')
   })

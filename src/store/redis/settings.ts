@@ -114,20 +114,26 @@ export function inOneSentence(problems: readonly string[]): string | undefined {
   return problems.length === 0 ? undefined : [...new Set(problems)].join('; and ')
 }
 
+/** The command that changes a running server; CONFIG REWRITE or redis.conf makes it last. */
+const setting = (name: string, value: string): string => `\`CONFIG SET ${name} ${value}\``
+
 function lossProblems(
   facts: ServerFacts,
   config: Readonly<Record<string, string>>,
   wanted: Wanted,
 ): string[] {
   const problems: string[] = []
+  // with replicas that confirm, the server's own file may be a second late
+  const needed = wanted.replicas > 0 ? SYNCED.slice(0, 1) : SYNCED
+  const wrong = needed.filter(([name, value]) => config[name] !== value)
   if (durabilityOf(facts, wanted) === 'async' && wanted.durability !== 'async')
     problems.push(
-      `${SYNCED.map(([name]) => `${name} is ${config[name]}`).join(', ')}: the last seconds may be lost; set them to ${SYNCED.map(([, value]) => value).join(', ')}, let replicas confirm, or accept the loss with COUNTERSIGN_DURABILITY=async`,
+      `${wrong.map(([name]) => `${name} is ${config[name]}`).join(', ')}: the last seconds may be lost; run ${wrong.map(([name, value]) => setting(name, value)).join(' and ')}, let replicas confirm, or accept the loss with COUNTERSIGN_DURABILITY=async`,
     )
   const policy = config['maxmemory-policy'] ?? ''
   if (config['maxmemory'] !== '0' && policy !== 'noeviction' && !wanted.accept.includes('eviction'))
     problems.push(
-      `maxmemory-policy is ${policy}: records may be evicted; set it to noeviction, or accept \`eviction\` by name`,
+      `maxmemory-policy is ${policy}: records may be evicted; run ${setting('maxmemory-policy', 'noeviction')}, or accept \`eviction\` by name`,
     )
   return problems
 }
