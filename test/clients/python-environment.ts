@@ -202,11 +202,11 @@ interface Wanted {
   readonly packages: readonly string[]
 }
 
-const isWheel = (name: string): boolean => name.endsWith('.whl')
+const isBuilt = (name: string): boolean => /\.(whl|tar\.gz)$/.test(name)
 
 /** Names that two runs of one checkout share, and no other run: a run installs the wheel of its own checkout. */
 function placeOf(name: string, { interpreter, packages }: Wanted): string {
-  const lock = [ROOT, interpreter.path, ...packages.filter((one) => !isWheel(one))]
+  const lock = [ROOT, interpreter.path, ...packages.filter((one) => !isBuilt(one))]
   return join(CACHE, `${name}-3.${interpreter.minor}-${digestOf(lock)}`)
 }
 
@@ -219,7 +219,7 @@ async function environmentOf(directory: string, { interpreter, packages }: Wante
   const install = ['pip', 'install', '--quiet', '--python', made.python]
   const isWhole = join(directory, 'is-whole')
   if (existsSync(isWhole) && !IS_LONG) {
-    const wheels = packages.filter(isWheel)
+    const wheels = packages.filter(isBuilt)
     const again = await run(uv, [...install, '--no-deps', '--reinstall', ...wheels])
     if (again.code === 0) return made
   }

@@ -12,6 +12,7 @@ import { IS_LONG } from '../runs.ts'
 import {
   BYTE_CODE,
   type Environment,
+  interpreters,
   lastOf,
   mypyCache,
   NEWEST_MINOR,
@@ -34,6 +35,7 @@ const BESIDE = [
   'hypothesis',
   'rfc8785',
   'smolagents',
+  'twine',
   'opentelemetry-sdk',
   'ruff',
   'mypy',
@@ -94,6 +96,24 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     const clean = await workshop.environment('clean', oldest, [wheel, 'pytest'])
     const ran = await pytest(CORE, {}, clean)
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
+
+  it('builds and installs from its sdist on every Python of this machine, and is fit for the index', async () => {
+    const sdist = wheel.replace(/-py3-none-any\.whl$/, '.tar.gz')
+    const files = (await run('tar', ['tzf', sdist])).out
+      .split('\n')
+      .map((path) => path.replace(/^[^/]*\//, ''))
+    expect(files).toEqual(expect.arrayContaining(['CHANGELOG.md', 'tests/fake.py', 'tests/test_guard.py']))
+    const known =
+      /^(src\/countersign_sdk|tests)\/|^(CHANGELOG|README)\.md$|^(LICENSE|PKG-INFO|pyproject\.toml|\.gitignore)?$/
+    expect(files.filter((path) => !known.test(path))).toEqual([])
+    const fit = await run(environment.bin('twine'), ['check', '--strict', wheel, sdist])
+    expect([fit.code, lastOf(fit)]).toEqual([0, expect.not.stringContaining('warning')])
+    for (const interpreter of await interpreters()) {
+      const made = await workshop.environment('sdist', interpreter, [sdist, 'pytest'])
+      const ran = await pytest(['tests/test_values.py'], {}, made)
+      expect([interpreter.minor, ran.code, lastOf(ran)]).toEqual([interpreter.minor, ...CLEAN])
+    }
   })
 
   it.runIf(newest.minor < NEWEST_MINOR)(`works on Python 3.${NEWEST_MINOR} if it is installed`, async () => {

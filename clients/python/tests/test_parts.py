@@ -98,6 +98,41 @@ def test_the_type_of_a_handle_is_readable_at_run_time() -> None:
         adapter.validate_python({name: value for name, value in HANDLE.items() if name != "action_hash"})
 
 
+def functions_of(owner: Any) -> list[Any]:
+    public = [one for name, one in vars(owner).items() if not name.startswith("_") or name == "__init__"]
+    return [one.fget if isinstance(one, property) else one for one in public if callable(one) or hasattr(one, "fget")]
+
+
+def test_each_public_function_has_readable_types_and_a_docstring() -> None:
+    names = [getattr(countersign_sdk, name) for name in countersign_sdk.__all__ if not name.startswith("_")]
+    classes = [one for one in names if isinstance(one, type)]
+    functions = [one for one in names if callable(one) and not isinstance(one, type)]
+    for owner in (*classes, Gateway, Reviewer):
+        functions += [one for one in functions_of(owner) if hasattr(one, "__code__")]
+        assert owner.__doc__, owner
+    assert len(functions) > 40
+    for function in functions:
+        get_type_hints(function)
+        assert function.__doc__ or function.__name__ == "__init__", function
+
+
+def test_the_asynchronous_class_says_what_the_synchronous_one_says() -> None:
+    for name, one in vars(Countersign).items():
+        other = vars(countersign_sdk.AsyncCountersign).get(name)
+        if name.startswith("_") or not callable(one) or other is None:
+            continue
+        missing = set(re.findall(r"^ +(?::raises \w+|\w+):", str(one.__doc__), re.MULTILINE))
+        missing -= set(re.findall(r"^ +(?::raises \w+|\w+):", str(other.__doc__), re.MULTILINE))
+        assert not missing, (name, missing)
+    described = str(countersign_sdk.Options.__doc__)
+    assert [name for name in countersign_sdk.Options.__annotations__ if name not in described] == []
+
+
+def test_a_client_shows_its_address_and_task_and_never_its_key() -> None:
+    for gate in (FakeGateway().gate(), FakeGateway().async_gate()):
+        assert repr(gate) == f"{type(gate).__name__}('http://127.0.0.1:1', task_id='t')"
+
+
 def test_a_handle_with_other_arguments_never_runs() -> None:
     gate = FakeGateway().gate()
     handle = gate.propose("pay", {"n": 1})

@@ -18,7 +18,7 @@ import httpx
 from ._wire import LARGEST_ANSWER, Answer, Request, Unreachable, Untrusted
 from .tracing import trace_headers
 
-Verify: TypeAlias = "ssl.SSLContext | bool | str"
+Verify: TypeAlias = ssl.SSLContext | bool | str
 
 _FAILURES = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 

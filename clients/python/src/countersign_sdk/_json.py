@@ -13,12 +13,17 @@ import math
 import pathlib
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .errors import InvalidPayload
 
-Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
-JsonObject: TypeAlias = "dict[str, Json]"
+if TYPE_CHECKING:
+    Json: TypeAlias = bool | int | float | str | "list[Json]" | "dict[str, Json]" | None
+    JsonObject: TypeAlias = "dict[str, Json]"
+else:
+    # neither `typing.get_type_hints` nor pydantic reads a type that contains itself
+    Json = Any
+    JsonObject = dict[str, Any]
 
 # a double represents every integer up to this one
 LARGEST_INTEGER = 2**53 - 1

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 import anyio
 import anyio.to_thread
@@ -25,14 +25,11 @@ from ._http import AsyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Invoke, Pause, Steps
 from ._tool import TOOL, named, options_block, options_of, refuse_generator
+from ._typing import Self, Unpack
 from .client import agent_key, core_of
 from .handle import Handle, checked_handle
 
-if TYPE_CHECKING:
-    from typing_extensions import ParamSpec, Self, Unpack
-
-    P = ParamSpec("P")
-
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -49,14 +46,27 @@ class Decorator(Protocol):
 class AsyncCountersign:
     """A client of the gateway, for one task, in any number of event loops.
 
-    Each event loop has its own connections, which close when `asyncio.run` ends the loop. Accepts the arguments of
-    `Countersign`. Hooks may be coroutines. An `http` belongs to one event loop.
+    Each event loop has its own connections, which close when `asyncio.run` ends the loop.
+
+    url, key: the gateway's address and the agent's key. Defaults: COUNTERSIGN_URL and
+    COUNTERSIGN_AGENT_KEY.
+    task_id: the task of the calls; random by default.
+    max_wait: seconds to wait for reviewers.
+    timeout: seconds for one request, in addition to the wait that the request asks for.
+    unsigned_approvals: only for an agent with `signed_approvals: false` in directory.yaml.
+    console_url: the console's address, if it differs from the gateway's.
+    on_held, on_decision: called for each held call, and for each decision. They may be coroutines.
+    http: a client of httpx to use instead, in one event loop, for a proxy or a client certificate. You close it.
+    verify: True, or your own authorities as an `ssl.SSLContext` or as the path of a PEM file. The client ignores the
+    variables of the environment, such as HTTPS_PROXY and SSL_CERT_FILE.
 
     Asyncio or an anyio scope may cancel a call:
 
     - before the redemption, the client withdraws the call and the tool does not run;
     - during the redemption, the client first waits for its result;
     - after the redemption, the tool runs, or the client reports that it did not.
+
+    :raises ValueError: for an invalid url, key or max_wait
     """
 
     def __init__(
@@ -80,12 +90,16 @@ class AsyncCountersign:
         self._background: set[asyncio.Task[Any]] = set()
         renew_after_fork(self._core, self._http)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._core.base!r}, task_id={self.task_id!r})"
+
     @property
     def task_id(self) -> str:
+        """The task of calls without a `task_id` of their own."""
         return self._core.task_id
 
     def page_of(self, handle: Mapping[str, Any]) -> str | None:
-        """Returns the address of the console page of a held call."""
+        """Returns the address of the console page of a held call. A call that was allowed at once has none."""
         return self._core.page_of(handle.get("thread_id"))
 
     async def guard(
@@ -97,7 +111,13 @@ class AsyncCountersign:
     ) -> T:
         """Calls `run(approved)` once and awaits its result, or raises `NotExecuted`.
 
-        A synchronous `run` blocks the event loop while it runs. `tool` runs such a function in a Python thread.
+        `approved` is a copy of the payload that the gateway allowed. The client reports errors of `run` to the gateway
+        and re-raises them. A synchronous `run` blocks the event loop while it runs. `tool` runs such a function in a
+        Python thread.
+
+        :raises NotExecuted: the tool did not run
+        :raises RuntimeError: `run` raised a `NotExecuted` of another guarded call
+        :raises TypeError: `run` is a generator
         """
         refuse_generator(run)
         proposal = proposal_of(self.task_id, tool, payload, options)
@@ -117,6 +137,11 @@ class AsyncCountersign:
         """Proposes the call and returns its handle immediately.
 
         The handle is plain JSON. Save it, and continue the call with `resume`.
+
+        keep_payload: False leaves the payload out of the handle. A payload that would make the handle larger than 1 kB
+        is also left out. Pass the payload to `resume` in both cases.
+
+        :raises NotExecuted: policy rejects the call
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
         return await self._drive(_flow.propose_steps(self._core, proposal, options, keep_payload))
@@ -134,6 +159,9 @@ class AsyncCountersign:
         run: called with the approved payload; or a function of `tool`, which gets the arguments that the payload
         holds, with the types that it declares.
         max_wait: seconds; 0 does not wait.
+        payload: the proposed payload, if the handle does not contain it.
+
+        :raises NotExecuted: the tool did not run; a `StillPending` leaves the call open
         """
         run = run_of(run)
         refuse_generator(run)
@@ -164,7 +192,12 @@ class AsyncCountersign:
     async def revise(
         self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None
     ) -> Handle:
-        """Proposes another payload in the same thread, after reviewers ask for changes."""
+        """Replaces the payload in the same thread, after reviewers ask for changes.
+
+        old: the payload that was proposed, if the handle does not contain it.
+
+        :raises NotExecuted: policy rejects the new payload, or the thread has ended
+        """
         return await self._drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload))
 
     async def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:

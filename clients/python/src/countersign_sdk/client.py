@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import httpx
 
@@ -26,14 +26,11 @@ from ._http import SyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Pause, Steps
 from ._tool import TOOL, named, options_block, options_of, refuse_async
+from ._typing import Self, Unpack
 from ._wire import base_of, key_of
 from .handle import Handle, checked_handle
 
-if TYPE_CHECKING:
-    from typing_extensions import ParamSpec, Self, Unpack
-
-    P = ParamSpec("P")
-
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger("countersign")
@@ -111,12 +108,16 @@ class Countersign:
         self._warned = False
         renew_after_fork(self._core, self._http)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._core.base!r}, task_id={self.task_id!r})"
+
     @property
     def task_id(self) -> str:
+        """The task of calls without a `task_id` of their own."""
         return self._core.task_id
 
     def page_of(self, handle: Mapping[str, Any]) -> str | None:
-        """Returns the address of the console page of a held call."""
+        """Returns the address of the console page of a held call. A call that was allowed at once has none."""
         return self._core.page_of(handle.get("thread_id"))
 
     def guard(self, tool: str, payload: Mapping[str, object], run: Callable[[Any], T], **options: Unpack[Options]) -> T:
@@ -170,6 +171,8 @@ class Countersign:
         holds, with the types that it declares.
         max_wait: seconds; 0 does not wait.
         payload: the proposed payload, if the handle does not contain it.
+
+        :raises NotExecuted: the tool did not run; a `StillPending` leaves the call open
         """
         run = run_of(run)
         refuse_async(run)
@@ -188,6 +191,8 @@ class Countersign:
         """Replaces the payload in the same thread, after reviewers ask for changes.
 
         old: the payload that was proposed, if the handle does not contain it.
+
+        :raises NotExecuted: policy rejects the new payload, or the thread has ended
         """
         return drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload), self._perform)
 
@@ -263,6 +268,7 @@ class Countersign:
         return decorate
 
     def close(self) -> None:
+        """Closes the connections. The client can no longer be used. An `http` that you gave stays open."""
         self._http.close()
 
     def __enter__(self) -> Self:

@@ -6,17 +6,11 @@ It is plain JSON of at most 1 kB, without a secret.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
+from typing import Literal, TypedDict, cast
 
 from ._canonical import action_hash, canonical
 from ._json import Json, JsonObject, as_json, as_object
 from .errors import ArgumentsChanged
-
-if TYPE_CHECKING:
-    Payload: TypeAlias = JsonObject
-else:
-    # pydantic cannot read a type that contains itself
-    Payload = dict[str, Any]
 
 LARGEST_BYTES = 1024
 
@@ -35,7 +29,7 @@ class Handle(_Always, total=False):
 
     again: int
     thread_id: str
-    payload: Payload
+    payload: JsonObject
 
 
 _TEXTS = ("task_id", "tool_name", "nonce", "action_hash")

@@ -68,6 +68,7 @@ class Gateway:
             found += [{"number": line["number"], **line["record"]} for line in lines]
 
     def stop(self) -> None:
+        """Ends the connections. Stops a gateway that `start_gateway` started, and deletes its store."""
         self._admin.close()
 
 

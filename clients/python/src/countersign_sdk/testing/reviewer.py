@@ -26,6 +26,10 @@ class Vote:
     cast: threading.Event = field(default_factory=threading.Event)
 
     def wait(self, seconds: float = 30.0) -> str:
+        """Returns the thread, once the vote is cast.
+
+        :raises AssertionError: no call was held in time
+        """
         if not self.cast.wait(seconds) or self.thread_id is None:
             raise AssertionError(f"no call of {self.tool or 'any tool'} was held within {seconds} s")
         return self.thread_id
@@ -54,9 +58,11 @@ class Reviewer:
         return self._ask_for(Vote(tool, "approve", comment))
 
     def reject(self, tool: str | None = None, comment: str | None = None) -> Vote:
+        """Rejects the tool's held call, or its next held call."""
         return self._ask_for(Vote(tool, "reject", comment))
 
     def request_changes(self, tool: str | None = None, comment: str = "please change it") -> Vote:
+        """Asks for changes of the tool's held call, or of its next held call."""
         return self._ask_for(Vote(tool, "request_changes", comment))
 
     def decide(self, thread_id: str, decision: str, comment: str | None = None) -> None:
@@ -85,6 +91,10 @@ class Reviewer:
         return [one for one in threads if tool in (None, one["tool_name"])]
 
     def wait_until_held(self, tool: str | None = None, count: int = 1, seconds: float = 30.0) -> list[dict[str, Any]]:
+        """Returns the held calls of the tool, once there are `count` of them.
+
+        :raises AssertionError: they were not held in time
+        """
         until = time.monotonic() + seconds
         while True:
             threads = self.pending(tool)
@@ -127,22 +137,27 @@ class Reviewer:
         ]
 
     def assert_held(self, tool: str, times: int = 1) -> None:
+        """Asserts how many calls of the tool were held."""
         held = self.held(tool)
         assert len(held) == times, f"{tool} was held {len(held)} times, not {times}"
 
     def assert_redeemed(self, tool: str, times: int = 1) -> None:
+        """Asserts how many proofs of the tool were redeemed."""
         redeemed = self.redeemed(tool)
         assert len(redeemed) == times, f"{len(redeemed)} proofs of {tool} were redeemed, not {times}"
 
     def assert_ran(self, tool: str, times: int = 1) -> None:
+        """Asserts how often the tool ran, as its agent reported."""
         ran = self.ran(tool)
         assert len(ran) == times, f"{tool} ran {len(ran)} times, not {times}"
 
     def assert_not_ran(self, tool: str | None = None) -> None:
+        """Asserts that no run of the tool, or of any tool, was reported."""
         ran = self.ran(tool)
         assert not ran, f"{', '.join(ran)} ran"
 
     def close(self) -> None:
+        """Ends the votes in the background."""
         self._ended.set()
         if self._voter is not None:
             self._voter.join()
