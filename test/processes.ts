@@ -52,3 +52,13 @@ export function signalled(id: number, signal: NodeJS.Signals): void {
     // gone meanwhile
   }
 }
+
+/** True while a process of this id runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -189,6 +189,14 @@ export const WithdrawalRequest = Type.Object(
         description: 'Reason for the withdrawal. Reviewers see it.',
       }),
     ),
+    grace_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LIMITS.WITHDRAWAL_GRACE_SECONDS,
+        description:
+          'Withdraws the call after this time, unless the agent reads its decision before: the agent stopped waiting, but may ask again.',
+      }),
+    ),
   },
   closed,
 )

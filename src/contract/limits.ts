@@ -32,6 +32,8 @@ export const LIMITS = {
   COMMENT_CHARS: 4_000,
   /** Longest reason for a withdrawal. */
   WITHDRAWAL_REASON_CHARS: 500,
+  /** Longest time between the end of an agent's wait and the withdrawal of its call, in seconds. */
+  WITHDRAWAL_GRACE_SECONDS: 3_600,
   /** Most comments of one thread (409 above it). */
   COMMENTS: 200,
   /** Longest search text, in characters. */

@@ -49,6 +49,8 @@ export interface Thread {
   readonly claim?: Claim
   /** The time when the thread ended without a reviewer. */
   readonly ended_at?: number
+  /** The agent stopped waiting: the time when the thread is withdrawn, unless the agent reads its decision before. */
+  readonly left_until?: number
   /** The time when the agent withdrew the thread. */
   readonly withdrawn_at?: number
   readonly approval?: Approval
@@ -192,6 +194,12 @@ export function isExpired(thread: Thread, now: number): boolean {
   return transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
 }
 
+/** True when the agent stopped waiting for the thread and did not return in time. */
+export function isAbandoned(thread: Thread, now: number): boolean {
+  if (thread.left_until === undefined || now < thread.left_until) return false
+  return transition(thread.status, 'withdraw') !== undefined && thread.approval?.collected_at === undefined
+}
+
 /** The first due reminder or escalation of the current revision that was not announced yet. */
 export function dueAnnouncement(thread: Thread, now: number): Announcement | undefined {
   return upcomingAnnouncements(thread).find((one) => now >= one.at)
@@ -247,6 +255,7 @@ export function nextDue(thread: Thread): number | undefined {
     transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
   const moments = upcomingAnnouncements(thread).map((one) => one.at)
   if (waiting && thread.deadline !== undefined) moments.push(thread.deadline)
+  if (waiting && thread.left_until !== undefined) moments.push(thread.left_until)
   return moments.length > 0 ? Math.min(...moments) : undefined
 }
 

@@ -4,7 +4,7 @@
  * Start: permit.ts, then harness.ts.
  */
 import { type Gate, NotExecuted } from '@countersign/sdk'
-import { type CallIds, isUndecided, withdrawLeft } from '@countersign/sdk/runtime'
+import { type CallIds, isUndecided, leaveWaiting, withdrawLeft } from '@countersign/sdk/runtime'
 import type { HeldCall } from './call.ts'
 import { contractOf } from './contract.ts'
 import type { HarnessName } from './harness.ts'
@@ -18,6 +18,14 @@ export interface PermitParts {
   /** Maximum time to hold a call for reviewers, ms. */
   readonly maxWaitMs: number
   readonly signal: AbortSignal
+}
+
+/** Time in which the harness may call the tool again after it ended the hook, seconds. */
+const GRACE_SECONDS = 120
+
+/** The harness ended the hook, which may be its own time limit. A person's stop is another error. */
+export class HookEnded extends Error {
+  override readonly name = 'TimeoutError'
 }
 
 /**
@@ -34,8 +42,10 @@ export async function permit(parts: PermitParts, { task, tool, input }: HeldCall
     await gate.permit(name, input, { ...options, onPending: ({ thread_id }) => callId.hold(thread_id) })
     callId.end()
   } catch (error) {
-    if (error instanceof NotExecuted && isUndecided(error)) callId.leave()
-    else {
+    if (error instanceof NotExecuted && isUndecided(error)) {
+      callId.leave()
+      if (signal.reason instanceof HookEnded) await leaveWaiting(gate.client, callId.thread, GRACE_SECONDS)
+    } else {
       callId.end()
       await withdrawLeft(gate.client, callId, error)
     }

@@ -22,7 +22,7 @@ export interface ToolCall {
 
 export type FromClient =
   | { readonly kind: 'call'; readonly call: ToolCall }
-  | { readonly kind: 'cancel'; readonly id: Id; readonly message: JsonObject }
+  | { readonly kind: 'cancel'; readonly id: Id; readonly reason: string; readonly message: JsonObject }
   | { readonly kind: 'relay'; readonly message: JsonObject }
   | Refusal
 
@@ -85,7 +85,9 @@ function readPassing(message: JsonObject): FromClient {
   // the proxy obeys a cancellation even when it cannot relay it
   if (altering !== undefined)
     return { ...refuseMessage(message, altering), ...(cancelled === undefined ? {} : { cancelled }) }
-  return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
+  if (cancelled === undefined) return { kind: 'relay', message }
+  const { reason } = objectIn(message['params'])
+  return { kind: 'cancel', id: cancelled, reason: typeof reason === 'string' ? reason : '', message }
 }
 
 /**
@@ -267,4 +269,13 @@ export function progressMessage(progressToken: Id, progress: number, message: st
     method: PROGRESS,
     params: { progressToken, progress, message },
   }
+}
+
+/** The message as a line of the transport. */
+export function lineOf(message: JsonObject): Uint8Array {
+  return withEnd(Buffer.from(asciiJson(message)))
+}
+
+export function withEnd(line: Uint8Array): Uint8Array {
+  return Buffer.concat([line, Buffer.from('\n')])
 }

@@ -9,12 +9,12 @@ import {
   type CallId,
   type CallIds,
   isUndecided,
+  leaveWaiting,
   refusalFacts,
   refusalText,
   withdrawLeft,
 } from '@countersign/sdk/runtime'
 import {
-  asciiJson,
   callMessage,
   clientNameIn,
   errorMessage,
@@ -23,8 +23,7 @@ import {
   type Id,
   idOf,
   INVALID_REQUEST,
-  objectIn,
-  progressMessage,
+  lineOf,
   readClient,
   readServer,
   type Refusal,
@@ -32,7 +31,10 @@ import {
   type ServerAnswer,
   type ServerProgress,
   type ToolCall,
+  withEnd,
 } from './message.ts'
+import { createPatience, isTimeout, type Patience } from './patience.ts'
+import { type Progress, progressOf } from './progress.ts'
 import { createQuestions, type Questions } from './questions.ts'
 import { type Contracts, createContracts } from './tools.ts'
 
@@ -67,6 +69,8 @@ export interface ProxyParts {
   readonly taskId: string
   /** Maximum time to hold a call for reviewers, ms. */
   readonly maxWaitMs: number
+  /** Time in which a client whose own time limit ended a call may make the call again, seconds. */
+  readonly graceSeconds: number
   /** Maximum time in which the server must list all its tools, ms. Calls that arrive earlier wait for the list. */
   readonly listWithinMs: number
   /** Time between two progress messages to a client that requests them, ms. */
@@ -85,6 +89,7 @@ export function createProxy(parts: ProxyParts): Proxy {
     questions,
     contracts,
     underWay: new Map(),
+    patience: createPatience(parts.maxWaitMs),
     client: undefined,
   }
   return {
@@ -112,6 +117,7 @@ interface State extends ProxyParts {
   /** The proxy's own requests to the server. */
   readonly questions: Questions
   readonly contracts: Contracts
+  readonly patience: Patience
   /** The client's name for itself. */
   client: string | undefined
 }
@@ -119,6 +125,8 @@ interface State extends ProxyParts {
 /** An open call. The proxy holds the call until the gateway allows it, and then sends it to the server. */
 interface UnderWay {
   readonly asked: ToolCall
+  /** By performance.now(), ms. */
+  readonly begunAt: number
   readonly abort: AbortController
   readonly progress: Progress
   /** The gateway's name of the tool, once its contract is known. */
@@ -139,6 +147,11 @@ class ServerEnded extends Error {
   override readonly name = 'TimeoutError'
 }
 
+/** The client's own time limit ended its wait. The client may make the same call again. */
+class ClientTimedOut extends Error {
+  override readonly name = 'TimeoutError'
+}
+
 /** A failed call. `line` is the answer to the client. When this error is thrown, the guard reports the failure. */
 class ToolFailed extends Error {
   readonly line: Uint8Array
@@ -154,9 +167,9 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
     case 'call':
       return call(proxy, wanted.call)
     case 'cancel':
-      return cancel(proxy, wanted.id, wanted.message)
+      return cancel(proxy, wanted)
     case 'refuse':
-      if (wanted.cancelled !== undefined) giveUp(proxy, wanted.cancelled)
+      if (wanted.cancelled !== undefined) giveUp(proxy, wanted.cancelled, '')
       return refuse(proxy, wanted)
     case 'relay':
       return relay(proxy, wanted.message)
@@ -186,16 +199,23 @@ function misfit(id: Id, why: string): JsonObject {
 }
 
 /** Cancels a call. Passes the message on unless the call is held, because the server does not know a held call. */
-function cancel(proxy: State, id: Id, message: JsonObject): void {
+function cancel(proxy: State, { id, reason, message }: Cancelled): void {
   const one = proxy.underWay.get(id)
   if (one === undefined || one.sent !== undefined) proxy.toServer(lineOf(message))
-  giveUp(proxy, id)
+  giveUp(proxy, id, reason)
 }
 
-function giveUp({ underWay }: State, id: Id): void {
+type Cancelled = Extract<FromClient, { readonly kind: 'cancel' }>
+
+/** Ends the wait for a held call after the client's own time limit or without a reason, and the call for any other. */
+function giveUp({ underWay, patience }: State, id: Id, reason: string): void {
   const one = underWay.get(id)
-  one?.abort.abort()
-  one?.sent?.fail(new Error('the client gave up'))
+  if (one === undefined) return
+  const timedOut = isTimeout(reason)
+  if (timedOut) patience.ended(performance.now() - one.begunAt)
+  const endsWait = timedOut || reason.trim() === ''
+  one.abort.abort(endsWait ? new ClientTimedOut('the client stopped waiting') : undefined)
+  one.sent?.fail(new Error('the client gave up'))
 }
 
 async function call(proxy: State, asked: ToolCall): Promise<void> {
@@ -205,7 +225,12 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
     const why = 'a request with this id is already open'
     return refuse(proxy, { kind: 'refuse', id, code: INVALID_REQUEST, why, asker: 'client' })
   }
-  const one: UnderWay = { asked, abort: new AbortController(), progress: progressOf(proxy, asked) }
+  const one: UnderWay = {
+    asked,
+    begunAt: performance.now(),
+    abort: new AbortController(),
+    progress: progressOf(proxy, asked),
+  }
   underWay.set(id, one)
   const line = await guarded(proxy, one)
   underWay.delete(id)
@@ -214,13 +239,13 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
 
 /** Returns the answer to the client; undefined when the client no longer waits. */
 async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefined> {
-  const { gate, maxWaitMs, server, taskId } = proxy
+  const { gate, server, taskId, graceSeconds } = proxy
   const { asked, progress } = one
   const { name, args, client = proxy.client } = asked
   const callId = await proxy.callIds.take({ taskId, server, name, args, client: client ?? '' })
   const options: GuardOptions<Payload> = {
     callId: callId.id,
-    maxWaitMs,
+    maxWaitMs: proxy.patience.waitMs(),
     signal: one.abort.signal,
     onPending: ({ thread_id }) => {
       callId.hold(thread_id)
@@ -240,6 +265,8 @@ async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefi
   } catch (error) {
     settle(error, callId)
     if (!isOpen(error)) await withdrawLeft(gate.client, callId, error)
+    else if (one.abort.signal.reason instanceof ClientTimedOut)
+      await leaveWaiting(gate.client, callId.thread, graceSeconds)
     return failureOf(whyOf(error, one), one)
   } finally {
     progress.end()
@@ -357,43 +384,4 @@ async function passList(
   const shown = await listed
   void reviewHeld(proxy)
   proxy.toClient(shown === result ? withEnd(line) : lineOf({ jsonrpc: '2.0', id, result: shown }))
-}
-
-interface Progress {
-  begin(message: string): void
-  end(): void
-  /** Returns true when the proxy has already reported at least this progress of the call. */
-  isBehind(said: ServerProgress): boolean
-}
-
-/** The step of the proxy's own progress. The step is tiny, so that any progress of the server exceeds it. */
-const PROGRESS_STEP = 1 / 1_000_000
-
-/** Reports requested progress while a call is held. Many clients that receive no progress give up after a minute. */
-function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
-  const token = idOf(objectIn(rest['_meta'])['progressToken'])
-  let timer: ReturnType<typeof setInterval> | undefined
-  let count = 0
-  const reached = (): number => count * PROGRESS_STEP
-  return {
-    begin: (message) => {
-      if (token === undefined) return
-      const say = (): void => {
-        count += 1
-        toClient(lineOf(progressMessage(token, reached(), message)))
-      }
-      say()
-      timer = setInterval(say, progressEveryMs)
-    },
-    end: () => clearInterval(timer),
-    isBehind: (said) => count > 0 && said.token === token && said.progress <= reached(),
-  }
-}
-
-function lineOf(message: JsonObject): Uint8Array {
-  return withEnd(Buffer.from(asciiJson(message)))
-}
-
-function withEnd(line: Uint8Array): Uint8Array {
-  return Buffer.concat([line, Buffer.from('\n')])
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { linesOf } from '../system/lines.ts'
@@ -7,8 +7,8 @@ import { linesOf } from '../system/lines.ts'
 export interface ServerProcess {
   write(line: Uint8Array): void
   /**
-   * Ends the server as the specification requires: closes its input, then sends SIGTERM, then SIGKILL. Other processes
-   * that keep the output open continue to run.
+   * Ends the server as the specification requires: closes its input, then sends SIGTERM, then SIGKILL. The signals
+   * reach every process of the server's group, such as a server behind npx or a shell.
    */
   stop(): void
   /** Takes the next of these steps immediately. */
@@ -33,17 +33,25 @@ export function startServer(
   env: Readonly<Record<string, string | undefined>>,
   heard: (line: Uint8Array) => Promise<void> | void,
 ): ServerProcess {
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env, detached: HAS_GROUPS })
+  const kill = (signal: NodeJS.Signals): void => killGroup(child, signal)
+  const watchdog = watchdogOf(child.pid)
   let over = false
   const exited = new Promise<number>((resolve, reject) => {
-    child.once('error', reject)
+    child.once('error', (cause) => {
+      watchdog?.kill('SIGKILL')
+      reject(cause)
+    })
     child.once('close', (code) => {
       over = true
+      // the other processes of the group read no request any more
+      kill('SIGKILL')
+      watchdog?.kill('SIGKILL')
       resolve(code ?? 1)
     })
   })
   let left = false
-  // a shell or npx may have ended while the server that it started continues
+  // a process outside the group may keep the output open
   const leave = (): void => {
     left = true
     child.stdin.destroy()
@@ -52,7 +60,7 @@ export function startServer(
   const listen = async (): Promise<void> => {
     for await (const { bytes } of linesOf(child.stdout, LONGEST_LINE_BYTES)) await heard(bytes)
   }
-  const steps = [() => child.stdin.end(), () => child.kill('SIGTERM'), () => child.kill('SIGKILL'), leave]
+  const steps = [() => child.stdin.end(), () => kill('SIGTERM'), () => kill('SIGKILL'), leave]
   let taken = 0
   let patience: NodeJS.Timeout | undefined
   const insist = (): void => {
@@ -71,7 +79,7 @@ export function startServer(
   child.stdout.once('end', stop)
   const listening = listen().catch((cause: unknown) => {
     if (left) return
-    child.kill('SIGKILL')
+    kill('SIGKILL')
     throw cause
   })
   return {
@@ -80,6 +88,34 @@ export function startServer(
     insist,
     ended: Promise.all([exited, listening]).then(([code]) => code),
   }
+}
+
+/** Windows has no process groups. */
+const HAS_GROUPS = process.platform !== 'win32'
+
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  const { pid } = child
+  if (pid === undefined) return
+  if (!HAS_GROUPS) return void child.kill(signal)
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // no process of the group is left
+  }
+}
+
+/** Waits for the end of its input, which ends with the proxy, even by SIGKILL. Then ends the group. */
+const WATCHDOG = 'read -r _; kill -s TERM -- "-$1"; sleep 3; kill -s KILL -- "-$1"'
+
+/** A process that outlives the proxy, and ends the server's group after it. */
+function watchdogOf(group: number | undefined): ChildProcess | undefined {
+  if (!HAS_GROUPS || group === undefined) return undefined
+  const args = ['-c', WATCHDOG, 'countersign-watchdog', String(group)]
+  const watchdog = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], env: {}, detached: true })
+  watchdog.on('error', () => undefined)
+  watchdog.stdin?.on('error', () => undefined)
+  watchdog.unref()
+  return watchdog
 }
 
 /**

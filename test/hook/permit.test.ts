@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { HeldCall } from '../../src/hook/call.ts'
-import { permit, type PermitParts } from '../../src/hook/permit.ts'
+import { HookEnded, permit, type PermitParts } from '../../src/hook/permit.ts'
 import { createCallIds } from '@countersign/sdk/runtime'
 import { createGate } from '@countersign/sdk'
 import { openUnfinished } from '../../src/system/unfinished.ts'
@@ -151,6 +151,18 @@ describe('a hook that ends while reviewers decide', () => {
     expect([(await ann.approve(thread)).status, left()]).toEqual([409, before])
     await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
     expect((await asked(2)).length).toBe(2)
+  })
+
+  it('leaves its call for a grace when its harness ends it, and the next hook joins it', async () => {
+    const stop = new AbortController()
+    const done = run({}, { signal: stop.signal })
+    const [thread = ''] = await asked()
+    stop.abort(new HookEnded('a signal ended the hook (SIGTERM)'))
+    await expect(done).rejects.toMatchObject({ outcome: 'timeout' })
+    const record = await world.app.deps.store.get('acme', 'thread', thread)
+    expect(JSON.parse(record?.body ?? '{}')).toHaveProperty('left_until')
+    await ann.approve(thread)
+    await run({}, {})
   })
 
   it("withdraws an earlier hook's call on a signal, even before it knows the contract", async () => {

@@ -10,6 +10,7 @@ import {
   openWorld,
   Overtaking,
   type Reviewer,
+  until,
   type World,
 } from '../gateway-fixture.ts'
 
@@ -80,6 +81,73 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     const url = `${world.url}/api/agent/threads/${two.thread}/withdrawals`
     const answer = await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${bot.key}` } })
     expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'rejected' }])
+  })
+
+  it('200 unchanged with a grace, after which the gateway withdraws the call', async () => {
+    const { thread } = await held(bot)
+    const left = await bot.withdraw(thread, { grace_seconds: 120 })
+    expect([left.status, left.body.status]).toEqual([200, 'pending_review'])
+    world.clock.advance(120_000 - 1)
+    await world.due()
+    expect((await ann.show(thread)).body.status).toBe('pending_review')
+    world.clock.advance(1)
+    await world.due()
+    expect((await ann.show(thread)).body).toMatchObject({
+      status: 'rejected',
+      message: 'withdrawn: the agent stopped waiting',
+    })
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
+  })
+
+  it.each([
+    ['a poll', {}],
+    ['a poll that waits', { headers: { prefer: 'wait=1' } }],
+  ])('%s within the grace keeps the call, and an approval in between is delivered', async (_, options) => {
+    const { task, thread, payload } = await held(bot)
+    await bot.withdraw(thread, { grace_seconds: 120 })
+    const poll = bot.poll({ thread_id: thread }, options)
+    await until(
+      async () =>
+        (await world.app.deps.store.get('acme', 'thread', thread))?.body.includes('left_until') === false,
+    )
+    world.clock.advance(120_000)
+    await world.due()
+    expect((await poll).body.status).toBe('pending_review')
+    await bot.withdraw(thread, { grace_seconds: 120 })
+    await ann.approve(thread)
+    const { body } = await bot.poll({ thread_id: thread })
+    const proof = { task_id: task, signature: body.approval_token, request_payload: payload }
+    world.clock.advance(120_000)
+    await world.due()
+    expect((await bot.validate(proof)).body).toEqual({ valid: true })
+  })
+
+  it('a wait that began before its agent left does not keep the call', async () => {
+    const { thread } = await held(bot)
+    const waiting = bot.poll({ thread_id: thread }, { headers: { prefer: 'wait=50' } })
+    await until(() => world.watches > 0)
+    await bot.withdraw(thread, { grace_seconds: 60 })
+    world.clock.advance(60_000)
+    await world.due()
+    expect((await waiting).body).toMatchObject({ status: 'rejected' })
+  })
+
+  it('an uncollected approval ends with the grace; a collected one does not', async () => {
+    const { thread } = await held(bot)
+    await ann.approve(thread)
+    await bot.withdraw(thread, { grace_seconds: 1 })
+    const collected = await approved(bot, ann)
+    await bot.withdraw(collected.thread, { grace_seconds: 1 })
+    world.clock.advance(1_000)
+    await world.due()
+    expect((await ann.show(thread)).body.status).toBe('rejected')
+    expect((await bot.validate(proofOf(collected))).body).toEqual({ valid: true })
+  })
+
+  it('400 for a grace of no time, or of more than an hour', async () => {
+    const { thread } = await held(bot)
+    for (const grace_seconds of [0, 3_601, 1.5, '60'])
+      expect((await bot.withdraw(thread, { grace_seconds })).problem.code).toBe('invalid_request')
   })
 
   it('200 for a repeated withdrawal, without another change', async () => {

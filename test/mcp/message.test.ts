@@ -117,9 +117,13 @@ describe('everything else', () => {
     expect(read(message)).toEqual({ kind: 'relay', message })
   })
 
-  it('names the request in a cancellation', () => {
-    const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
-    expect(read(message)).toEqual({ kind: 'cancel', id: 5, message })
+  it.each([
+    [{ requestId: 5, reason: 'timeout' }, 'timeout'],
+    [{ requestId: 5 }, ''],
+    [{ requestId: 5, reason: 7 }, ''],
+  ])('names the request and the reason of a cancellation: %j', (params, reason) => {
+    const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
+    expect(read(message)).toEqual({ kind: 'cancel', id: 5, reason, message })
   })
 })
 

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { LONGEST_LINE_BYTES } from '../../src/mcp/server-process.ts'
 import { runCli } from '../cli/run.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+import { isAlive } from '../processes.ts'
 
 /** `countersign mcp` between a client and a server of the official SDK, of both eras of the protocol. */
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
@@ -110,15 +111,6 @@ describe.each(['legacy', 'auto'] as const)('a client that negotiates: %s', (mode
   })
 })
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
 describe('the command', () => {
   const run = (args: readonly string[], more: { env?: Record<string, string>; input?: string } = {}) =>
     runCli(['mcp', ...args], { cwd: directory, env: env(), ...more })
@@ -214,6 +206,31 @@ describe('the command', () => {
     expect(await ended).toEqual([0, null])
   })
 
+  it.each([
+    ['SIGTERM', (proxy: ChildProcess) => proxy.kill('SIGTERM')],
+    ['SIGKILL', (proxy: ChildProcess) => proxy.kill('SIGKILL')],
+    ['the end of its input', (proxy: ChildProcess) => proxy.stdin?.end()],
+  ] as const)(
+    'leaves no server behind a shell that ignores every request to end, after %s',
+    async (_, ends) => {
+      const server = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {})
+      process.stdin.on('end', () => {}).resume(); setInterval(() => {}, 1000); console.error('pid ' + process.pid)`
+      const command = ['sh', '-c', `"${process.execPath}" -e "$0" server; true`, server]
+      const proxy = spawn(process.execPath, [MAIN, 'mcp', '--', ...command], {
+        cwd: directory,
+        env: env(),
+        stdio: ['pipe', 'ignore', 'pipe'],
+      })
+      onTestFinished(() => void proxy.kill('SIGKILL'))
+      let said = ''
+      proxy.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
+      await until(() => /pid \d+/.test(said))
+      const pid = Number(/pid (\d+)/.exec(said)?.[1])
+      ends(proxy)
+      await until(() => !isAlive(pid))
+    },
+  )
+
   it("ends on a signal, even if its client reads none of the server's output", async () => {
     const says = `process.stderr.write("up"); for (;;) require("node:fs").writeSync(1, '{"jsonrpc":"2.0","method":"x"}\\n')`
     const command = [MAIN, 'mcp', '--', process.execPath, '-e', says]
@@ -294,7 +311,7 @@ describe('a call that waits', () => {
   it('is withdrawn when the client cancels, and the next proxy opens a new thread', async () => {
     const first = open('--task', 'cancelled')
     const thread = await first.call(23)
-    first.say({ method: 'notifications/cancelled', params: { requestId: 1 } })
+    first.say({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'stop' } })
     await until(async () => (await ann.show(thread)).body.withdrawn_at !== undefined)
     expect((await ann.approve(thread)).status).toBe(409)
     first.child.stdin.end()

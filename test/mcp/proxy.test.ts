@@ -57,6 +57,7 @@ function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
     prefix: '',
     callIds: createCallIds(),
     maxWaitMs: 60_000,
+    graceSeconds: 120,
     listWithinMs: 60_000,
     progressEveryMs: 3_600_000,
     toClient: (line) => client.push(JSON.parse(String(line)) as Message),
@@ -299,8 +300,8 @@ describe('a call without a decision in time', () => {
 })
 
 describe('a client that cancels', () => {
-  const cancelled = (requestId: unknown) =>
-    bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+  const cancelled = (requestId: unknown, reason: string | undefined = 'the user pressed stop') =>
+    bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } })
 
   it('a held call withdraws it; the server gets nothing, and the same call opens a new thread', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 5 }, WATCHED))
@@ -358,6 +359,34 @@ describe('a client that cancels', () => {
     expect(await told(2)).not.toBe(thread)
     await next
     expect(server).toEqual([])
+  })
+
+  it.each([
+    ['for its own time limit', 'McpError: MCP error -32001: Request timed out'],
+    ['because its deadline passed', 'deadline exceeded'],
+    ['without a reason', ''],
+  ])('%s ends the wait: the same call joins its thread, and runs once', async (_, reason) => {
+    const args = { n: `waits ${reason}` }
+    const first = proxy.fromClient(callOf(1, 'hold', args, WATCHED))
+    const thread = await told()
+    await proxy.fromClient(cancelled(1, reason))
+    await first
+    expect((await ann.approve(thread)).body.status).toBe('approved')
+    await proxy.fromClient(callOf(2, 'hold', args, WATCHED))
+    expect(server).toMatchObject([{ id: 2, method: 'tools/call' }])
+    expect(client.filter(({ id }) => id !== undefined)).toMatchObject([{ id: 2 }])
+  })
+
+  it('for its own time limit withdraws the call after the grace, unless it is made again', async () => {
+    proxy = start({ graceSeconds: 30 })
+    const first = proxy.fromClient(callOf(1, 'hold', { n: 17 }, WATCHED))
+    const thread = await told()
+    await proxy.fromClient(cancelled(1, 'timeout'))
+    await first
+    expect((await ann.show(thread)).body.status).toBe('pending_review')
+    world.clock.advance(30_000)
+    await world.due()
+    expect((await ann.show(thread)).body.message).toBe('withdrawn: the agent stopped waiting')
   })
 
   it('a running call is reported to the server', async () => {
@@ -438,7 +467,7 @@ describe('a server', () => {
     const thread = await told()
     const cancelled = proxy.fromClient(callOf(2, 'hold', { n: 13 }, WATCHED))
     await told(2)
-    const params = { requestId: 2 }
+    const params = { requestId: 2, reason: 'stop' }
     await proxy.fromClient(bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params }))
     proxy.serverEnded()
     await Promise.all([done, cancelled])

@@ -2,6 +2,8 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, it, vi } from 'vitest'
 import { room, startServer } from '../../src/mcp/server-process.ts'
+import { until } from '../gateway-fixture.ts'
+import { isAlive } from '../processes.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -93,24 +95,23 @@ it.each([
   expect(await server.ended).toBe(1)
 })
 
-it('does not wait for a child of the server that keeps its output open', async () => {
-  // a shell whose child goes on, as behind npx, and says so when the shell has ended
+/** A shell that has ended, and its child, which ignores SIGTERM: as behind npx. */
+const ORPHAN = `'${process.execPath}' -e '
+  process.on("SIGTERM", () => {})
+  const end = () => process.ppid === +process.argv[1] ? setTimeout(end, 10) : console.log(process.pid)
+  end(); setInterval(() => {}, 1000)' $$ & exit 0`
+
+it('ends a child that the server left behind, and that ignores SIGTERM', async () => {
   let said: (line: string) => void = () => undefined
   const pid = new Promise<string>((resolve) => (said = resolve))
-  const script =
-    'const end = () => process.ppid === +process.argv[1] ? setTimeout(end, 10) : console.log(process.pid); end(); setInterval(() => {}, 1000)'
-  const shell = `'${process.execPath}' -e '${script}' $$ & exit 0`
-  const server = startServer(['/bin/sh', '-c', shell], {}, (line) => said(String(line)))
+  const server = startServer(['/bin/sh', '-c', ORPHAN], {}, (line) => said(String(line)))
   const left = Number(await pid)
-  try {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    server.stop()
-    vi.runAllTimers()
-    vi.useRealTimers()
-    expect(await server.ended).toBe(0)
-  } finally {
-    process.kill(left, 'SIGKILL')
-  }
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  server.stop()
+  vi.runAllTimers()
+  vi.useRealTimers()
+  expect(await server.ended).toBe(0)
+  await until(() => !isAlive(left))
 })
 
 it('fails to start a missing program', async () => {

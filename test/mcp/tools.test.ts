@@ -101,6 +101,7 @@ function start(
     prefix: '',
     callIds: createCallIds(),
     maxWaitMs: 60_000,
+    graceSeconds: 120,
     listWithinMs: 60_000,
     progressEveryMs: 3_600_000,
     toServer: (line) => {

@@ -26,6 +26,11 @@ export interface SubmitOptions extends CallOptions {
 export interface WithdrawOptions extends CallOptions {
   /** The reason for reviewers, which follows `withdrawn: ` in the thread's message; at most 500 characters. */
   readonly reason?: string | undefined
+  /**
+   * Withdraws the call after this time (1 to 3,600 seconds), unless its agent reads the decision before: the agent
+   * stopped waiting, but may ask again.
+   */
+  readonly graceSeconds?: number | undefined
 }
 
 /**
@@ -98,9 +103,9 @@ export function createClient(options: ClientOptions): Client {
         method: 'POST',
         signal,
       }),
-    withdraw: async (thread_id, { reason, signal } = {}) =>
+    withdraw: async (thread_id, { reason, graceSeconds: grace_seconds, signal } = {}) =>
       call<Decision>(DECISION, `/api/agent/threads/${encodeURIComponent(thread_id)}/withdrawals`, {
-        body: { reason },
+        body: { reason, grace_seconds },
         signal,
       }),
     resolve: (tools, { signal } = {}) =>

@@ -5,7 +5,7 @@ import type { Json } from './types.ts'
 export { onAbort } from './abort.ts'
 export { isUndecided, messageOf, refusalFacts, refusalText } from './errors.ts'
 export { orAborted, type RetryContext, withRetry } from './retry.ts'
-export { withdrawLeft } from './withdraw.ts'
+export { leaveWaiting, withdrawLeft } from './withdraw.ts'
 
 /**
  * Matches a call with an earlier, undecided one. After a timeout, the refusal asks the model to repeat the call with

@@ -1,4 +1,4 @@
-import type { Client } from './client.ts'
+import type { Client, WithdrawOptions } from './client.ts'
 import { NotExecuted } from './errors.ts'
 import { withRetry } from './retry.ts'
 import type { Decision } from './types.ts'
@@ -34,12 +34,28 @@ export async function withdrawLeft(
   if (thread !== undefined && !isOver) await withdrawAll(client, [Promise.resolve(thread)])
 }
 
-async function withdrawAll(client: Client, threads: readonly Promise<string | undefined>[]): Promise<void> {
+/**
+ * Tells the gateway that the caller stopped waiting for a held call. The gateway withdraws the call after the grace,
+ * unless the same call is made again before. Never fails.
+ */
+export async function leaveWaiting(
+  client: Client,
+  thread: string | undefined,
+  graceSeconds: number,
+): Promise<void> {
+  if (thread !== undefined) await withdrawAll(client, [Promise.resolve(thread)], { graceSeconds })
+}
+
+async function withdrawAll(
+  client: Client,
+  threads: readonly Promise<string | undefined>[],
+  options: WithdrawOptions = { reason: REASON },
+): Promise<void> {
   const until = performance.now() + WITHDRAWAL_MS
   const withdrawing = threads.map(async (thread) => {
     const thread_id = await thread
     if (thread_id === undefined) return
-    await withRetry(() => client.withdraw(thread_id, { reason: REASON }), { until }).catch(() => undefined)
+    await withRetry(() => client.withdraw(thread_id, options), { until }).catch(() => undefined)
   })
   let timer: ReturnType<typeof setTimeout> | undefined
   const limit = new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { readCall } from '../../hook/call.ts'
 import { type Harness, HARNESSES, type HarnessName } from '../../hook/harness.ts'
 import { inputOf } from '../../hook/input.ts'
-import { permit } from '../../hook/permit.ts'
+import { HookEnded, permit } from '../../hook/permit.ts'
 import { parseDuration } from '../../policy/language/text.ts'
 import { createCallIds, type KeptCalls } from '@countersign/sdk/runtime'
 import { createGate, NotExecuted } from '@countersign/sdk'
@@ -126,7 +126,11 @@ async function decide(options: Options, input: Uint8Array, stop: AbortController
 function watched(): AbortController {
   const stop = new AbortController()
   for (const signal of STOP_SIGNALS)
-    process.on(signal, () => stop.abort(new Error(`a signal ended the hook (${signal})`)))
+    process.on(signal, () => {
+      const why = `a signal ended the hook (${signal})`
+      // Ctrl-C is a person's stop; a harness sends SIGTERM at its own time limit, and a terminal that ends SIGHUP
+      stop.abort(signal === 'SIGINT' ? new Error(why) : new HookEnded(why))
+    })
   // a killed shell sends no signal, and a later approval would be for a call that still has to be made
   const parent = process.ppid
   setInterval(() => {

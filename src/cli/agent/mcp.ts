@@ -4,6 +4,7 @@
  * Start: mcp.ts, then hook.ts.
  */
 import { parseArgs } from 'node:util'
+import { LIMITS } from '../../contract/limits.ts'
 import { SERVER_NAME, serverOf } from '../../contract/tool-source.ts'
 import { environmentForChildren } from '../../settings/config.ts'
 import { linesOf, LongLine } from '../../system/lines.ts'
@@ -19,7 +20,7 @@ import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { visible } from '../terminal/visible-text.ts'
 import { keptCallsIn } from './kept-calls.ts'
 
-export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--state DIR] -- COMMAND [ARGUMENT...]
+export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--grace 2m] [--state DIR] -- COMMAND [ARGUMENT...]
 
   Starts an MCP server and guards its tools. Put it where your client starts the server. The gateway decides each
   tools/call. The server gets an allowed or approved call, with exactly the decided arguments. Any other call is
@@ -29,9 +30,11 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   --prefix TEXT     the prefix of tool names, as in \`countersign import mcp\`
   --task ID         groups the calls (default: a new id for each start). With it, waiting calls survive a restart
   --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
+  --grace 2m        how long a call waits for its client after the client's own time limit ended the request; at most 1h
   --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)`
 
 const PROGRESS_MS = 10_000
+const LONGEST_GRACE_MS = LIMITS.WITHDRAWAL_GRACE_SECONDS * 1_000
 /** Time limit for listing all tools, ms. Clients wait at least a minute. */
 const LIST_MS = 10_000
 
@@ -45,6 +48,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     server: { type: 'string' },
     task: { type: 'string' },
     'max-wait': { type: 'string', default: '50s' },
+    grace: { type: 'string', default: '2m' },
     state: { type: 'string' },
   } as const
   const end = args.indexOf('--')
@@ -54,6 +58,9 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
     throw usage(`--max-wait must be a duration like 50s or 10m, not \`${values['max-wait']}\``)
+  const graceMs = parseDuration(values.grace) ?? Infinity
+  if (graceMs < 1_000 || graceMs > LONGEST_GRACE_MS)
+    throw usage(`--grace must be a duration like 30s or 2m, at most 1h, not \`${values.grace}\``)
   const server = serverNamed(values)
   const taskId = values.task ?? `mcp-${crypto.randomUUID()}`
   const gate = gateOf(values.url, taskId)
@@ -71,6 +78,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     server,
     taskId,
     maxWaitMs,
+    graceSeconds: Math.round(graceMs / 1_000),
     listWithinMs: LIST_MS,
     progressEveryMs: PROGRESS_MS,
     toServer: (line) => child.write(line),

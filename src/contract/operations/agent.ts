@@ -72,7 +72,7 @@ export const AGENT = {
     path: '/api/agent/threads/{thread_id}/withdrawals',
     access: 'agent',
     admission: 'follow',
-    summary: 'Withdraw a call: its thread ends, and its approval is void',
+    summary: 'Withdraw a call, at once or after a grace: its thread ends, and its approval is void',
     body: 'WithdrawalRequest',
     bodyIsOptional: true,
     answers: { 200: 'Decision' },

@@ -3,7 +3,7 @@ import type { Decision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { TASK_ID } from '../../domain/id.ts'
-import type { Thread } from '../../domain/thread.ts'
+import { isAbandoned, type Thread } from '../../domain/thread.ts'
 import type { AgentEntry } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
@@ -14,10 +14,10 @@ import { standingOf } from '../auth/standing.ts'
 import { traceOf } from '../core/trace-context.ts'
 import type { Wait } from '../core/wait.ts'
 import { settleThread } from '../review/settle-thread.ts'
-import type { Versioned } from '../core/records.ts'
+import { unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { filledNow } from '../review/approval-effects.ts'
-import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
+import { beforeDeadline, moved, rescheduled, writeThread } from '../core/thread-records.ts'
 import { type Committed, type Plan, storeCall, transact } from '../core/transact.ts'
 import { asRead, decisionOn, type Named, notFound, ownThread } from './own-thread.ts'
 import { approvalRecord, drawProof, judgeAgain } from './proof.ts'
@@ -59,7 +59,7 @@ export async function poll(
     const { answer, ...receipt } = await transact(deps, caller.tenant, () =>
       look(deps, caller, named, reader),
     )
-    if (answer !== 'just approved') return { answer, ...receipt }
+    if (answer !== 'look again') return { answer, ...receipt }
   }
 }
 
@@ -76,19 +76,41 @@ async function look(
   caller: Caller,
   named: Named,
   reader: Reader,
-): Promise<Plan<Decision | 'just approved'>> {
+): Promise<Plan<Decision | 'look again'>> {
   const { entry } = standingOf(deps, caller)
   const [thread, freezes] = await Promise.all([
     ownThread(deps, caller, named),
     freezesNow(deps, caller.tenant),
   ])
   const become = await settleThread(deps, thread, freezes)
-  if (become?.answer.status === 'approved') return { ...become, answer: 'just approved' }
+  if (become?.answer.status === 'approved') return { ...become, answer: 'look again' }
   if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
+  if (isLeft(thread.value)) return { ...resumed(thread), answer: 'look again' }
   if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined)
     return asRead(deps, thread)
   const plan = await approvedRead(deps, caller, thread, { entry, reader })
   return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
+}
+
+const isLeft = ({ left_until, approval }: Thread): boolean =>
+  left_until !== undefined && approval?.collected_at === undefined
+
+/** Keeps a call that its agent left and asks about again. */
+async function comeBack(deps: Deps, caller: Caller, named: Named): Promise<void> {
+  await transact(deps, caller.tenant, async () => {
+    const thread = await ownThread(deps, caller, named)
+    return isLeft(thread.value) ? resumed(thread) : { answer: undefined }
+  })
+}
+
+/** The agent is back, so its call is not withdrawn. */
+function resumed(read: Versioned<Thread>): Plan<undefined> {
+  const { left_until: _, ...thread } = read.value
+  return {
+    answer: undefined,
+    guards: [unchanged('thread', thread.thread_id, read)],
+    writes: rescheduled(read.value, thread),
+  }
 }
 
 /** The thread to poll. For a poll by task alone, this is the newest thread of that task and agent. */
@@ -129,7 +151,8 @@ const LOOKS_PER_SECOND = 500
  */
 async function settled(deps: Deps, caller: Caller, located: () => Promise<Named>, wait: Wait): Promise<void> {
   const until = deps.store.now() + wait.ms
-  while (!wait.signal.aborted) {
+  // a wait that began before its agent left does not bring the agent back
+  for (let begins = true; !wait.signal.aborted; begins = false) {
     if (deps.store.now() >= until) return
     const named = await located()
     const round = within(wait.signal)
@@ -137,8 +160,10 @@ async function settled(deps: Deps, caller: Caller, located: () => Promise<Named>
       const woken = deps.store
         .watch(caller.tenant, round.signal, { type: 'thread', id: named.thread_id })
         .catch(() => undefined)
-      const deadline = await waitsUntil(deps, caller, named)
-      if (deadline === undefined) return
+      const thread = await waiting(deps, caller, named)
+      if (thread === undefined) return
+      if (begins && isLeft(thread)) await comeBack(deps, caller, named)
+      const { deadline = Infinity } = thread
       round.endIn(Math.min(lookAgainMs(wait), Math.min(until, deadline) - deps.store.now()))
       await woken
     } finally {
@@ -150,15 +175,16 @@ async function settled(deps: Deps, caller: Caller, located: () => Promise<Named>
 const lookAgainMs = (wait: Wait): number =>
   Math.max(LOOK_AGAIN_MS, (wait.waiting() / LOOKS_PER_SECOND) * 1_000)
 
-/** The deadline of a waiting thread; undefined when it no longer waits. */
-async function waitsUntil(deps: Deps, caller: Caller, named: Named): Promise<number | undefined> {
+/** The thread, while it waits and time alone has not ended it. */
+async function waiting(deps: Deps, caller: Caller, named: Named): Promise<Thread | undefined> {
   await keyInForce(deps, caller)
   const { value: thread } = await storeCall(() => ownThread(deps, caller, named))
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   if (frozenMessage(freezes, thread) !== undefined) return undefined
   if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return undefined
-  const { status, deadline = Infinity } = thread
-  return status === 'pending_review' && deps.store.now() < deadline ? deadline : undefined
+  const now = deps.store.now()
+  const isOver = now >= (thread.deadline ?? Infinity) || isAbandoned(thread, now)
+  return thread.status === 'pending_review' && !isOver ? thread : undefined
 }
 
 /**

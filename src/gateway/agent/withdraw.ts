@@ -11,19 +11,22 @@ import { standingOf } from '../auth/standing.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { decisionOn, ownThread } from './own-thread.ts'
-import type { Versioned } from '../core/records.ts'
-import { beforeDeadline } from '../core/thread-records.ts'
+import { unchanged, type Versioned } from '../core/records.ts'
+import { beforeDeadline, rescheduled } from '../core/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
 
 export interface Withdrawal {
   readonly thread_id: string
   /** The reason, in the agent's words. */
   readonly reason?: string
+  /** Withdraws the thread after this time, unless the agent reads its decision before. */
+  readonly grace_seconds?: number
 }
 
 /**
- * Withdraws a call. The thread ends, later votes are refused, and the approval and proof of the call are void. Repeated
- * withdrawals have no effect, because a thread that has already ended stays unchanged.
+ * Withdraws a call, at once or after a grace in which the agent may return. The thread ends, later votes are refused,
+ * and the approval and proof of the call are void. Repeated withdrawals have no effect, because a thread that has
+ * already ended stays unchanged.
  *
  * @throws GatewayError `not_found`, `not_pending` when the call may have run, `unauthenticated`, `store_unavailable`,
  * `outcome_unknown`
@@ -58,7 +61,7 @@ interface Asked {
 function withdrawn(
   deps: Deps,
   read: Versioned<Thread>,
-  { freezes, withdrawal: { reason = 'the agent stopped the call' } }: Asked,
+  { freezes, withdrawal: { reason = 'the agent stopped the call', grace_seconds } }: Asked,
 ): Plan<Thread> {
   const { value: thread } = read
   const over = expiry(deps, read) ?? frozenEnd(deps, read, freezes)
@@ -66,6 +69,7 @@ function withdrawn(
   if (transition(thread.status, 'withdraw') === undefined) return { answer: thread, confirmed: true }
   if (thread.approval !== undefined && isUsed(thread.approval))
     throw new GatewayError('not_pending', 'the approval was used: the call may have run')
+  if (grace_seconds !== undefined) return left(deps, read, grace_seconds)
   const plan = endOfReview(read, {
     trigger: 'withdraw',
     message: closingMessage('withdrawn', reason),
@@ -74,4 +78,16 @@ function withdrawn(
     actor: { kind: 'agent', id: thread.agent },
   })
   return { ...plan, ...(thread.approval?.collected_at === undefined ? beforeDeadline(thread) : {}) }
+}
+
+/** Keeps the thread for a while. A proof that was handed out expires by itself. */
+function left(deps: Deps, read: Versioned<Thread>, grace_seconds: number): Plan<Thread> {
+  const { value: thread } = read
+  if (thread.approval?.collected_at !== undefined) return { answer: thread, confirmed: true }
+  const left_until = deps.store.now() + grace_seconds * 1_000
+  return {
+    answer: thread,
+    guards: [unchanged('thread', thread.thread_id, read)],
+    writes: rescheduled(thread, { ...thread, left_until }),
+  }
 }

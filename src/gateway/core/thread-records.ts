@@ -200,6 +200,14 @@ export function writeThread(
   }
 }
 
+/** The writes for a thread whose next check by the timer has changed, and nothing that evidence contains. */
+export function rescheduled(before: Thread, after: Thread): Write[] {
+  const { due_at: _, ...rest } = after
+  const due = nextDue(after)
+  const thread: Thread = { ...rest, ...(due === undefined ? {} : { due_at: due }) }
+  return [put('thread', thread.thread_id, thread), ...moveDue(before, thread)]
+}
+
 /** The threads that exist and can be parsed. A broken record is reported in lists. */
 export async function readableThreads(deps: Deps, tenant: string, ids: readonly string[]): Promise<Thread[]> {
   const reading = ids.map((id) => unlessBroken(read(deps.store, tenant, 'thread', id)))

@@ -1,4 +1,4 @@
-import { canEnd, isExpired, type Thread } from '../../domain/thread.ts'
+import { canEnd, isAbandoned, isExpired, type Thread } from '../../domain/thread.ts'
 import { frozenMessage } from '../admin/freezes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { closingMessage } from '../core/closing-codes.ts'
@@ -17,7 +17,12 @@ export async function settleThread(
   read: Versioned<Thread>,
   freezes: KnownFreezes,
 ): Promise<Plan<Thread> | undefined> {
-  return expiry(deps, read) ?? frozenEnd(deps, read, freezes) ?? (await completion(deps, read, freezes))
+  return (
+    expiry(deps, read) ??
+    frozenEnd(deps, read, freezes) ??
+    abandonment(deps, read) ??
+    (await completion(deps, read, freezes))
+  )
 }
 
 /**
@@ -33,6 +38,21 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
   const message = closingMessage('expired', sentence)
   const actor = { kind: 'gateway', id: 'timer' } as const
   return endOfReview(read, { trigger: 'expire', message, at, event: { type: 'review.expired' }, actor })
+}
+
+/** The plan that withdraws a thread whose agent stopped waiting and did not return. */
+function abandonment(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefined {
+  const { value: thread } = read
+  const at = deps.store.now()
+  if (!isAbandoned(thread, at)) return undefined
+  const reason = 'the agent stopped waiting'
+  return endOfReview(read, {
+    trigger: 'withdraw',
+    message: closingMessage('withdrawn', reason),
+    at,
+    event: { type: 'review.withdrawn', reason },
+    actor: { kind: 'agent', id: thread.agent },
+  })
 }
 
 /**
