@@ -49,6 +49,7 @@ function* records(threads) {
       policy_risk: 'medium',
       by: ['transfer-medium'],
       rules: ['transfer-medium'],
+      payload_digest: digest,
       policy: digest,
       reads: [{ field: 'payload.amount_cents', value: i }],
       requirement,
@@ -60,7 +61,7 @@ function* records(threads) {
         risk: 'medium',
         voters: ['ann'],
         digest,
-        waited_ms: 9,
+        waited_ms: 0,
       }),
       ...about,
     }

@@ -20,6 +20,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     noted: new Map(),
     // these members differ for each request, and copying plain values is cheap (docs/decisions/0021)
     origin: undefined,
+    threads: new Map(),
     shown: new Map(),
     random,
     nextId: orderedIds(() => store.now(), random),

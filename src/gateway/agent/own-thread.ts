@@ -4,7 +4,7 @@ import { THREAD_ID } from '../../domain/id.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { read, unchanged, type Versioned } from '../core/records.ts'
+import { readAgain, unchanged, type Versioned } from '../core/records.ts'
 import { isReadAhead, type Plan } from '../core/transact.ts'
 
 /** The threads of the calling agent, and their decisions. */
@@ -25,11 +25,22 @@ export async function ownThread(
   caller: Caller,
   { thread_id, task_id }: Named,
 ): Promise<Versioned<Thread>> {
-  const thread = THREAD_ID.test(thread_id)
-    ? await read(deps.store, caller.tenant, 'thread', thread_id)
-    : undefined
+  const thread = THREAD_ID.test(thread_id) ? await lookAt(deps, caller.tenant, thread_id) : undefined
   if (thread === undefined || thread.value.agent !== caller.id) throw notFound()
   if (task_id !== undefined && thread.value.task_id !== task_id) throw notFound()
+  return thread
+}
+
+/** Threads whose parsed records an instance remembers. Most polls find their thread unchanged. */
+const REMEMBERED_THREADS = 2_000
+
+async function lookAt(deps: Deps, tenant: string, id: string): Promise<Versioned<Thread> | undefined> {
+  const { threads } = deps
+  const known = threads.get(id)
+  const thread = await readAgain(deps.store, tenant, ['thread', id], known)
+  if (thread === undefined || thread === known) return thread
+  if (threads.size >= REMEMBERED_THREADS) threads.clear()
+  threads.set(id, thread)
   return thread
 }
 

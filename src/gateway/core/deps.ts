@@ -9,6 +9,8 @@ import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
 import type { Budget, Budgets } from '../../domain/budget.ts'
 import type { Caller } from './caller.ts'
 import type { ByteSemaphore } from '../webhooks/byte-semaphore.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Versioned } from './records.ts'
 import type { Notice } from '../webhooks/notice.ts'
 import type { Origin } from './trace-context.ts'
 
@@ -22,6 +24,10 @@ export interface Deps {
    * that omits the write guards the store's epoch.
    */
   readonly noted: Map<string, Noted>
+  /**
+   * Threads that agents polled, by their id. Every poll reads the thread's version, and parses only a changed thread.
+   */
+  readonly threads: Map<string, Versioned<Thread>>
   /**
    * When this instance first showed a revision to a reviewer, ms since 1970. Without this time, a vote looks slower
    * than it was.
