@@ -39,7 +39,7 @@ export async function permit(parts: PermitParts, { task, tool, input }: HeldCall
   const options = { callId: callId.id, taskId: task, maxWaitMs, signal, workflow_name: harness }
   try {
     const name = await contractOf(gate.client, { harness, tool, prefix, signal })
-    await gate.permit(name, input, { ...options, onPending: ({ thread_id }) => callId.hold(thread_id) })
+    await gate.authorize(name, input, { ...options, onPending: ({ thread_id }) => callId.hold(thread_id) })
     callId.end()
   } catch (error) {
     if (error instanceof NotExecuted && isUndecided(error)) {

@@ -77,11 +77,11 @@ describe('a call with an id', () => {
   it('is a different call with another payload, tool, task or id', async () => {
     const [payload, options] = [{ n: 2 }, { callId: 'call-2', ...SOON }]
     const calls = [
-      gate.permit('hold', payload, options),
-      gate.permit('hold', { n: 3 }, options),
-      gate.permit('brief', payload, options),
-      gate.permit('hold', payload, { ...options, taskId: 'another' }),
-      gate.permit('hold', payload, { ...options, callId: 'call-3' }),
+      gate.authorize('hold', payload, options),
+      gate.authorize('hold', { n: 3 }, options),
+      gate.authorize('brief', payload, options),
+      gate.authorize('hold', payload, { ...options, taskId: 'another' }),
+      gate.authorize('hold', payload, { ...options, callId: 'call-3' }),
     ]
     const threads = await Promise.all(calls.map((call) => refusalOf(call)))
     expect(new Set(threads.map(({ thread_id }) => thread_id)).size).toBe(calls.length)
@@ -189,11 +189,11 @@ describe('a call id that policy allows', () => {
   })
 })
 
-describe('permit', () => {
+describe('authorize', () => {
   it('resolves with the frozen payload that policy allows, and reports nothing', async () => {
     const recorded = await world.evidenceOf(async () => {
       const given = { deep: { list: [1] } }
-      const allowed = await gate.permit('t', given)
+      const allowed = await gate.authorize('t', given)
       expect(allowed).toEqual(given)
       expect(allowed).not.toBe(given)
       expect([allowed, allowed['deep']].every(Object.isFrozen)).toBe(true)
@@ -205,32 +205,32 @@ describe('permit', () => {
     let thread = ''
     const recorded = await world.evidenceOf(async () => {
       const options = { onPending: ({ thread_id = '' }) => void (thread = thread_id) }
-      const permitted = gate.permit('hold', { n: 4 }, options)
+      const authorized = gate.authorize('hold', { n: 4 }, options)
       await until(() => thread !== '')
       await ann.approve(thread)
-      expect(await permitted).toEqual({ n: 4 })
+      expect(await authorized).toEqual({ n: 4 })
     })
     expect(recorded.at(-1)?.record).toMatchObject({ type: 'token.redeemed', thread_id: thread })
   })
 
   it('throws in every other case, as guard does', async () => {
-    expect(await outcomeOf(gate.permit('bare', {}))).toBe('rejected')
-    expect(await outcomeOf(gate.permit('wipe', {}))).toBe('unknown_tool')
-    expect(await outcomeOf(gate.permit('pay', { amount: 'all' }))).toBe('invalid_payload')
-    expect(await outcomeOf(gate.permit('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
+    expect(await outcomeOf(gate.authorize('bare', {}))).toBe('rejected')
+    expect(await outcomeOf(gate.authorize('wipe', {}))).toBe('unknown_tool')
+    expect(await outcomeOf(gate.authorize('pay', { amount: 'all' }))).toBe('invalid_payload')
+    expect(await outcomeOf(gate.authorize('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
   })
 
   it('names the misfit even where only the gateway can detect it, at first and in a revision', async () => {
     const misfit = { amount: 500, pin: 'abc' }
     const places = /fit the contract of `pay`: \/payload\/(?:revision\/request_payload\/)?pin must /
-    const first = await refusalOf(gate.permit('pay', misfit))
+    const first = await refusalOf(gate.authorize('pay', misfit))
     expect(first).toMatchObject({ outcome: 'invalid_payload', message: expect.stringMatching(places) })
     let thread = ''
     const options = {
       onPending: ({ thread_id = '' }) => void (thread = thread_id),
       revise: () => misfit,
     }
-    const revised = refusalOf(gate.permit('pay', { amount: 500 }, options))
+    const revised = refusalOf(gate.authorize('pay', { amount: 500 }, options))
     await until(() => thread !== '')
     await ann.vote(thread, { decision: 'request_changes', revision: 1, comment: 'with a pin' })
     expect(await revised).toMatchObject({

@@ -80,11 +80,11 @@ describe('a call that its caller aborts', () => {
     expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
   })
 
-  it('is also withdrawn for `permit`', async () => {
+  it('is also withdrawn for `authorize`', async () => {
     const { gate, threads } = open()
     const controller = new AbortController()
     const options = { signal: controller.signal, onPending: () => controller.abort('enough') }
-    await expect(gate.permit('hold', {}, options)).rejects.toMatchObject({ outcome: 'aborted' })
+    await expect(gate.authorize('hold', {}, options)).rejects.toMatchObject({ outcome: 'aborted' })
     expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
   })
 

@@ -150,7 +150,7 @@ def test_a_proof_that_was_lost_with_its_answer_is_replaced(asynchronous: bool) -
 def test_who_resumes_after_a_crash_inside_the_tool_reads_that_it_was_started() -> None:
     gateway = FakeGateway()
     handle = gateway.gate().propose("pay", {})
-    gateway.gate().permit_handle(handle)
+    gateway.gate().authorize_handle(handle)
     with pytest.raises(countersign_sdk.NoProof) as unknown:
         gateway.gate().resume(handle, lambda _: pytest.fail("it ran"))
     assert str(unknown.value).startswith("It may have run: it was started, and its end is unknown")

@@ -111,12 +111,12 @@ def test_a_request_of_the_foreground_ends_although_its_own_timeout_is_longer(
     silent: str, asynchronous: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_flow, "_BACKGROUND_SECONDS", 0.05)
-    permit = FakeGateway(first="allow").gate().permit("pay", {})
+    call = FakeGateway(first="allow").gate().authorize("pay", {})
     began = time.monotonic()
     if asynchronous:
-        asyncio.run(brief(AsyncCountersign(silent, "csk_test", timeout=60)).report(permit))
+        asyncio.run(brief(AsyncCountersign(silent, "csk_test", timeout=60)).report(call))
     else:
-        brief(Countersign(silent, "csk_test", timeout=60)).report(permit)
+        brief(Countersign(silent, "csk_test", timeout=60)).report(call)
     assert time.monotonic() - began < 10
 
 
@@ -151,7 +151,7 @@ class Timed:
         gate = self.gateway.gate()
         gate._core.clock = Clock(lambda: self.now, lambda: 1.0)  # pyright: ignore[reportPrivateUsage]
         proposal = proposal_of("t", "pay", {}, {})
-        return drive(_flow.permit_steps(gate._core, proposal, options), self.perform)  # pyright: ignore
+        return drive(_flow.authorize_steps(gate._core, proposal, options), self.perform)  # pyright: ignore
 
 
 def test_one_deadline_bounds_the_proposal_the_wait_and_the_redemption() -> None:

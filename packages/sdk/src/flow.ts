@@ -8,7 +8,7 @@ import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './
 import { type SchemaError, schemaErrors } from './schema-check.ts'
 import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
 
-/** A call of `guard` or `permit`, with its dependencies. */
+/** A call of `guard` or `authorize`, with its dependencies. */
 export interface Call {
   readonly client: Client
   readonly contracts: Map<string, ResolvedTool>
@@ -39,7 +39,7 @@ interface Step {
   readonly decision: Decision
 }
 
-export type Permitted = Action & { thread_id?: string }
+export type AuthorizedCall = Action & { thread_id?: string }
 
 /**
  * Maximum number of repeated allows for one id. A gateway that repeats more cannot distinguish old answers from new.
@@ -55,7 +55,7 @@ const LEAST_POLL_MS = 1_000
  *
  * @throws NotExecuted for all other decisions; other errors for answers of an unexpected shape
  */
-export async function decide(call: Call, payload: Payload): Promise<Permitted> {
+export async function decide(call: Call, payload: Payload): Promise<AuthorizedCall> {
   await checkLocally(call, payload)
   const { action, decision } = await waitForPeople(call, await submit(call, payload))
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)

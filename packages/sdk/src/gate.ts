@@ -1,7 +1,7 @@
 import { checkedCopy } from './canonical-json.ts'
 import { type Client, createClient } from './client.ts'
 import { NotExecuted } from './errors.ts'
-import { asNotExecuted, type Call, decide, type Permitted } from './flow.ts'
+import { asNotExecuted, type Call, decide, type AuthorizedCall } from './flow.ts'
 import { createUsedAllows } from './idempotency.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { checkAborted } from './retry.ts'
@@ -30,7 +30,7 @@ export interface Gate {
    *
    * @throws NotExecuted under the same conditions as guard
    */
-  permit(tool: string, payload: Payload, options?: GuardOptions<Payload>): Promise<Payload>
+  authorize(tool: string, payload: Payload, options?: GuardOptions<Payload>): Promise<Payload>
 }
 
 /**
@@ -88,16 +88,16 @@ export function createGate(options: GateOptions): Gate {
     options: GuardOptions<Payload> = {},
   ): Promise<T> => {
     const call = callOf(tool, options)
-    const permitted = await permit(call, checkedCopy(payload, 'the payload'))
+    const authorized = await authorize(call, checkedCopy(payload, 'the payload'))
     // checks again as the last step, because no wait may happen between this check and the call
-    checkAborted({ signal: call.signal, thread_id: permitted.thread_id })
-    return executeAndReport(call, permitted, () => execute(permitted.payload))
+    checkAborted({ signal: call.signal, thread_id: authorized.thread_id })
+    return executeAndReport(call, authorized, () => execute(authorized.payload))
   }
   return {
     client,
     guard: guard as Guard,
-    permit: async (tool, payload, options = {}) =>
-      (await permit(callOf(tool, options), checkedCopy(payload, 'the payload'))).payload,
+    authorize: async (tool, payload, options = {}) =>
+      (await authorize(callOf(tool, options), checkedCopy(payload, 'the payload'))).payload,
   }
 }
 
@@ -115,11 +115,11 @@ function claimsOf(guard: Claims): { readonly [key: string]: Json } {
  *
  * @throws NotExecuted when no action may run
  */
-async function permit(call: Call, payload: Payload): Promise<Permitted> {
+async function authorize(call: Call, payload: Payload): Promise<AuthorizedCall> {
   try {
-    const permitted = await decide(call, payload)
-    checkAborted({ signal: call.signal, thread_id: permitted.thread_id })
-    return permitted
+    const authorized = await decide(call, payload)
+    checkAborted({ signal: call.signal, thread_id: authorized.thread_id })
+    return authorized
   } catch (cause) {
     const error = asNotExecuted(cause)
     await withdrawIfAborted(call.client, call.answers, error)
@@ -133,7 +133,7 @@ async function permit(call: Call, payload: Payload): Promise<Permitted> {
  */
 async function executeAndReport<T>(
   { client, tool, taskId }: Call,
-  { thread_id }: Permitted,
+  { thread_id }: AuthorizedCall,
   execute: () => Promise<T> | T,
 ): Promise<T> {
   const report = async (event_type: string, event_summary: string): Promise<void> => {

@@ -14,7 +14,7 @@ def refund(order: int) -> str:
 
 from importlib.metadata import PackageNotFoundError, version
 
-from ._call import Decided, Held, Options, Permit
+from ._call import AuthorizedCall, Decided, Held, Options
 from .aio import AsyncCountersign
 from .client import Countersign
 from .errors import (
@@ -51,6 +51,7 @@ __all__ = [
     "Aborted",
     "ArgumentsChanged",
     "AsyncCountersign",
+    "AuthorizedCall",
     "ChangesRequested",
     "ContractsDiffer",
     "Countersign",
@@ -66,7 +67,6 @@ __all__ = [
     "NotExecuted",
     "Options",
     "OutcomeUnknown",
-    "Permit",
     "ProofRefused",
     "Rejected",
     "StillPending",

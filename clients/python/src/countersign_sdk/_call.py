@@ -159,7 +159,7 @@ def proposal_from(handle: Handle, payload: JsonObject) -> Proposal:
 
 
 @dataclass(frozen=True)
-class Permit:
+class AuthorizedCall:
     """The permission to run a call now, once. For an approved call, the proof is already redeemed.
 
     payload: the payload that the gateway allowed.

@@ -6,7 +6,7 @@ import math
 import uuid
 from typing import cast
 
-from ._call import Core, Decided, Held, Options, Permit, Progress
+from ._call import AuthorizedCall, Core, Decided, Held, Options, Progress
 from ._json import JsonObject, as_object
 from ._propose import check_echo, checked
 from ._steps import TRIES, Invoke, Patience, Pause, Steps, attempt
@@ -48,8 +48,8 @@ def approved(core: Core, progress: Progress, decision: JsonObject, options: Opti
     return decision
 
 
-def permitted(core: Core, progress: Progress, decision: JsonObject) -> Steps[Permit]:
-    """Compares the arguments, redeems the proof, and returns the permit of an allowed call.
+def permitted(core: Core, progress: Progress, decision: JsonObject) -> Steps[AuthorizedCall]:
+    """Compares the arguments, redeems the proof, and returns an allowed call.
 
     :raises NotExecuted: the call may not run
     """
@@ -58,7 +58,7 @@ def permitted(core: Core, progress: Progress, decision: JsonObject) -> Steps[Per
         yield from _redeemed(core, progress, decision)
     progress.phase = "permitted"
     proposal = progress.proposal
-    return Permit(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
+    return AuthorizedCall(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
 
 
 def _decided_by_people(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[JsonObject]:

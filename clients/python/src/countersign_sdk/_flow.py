@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
-from ._call import Core, NotStarted, Options, Permit, Progress, Proposal, check_options, proposal_from
+from ._call import AuthorizedCall, Core, NotStarted, Options, Progress, Proposal, check_options, proposal_from
 from ._contract_of import contract_of
 from ._decide import approved, permitted, redeem, refused, revision, tell_held
 from ._differences import differences
@@ -33,17 +33,17 @@ _NAMES_AT_ONCE = 256
 def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
     """Proposes the call, waits, redeems the proof, runs the tool once and reports."""
     progress = _begun(core, proposal, options, getattr(run, "ready", None))
-    permit = yield from _governed(core, progress, _permitted(core, progress, options))
-    return (yield from executed(core, permit, run))
+    call = yield from _governed(core, progress, _permitted(core, progress, options))
+    return (yield from executed(core, call, run))
 
 
-def permit_steps(core: Core, proposal: Proposal, options: Options) -> Steps[Permit]:
-    """Proposes the call, waits, redeems the proof and returns the permit."""
+def authorize_steps(core: Core, proposal: Proposal, options: Options) -> Steps[AuthorizedCall]:
+    """Proposes the call, waits, redeems the proof and returns the call that may run."""
     progress = _begun(core, proposal, options)
     return (yield from _governed(core, progress, _permitted(core, progress, options)))
 
 
-def _permitted(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
+def _permitted(core: Core, progress: Progress, options: Options) -> Steps[AuthorizedCall]:
     decision = yield from _proposed(core, progress)
     with span("countersign.decide", progress.proposal, progress.thread_id):
         decision = yield from approved(core, progress, decision, options)
@@ -151,8 +151,8 @@ def handle_of(progress: Progress, keep_payload: bool = True) -> Handle:
 def resumed(
     core: Core, handle: Handle, payload: object, run: Callable[[Any], object], options: Options
 ) -> Steps[object]:
-    permit = yield from permit_from(core, handle, payload, options, getattr(run, "ready", None))
-    return (yield from executed(core, permit, run))
+    call = yield from authorized_from(core, handle, payload, options, getattr(run, "ready", None))
+    return (yield from executed(core, call, run))
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,12 @@ class Approval:
     decision: JsonObject
 
 
-def permit_from(
+def authorized_from(
     core: Core, handle: Handle, payload: object, options: Options, ready: Ready | None = None
-) -> Steps[Permit]:
-    """Returns the permit of a call that this or another process proposed."""
+) -> Steps[AuthorizedCall]:
+    """Returns the authorized call of a handle that this or another process proposed."""
     approval = yield from approval_from(core, handle, payload, options, ready)
-    return (yield from _permit_of(core, approval))
+    return (yield from _authorized_by(core, approval))
 
 
 def approval_from(
@@ -195,11 +195,11 @@ def approval_from(
 def run_approved(core: Core, approval: Approval, run: Callable[[Any], object]) -> Steps[object]:
     """Redeems the proof of an approval, runs the call once and reports."""
     approval.progress.ready = getattr(run, "ready", None)
-    permit = yield from _permit_of(core, approval)
-    return (yield from executed(core, permit, run))
+    call = yield from _authorized_by(core, approval)
+    return (yield from executed(core, call, run))
 
 
-def _permit_of(core: Core, approval: Approval) -> Steps[Permit]:
+def _authorized_by(core: Core, approval: Approval) -> Steps[AuthorizedCall]:
     progress = approval.progress
     return (yield from _governed(core, progress, permitted(core, progress, approval.decision)))
 
@@ -230,42 +230,42 @@ def withdrawn(thread_id: str, reason: str | None, patience: Patience) -> Steps[b
     return True
 
 
-def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[object]:
+def executed(core: Core, call: AuthorizedCall, run: Callable[[Any], object]) -> Steps[object]:
     """Runs the call once, reports its outcome, and re-raises errors of the tool."""
     try:
-        with span("countersign.run", permit, permit.thread_id, current=True):
-            result: object = yield Invoke(run, (permit.payload,), is_tool=True)
+        with span("countersign.run", call, call.thread_id, current=True):
+            result: object = yield Invoke(run, (call.payload,), is_tool=True)
     except NotStarted as refusal:
-        yield from reported_permit(core, permit, refusal.error)
-        raise core.with_place(refusal.error, permit.thread_id) from refusal.error.__cause__
+        yield from reported_call(core, call, refusal.error)
+        raise core.with_place(refusal.error, call.thread_id) from refusal.error.__cause__
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
-            yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")
+            yield from reported(core, call, "failed", f"{call.tool} failed: {type(error).__name__}")
         if isinstance(error, NotExecuted):
             # the error of a nested guarded call; this call ran
-            raise RuntimeError(f"{permit.tool} ran, and failed: {error}") from error
+            raise RuntimeError(f"{call.tool} ran, and failed: {error}") from error
         raise
-    yield from reported(core, permit, "completed", f"{permit.tool} completed")
+    yield from reported(core, call, "completed", f"{call.tool} completed")
     return result
 
 
-def reported(core: Core, permit: Permit, outcome: str, summary: str) -> Steps[None]:
+def reported(core: Core, call: AuthorizedCall, outcome: str, summary: str) -> Steps[None]:
     """Reports an outcome as evidence. Logs a failed report, which leaves the result unchanged."""
-    request = _outcome(permit, outcome, summary)
-    what = f"the report of {permit.tool} (task {permit.task_id}, thread {permit.thread_id})"
+    request = _outcome(call, outcome, summary)
+    what = f"the report of {call.tool} (task {call.task_id}, thread {call.thread_id})"
     yield from _insist(core, lambda patience: attempt(request, patience), what)
 
 
-def _outcome(permit: Permit, outcome: str, summary: str, ran: bool = True) -> Request:
-    payload: JsonObject = {"tool_name": permit.tool, "executed": ran}
-    if permit.thread_id is not None:
-        payload["thread_id"] = permit.thread_id
+def _outcome(call: AuthorizedCall, outcome: str, summary: str, ran: bool = True) -> Request:
+    payload: JsonObject = {"tool_name": call.tool, "executed": ran}
+    if call.thread_id is not None:
+        payload["thread_id"] = call.thread_id
     event: JsonObject = {
         "event_type": f"tool.execution.{outcome}",
         "event_summary": summary,
         "payload": payload,
     }
-    return recording(permit.task_id, event)
+    return recording(call.task_id, event)
 
 
 def _insist(core: Core, steps: Callable[[Patience], Steps[object]], what: str) -> Steps[None]:
@@ -347,8 +347,8 @@ def _taken_back(progress: Progress, patience: Patience) -> Steps[None]:
 
 def _unused(progress: Progress) -> Request:
     proposal = progress.proposal
-    permit = Permit(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
-    return _outcome(permit, "failed", f"{proposal.tool} did not run: the caller gave up", ran=False)
+    call = AuthorizedCall(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
+    return _outcome(call, "failed", f"{proposal.tool} did not run: the caller gave up", ran=False)
 
 
 def _report_unused(core: Core, progress: Progress) -> Steps[None]:
@@ -367,11 +367,11 @@ def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bo
     return (yield from withdrawn(thread_id, reason, Patience(core.clock)))
 
 
-def reported_permit(core: Core, permit: Permit, error: BaseException | None) -> Steps[None]:
+def reported_call(core: Core, call: AuthorizedCall, error: BaseException | None) -> Steps[None]:
     if error is None:
-        yield from reported(core, permit, "completed", f"{permit.tool} completed")
+        yield from reported(core, call, "completed", f"{call.tool} completed")
     elif isinstance(error, NotExecuted):
-        request = _outcome(permit, "failed", f"{permit.tool} did not run: {error.code}", ran=False)
-        yield from _insist(core, lambda patience: attempt(request, patience), f"the report of {permit.tool}")
+        request = _outcome(call, "failed", f"{call.tool} did not run: {error.code}", ran=False)
+        yield from _insist(core, lambda patience: attempt(request, patience), f"the report of {call.tool}")
     else:
-        yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")
+        yield from reported(core, call, "failed", f"{call.tool} failed: {type(error).__name__}")

@@ -16,7 +16,7 @@ import anyio.to_thread
 import httpx
 
 from . import _flow
-from ._call import Decided, Held, Options, Permit, proposal_of
+from ._call import AuthorizedCall, Decided, Held, Options, proposal_of
 from ._contract_of import contract_of
 from ._flow import Approval
 from ._fork import renew_after_fork
@@ -123,13 +123,13 @@ class AsyncCountersign:
         proposal = proposal_of(self.task_id, tool, payload, options)
         return cast("T", await self._drive(_flow.guarded(self._core, proposal, run, options)))
 
-    async def permit(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> Permit:
-        """Returns a permit to run the call once, for a runtime that executes elsewhere.
+    async def authorize(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> AuthorizedCall:
+        """Returns a call that may run once, now, in a runtime that executes elsewhere.
 
-        End the permit with `report`.
+        Report how it ended with `report`.
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
-        return await self._drive(_flow.permit_steps(self._core, proposal, options))
+        return await self._drive(_flow.authorize_steps(self._core, proposal, options))
 
     async def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
@@ -168,11 +168,11 @@ class AsyncCountersign:
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", await self._drive(steps))
 
-    async def permit_handle(
+    async def authorize_handle(
         self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
-    ) -> Permit:
-        """Resumes a call for a runtime that executes elsewhere, and returns its permit."""
-        return await self._drive(_flow.permit_from(self._core, checked_handle(handle), payload, options))
+    ) -> AuthorizedCall:
+        """Resumes a call, which may run once, now, in a runtime that executes elsewhere."""
+        return await self._drive(_flow.authorized_from(self._core, checked_handle(handle), payload, options))
 
     async def approval(
         self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
@@ -204,12 +204,12 @@ class AsyncCountersign:
         """Withdraws a proposed call. Returns False if its proof was already redeemed."""
         return await self._drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason))
 
-    async def report(self, permit: Permit, error: BaseException | None = None) -> None:
-        """Reports the outcome of a permit's call, as evidence of its thread.
+    async def report(self, call: AuthorizedCall, error: BaseException | None = None) -> None:
+        """Reports the outcome of an authorized call, as evidence of its thread.
 
         error: the error of the tool. A `NotExecuted` reports that the tool did not run.
         """
-        await self._drive(_flow.reported_permit(self._core, permit, error))
+        await self._drive(_flow.reported_call(self._core, call, error))
 
     async def resolve(self, *tools: str) -> list[JsonObject]:
         """Returns the contracts of these tools, or of all tools that the agent may use.

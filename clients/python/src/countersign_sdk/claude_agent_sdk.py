@@ -27,7 +27,7 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookContext, HookEvent, HookInput, SyncHookJSONOutput
 
 from ._adapter import Governed, handle_for, still_waits, task_of
-from ._call import Permit
+from ._call import AuthorizedCall
 from ._function import require_equal
 from ._json import JsonObject, as_object
 from .aio import AsyncCountersign
@@ -64,7 +64,7 @@ class GovernedSession:
         self._governed = Governed(prefix, tools)
         self._task_id = task_id
         self._wait = wait
-        self._permits: dict[str, Permit] = {}
+        self._authorized: dict[str, AuthorizedCall] = {}
         self._agents: dict[str, str | None] = {}
         self._deferred: str | None = None
 
@@ -112,7 +112,7 @@ class GovernedSession:
             self.handles[call_id] = handle
             return handle["status"] == "pending_review" and self._defer(call_id)
         try:
-            self._permits[call_id] = await self._gate.permit_handle(known, payload=payload, max_wait=0)
+            self._authorized[call_id] = await self._gate.authorize_handle(known, payload=payload, max_wait=0)
         except (StillPending, GatewayUnavailable) as error:
             if not still_waits(error):
                 raise
@@ -167,46 +167,46 @@ class GovernedSession:
     ) -> PermissionResultAllow | PermissionResultDeny:
         """Allows the tool to run with the approved arguments, and refuses other arguments."""
         try:
-            permit = self._permits.get(call_id) or await self._redeemed(name, given, call_id)
-            await self._require(given, permit, call_id)
+            authorized = self._authorized.get(call_id) or await self._redeemed(name, given, call_id)
+            await self._require(given, authorized, call_id)
         except NotExecuted as error:
             return PermissionResultDeny(message=self._refused(error, call_id, given))
         self.handles.pop(call_id, None)
-        return PermissionResultAllow(updated_input=cast("dict[str, Any]", permit.payload))
+        return PermissionResultAllow(updated_input=cast("dict[str, Any]", authorized.payload))
 
-    async def _redeemed(self, name: str, given: dict[str, Any], call_id: str) -> Permit:
+    async def _redeemed(self, name: str, given: dict[str, Any], call_id: str) -> AuthorizedCall:
         payload, handle = as_object(given), self.handles.get(call_id)
         if handle is None:
             handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task_id)
-        permit = await self._gate.permit_handle(handle, payload=payload, max_wait=self._wait or 0.0)
-        self._permits[call_id] = permit
-        return permit
+        authorized = await self._gate.authorize_handle(handle, payload=payload, max_wait=self._wait or 0.0)
+        self._authorized[call_id] = authorized
+        return authorized
 
-    async def _require(self, given: dict[str, Any], permit: Permit, call_id: str) -> None:
+    async def _require(self, given: dict[str, Any], authorized: AuthorizedCall, call_id: str) -> None:
         try:
-            require_equal(given, permit.payload)
+            require_equal(given, authorized.payload)
         except NotExecuted as changed:
-            self._permits.pop(call_id, None)
-            await self._gate.report(permit, changed)
+            self._authorized.pop(call_id, None)
+            await self._gate.report(authorized, changed)
             raise
 
     async def _after(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """Reports the outcome of a tool that ran."""
         call = cast("Mapping[str, Any]", given)
         self._agents.pop(call["tool_use_id"], None)
-        permit = self._permits.pop(call["tool_use_id"], None)
-        if permit is not None:
+        authorized = self._authorized.pop(call["tool_use_id"], None)
+        if authorized is not None:
             error = RuntimeError(call["error"]) if "error" in call else None
-            await self._gate.report(permit, error)
+            await self._gate.report(authorized, error)
         return {}
 
     async def _stopped(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
-        """Reports the permits that an agent did not use because another hook refused their calls."""
+        """Reports the calls that an agent did not run because another hook refused their calls."""
         agent = cast("Mapping[str, Any]", given).get("agent_id")
-        for call, permit in list(self._permits.items()):
+        for call, authorized in list(self._authorized.items()):
             if self._agents.get(call) == agent:
-                del self._permits[call]
-                await self._gate.report(permit, Aborted("another hook refused the call"))
+                del self._authorized[call]
+                await self._gate.report(authorized, Aborted("another hook refused the call"))
         return {}
 
     async def _begun(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:

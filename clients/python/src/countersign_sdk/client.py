@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import httpx
 
 from . import _flow
-from ._call import Core, Decided, Held, Options, Permit, check_wait, proposal_of
+from ._call import AuthorizedCall, Core, Decided, Held, Options, check_wait, proposal_of
 from ._contract_of import contract_of
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
@@ -134,13 +134,13 @@ class Countersign:
         proposal = proposal_of(self.task_id, tool, payload, options)
         return cast("T", drive(_flow.guarded(self._core, proposal, run, options), self._perform))
 
-    def permit(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> Permit:
-        """Returns a permit to run the call once, for a runtime that executes elsewhere.
+    def authorize(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> AuthorizedCall:
+        """Returns a call that may run once, now, in a runtime that executes elsewhere.
 
-        End the permit with `report`.
+        Report how it ended with `report`.
         """
         proposal = proposal_of(self.task_id, tool, payload, options)
-        return drive(_flow.permit_steps(self._core, proposal, options), self._perform)
+        return drive(_flow.authorize_steps(self._core, proposal, options), self._perform)
 
     def propose(
         self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
@@ -179,11 +179,11 @@ class Countersign:
         steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
         return cast("T", drive(steps, self._perform))
 
-    def permit_handle(
+    def authorize_handle(
         self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
-    ) -> Permit:
-        """Resumes a call for a runtime that executes elsewhere, and returns its permit."""
-        return drive(_flow.permit_from(self._core, checked_handle(handle), payload, options), self._perform)
+    ) -> AuthorizedCall:
+        """Resumes a call, which may run once, now, in a runtime that executes elsewhere."""
+        return drive(_flow.authorized_from(self._core, checked_handle(handle), payload, options), self._perform)
 
     def revise(
         self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None
@@ -200,12 +200,12 @@ class Countersign:
         """Withdraws a proposed call. Returns False if its proof was already redeemed."""
         return drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason), self._perform)
 
-    def report(self, permit: Permit, error: BaseException | None = None) -> None:
-        """Reports the outcome of a permit's call, as evidence of its thread.
+    def report(self, call: AuthorizedCall, error: BaseException | None = None) -> None:
+        """Reports the outcome of an authorized call, as evidence of its thread.
 
         error: the error of the tool. A `NotExecuted` reports that the tool did not run.
         """
-        drive(_flow.reported_permit(self._core, permit, error), self._perform)
+        drive(_flow.reported_call(self._core, call, error), self._perform)
 
     def resolve(self, *tools: str) -> list[JsonObject]:
         """Returns the contracts of these tools, or of all tools that the agent may use.

@@ -22,7 +22,7 @@ from strands.types.tools import AgentTool, ToolSpec, ToolUse
 
 from ._adapter import Governed, handle_for, still_waits
 from ._arguments import Objects, Reader, plain_reader, reader_of_model
-from ._call import Permit
+from ._call import AuthorizedCall
 from ._function import require_equal
 from ._json import JsonObject
 from .aio import AsyncCountersign
@@ -155,7 +155,7 @@ class _GovernedTool(AgentTool):
             read = reader.again(self._handle, tool_use["toolUseId"], tool_use["input"])
             payload = read.payload
             require_equal(read.objects, payload)
-            permit = await self._permit(payload)
+            call = await self._authorize(payload)
         except NotExecuted as error:
             if isinstance(error, ChangesRequested):
                 self._hooks.governed.ask_again(error, payload)
@@ -164,19 +164,19 @@ class _GovernedTool(AgentTool):
             return
         self._saved.forget()
         tool = _tool_with(self._inner, read.objects)
-        async for event in self._reported(permit, tool.stream(tool_use, invocation_state, **kwargs)):
+        async for event in self._reported(call, tool.stream(tool_use, invocation_state, **kwargs)):
             yield event
 
-    async def _permit(self, payload: JsonObject) -> Permit:
+    async def _authorize(self, payload: JsonObject) -> AuthorizedCall:
         gate, wait = self._hooks.gate, self._hooks.wait or 0.0
         try:
-            return await gate.permit_handle(self._handle, payload=payload, max_wait=wait)
+            return await gate.authorize_handle(self._handle, payload=payload, max_wait=wait)
         except (StillPending, GatewayUnavailable) as pending:
             if not still_waits(pending):
                 raise
             self._saved.interrupt(self._handle, pending.console_url)
 
-    async def _reported(self, permit: Permit, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    async def _reported(self, call: AuthorizedCall, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
         """Reports the outcome before it yields the result, because the framework then stops reading."""
         last, reported = None, False
         try:
@@ -184,14 +184,14 @@ class _GovernedTool(AgentTool):
                 last = event
                 if isinstance(event, ToolResultEvent):
                     reported = True
-                    await self._hooks.gate.report(permit, _error_of(event))
+                    await self._hooks.gate.report(call, _error_of(event))
                 yield event
         except BaseException as error:
             if not reported:
-                await self._hooks.gate.report(permit, error)
+                await self._hooks.gate.report(call, error)
             raise
         if not reported:
-            await self._hooks.gate.report(permit, _error_of(last))
+            await self._hooks.gate.report(call, _error_of(last))
 
 
 def resume_prompt(result: AgentResult) -> list[Any]:
