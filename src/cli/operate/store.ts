@@ -9,13 +9,14 @@ countersign store rotate-admin-key [--overlap DURATION]
 
   check    reads the whole store and reports broken laws of the store and rules of the gateway (docs/store.md). Exits 3
            if it finds one.
-  export   writes a backup of the whole store, consistent within each tenant (- for standard output). Redis may be in
-           use. A gateway on the embedded store must be stopped first.
+  export   writes a backup of the whole store, consistent within each tenant (- for standard output).
   restore  reads a backup (- for standard input) into an empty store of either kind: all of it or nothing. It voids
            every earlier approval and proof. --restart deletes the rest of an interrupted restore in Redis.
   rotate-admin-key
            puts COUNTERSIGN_ADMIN_KEY in force, or a new key that it prints once. The old key works for the overlap
            (10m, at most 7d; 0 ends it at once). Redis may be in use. On the embedded store, stop the gateway first.
+
+  check and export work while gateways run.
 
   The store is the one that \`serve\` would use with the same flags, environment and countersign.yaml: --store,
   --store-replicas, ...

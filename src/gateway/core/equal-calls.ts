@@ -61,11 +61,11 @@ export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> 
 
 /**
  * Removes the record of the first call when its thread ends or is revised. Reviewers are then notified of the next
- * equal call.
+ * equal call. A thread without a heading is older than these records, so the record belongs to a newer thread.
  */
 export function askedNoMore(before: Thread | undefined, after: Thread): Write[] {
-  const over = before !== undefined && !before.repeats && isAsked(before) && !isAsked(after)
-  return over ? [remove('asked', keyOf(before))] : []
+  if (before?.heading === undefined || before.repeats === true) return []
+  return isAsked(before) && !isAsked(after) ? [remove('asked', keyOf(before))] : []
 }
 
 /** Maximum number of calls to compare, because equal calls arrive close together. */

@@ -17,7 +17,9 @@ export function checkAsked(): PartCheck {
       if (type !== 'thread') return []
       const thread = value as Thread
       const key = heldKey(thread)
-      if (key !== undefined && thread.repeats !== true) first.set(key, thread.thread_id)
+      // threads without a heading are older than these records
+      if (key !== undefined && thread.repeats !== true && thread.heading !== undefined)
+        first.set(key, thread.thread_id)
       return []
     },
     end: () => [...faultsOf(named, first)],

@@ -20,12 +20,14 @@ import {
   syncDirectory,
   writeMarker,
 } from './files.ts'
-import { type DirectoryLock, lockDirectory } from './lock.ts'
+import { DirectoryInUse, type DirectoryLock, lockDirectory } from './lock.ts'
 import { orFailureCause } from './group-commit.ts'
 import {
   type Database,
   openDatabase,
   readStamp,
+  type Snapshot,
+  snapshotOf,
   writeEntry,
   writeFirstStamp,
   writeLastNumber,
@@ -42,32 +44,63 @@ export interface EmbeddedPlace {
 
 /**
  * Opens the store in a directory to read its whole content. It changes nothing. Accepts evidence with gaps, so that the
- * caller can report the gaps.
+ * caller can report the gaps. A gateway may be using the store: the archive then shows one moment of it.
  *
- * @throws WrongPlace when the directory has no store; an Error of one sentence when another process uses the store, or
- * the file is damaged
+ * @throws WrongPlace when the directory has no store; an Error of one sentence when the file is damaged, or the store
+ * belongs to another deployment
  */
 export async function openEmbeddedArchive({ path, clock, deployment }: EmbeddedPlace): Promise<StoreArchive> {
   const directory = resolve(path)
   if (!holdsStore(directory)) throw new WrongPlace(noStore(path))
-  const lock = await lockDirectory(directory)
+  const lock = await lockDirectory(directory).catch(whenInUse)
   let db: Database | undefined
   try {
     refuseForeign(readMarker(directory), deployment)
+    const file = join(directory, DATA_FILE)
+    if (lock === undefined) {
+      db = openDatabase(file, { readOnly: true })
+      const snapshot = snapshotOf(db)
+      return archiveOf({ db: snapshot.db, clock, close: () => endSnapshot(snapshot, db) })
+    }
     if (inspectDataFile(directory, readMarker(directory) !== undefined) === 'short') extendDataFile(directory)
-    db = openDatabase(join(directory, DATA_FILE))
-    return new EmbeddedArchive({ db, lock, clock: createClock(readStamp(db)?.time ?? 0, clock) })
+    db = openDatabase(file)
+    return archiveOf({ db, clock, close: () => closeAll(db, lock) })
   } catch (error) {
     await db?.close()
-    await lock.release()
+    await lock?.release()
     throw error
   }
 }
 
+function whenInUse(error: unknown): undefined {
+  if (error instanceof DirectoryInUse) return undefined
+  throw error
+}
+
+async function endSnapshot(snapshot: Snapshot, db: Database | undefined): Promise<void> {
+  snapshot.end()
+  await db?.close()
+}
+
+async function closeAll(db: Database | undefined, lock: DirectoryLock): Promise<void> {
+  await db?.close()
+  await lock.release()
+}
+
+const archiveOf = ({
+  db,
+  clock,
+  close,
+}: {
+  readonly db: Database
+  readonly clock: ClockSources | undefined
+  readonly close: () => Promise<void>
+}): EmbeddedArchive => new EmbeddedArchive({ db, close, clock: createClock(readStamp(db)?.time ?? 0, clock) })
+
 interface ArchiveParts {
   readonly db: Database
-  readonly lock: DirectoryLock
   readonly clock: Clock
+  readonly close: () => Promise<void>
 }
 
 class EmbeddedArchive implements StoreArchive {
@@ -82,9 +115,8 @@ class EmbeddedArchive implements StoreArchive {
   partitions = (): Promise<string[]> => Promise.resolve(namesOfPartitions(this.#parts.db))
   dump = (partition: string): ReturnType<typeof dumpPartition> => dumpPartition(this.#parts.db, partition)
 
-  async close(): Promise<void> {
-    await this.#parts.db.close()
-    await this.#parts.lock.release()
+  close(): Promise<void> {
+    return this.#parts.close()
   }
 }
 
@@ -123,8 +155,8 @@ export async function openEmbeddedRestore({
     createDataFiles(building)
     const db = openDatabase(join(building, DATA_FILE))
     return new EmbeddedRestore(
-      { db, lock, clock: createClock(0, clock) },
-      { directory, building, deployment },
+      { db, clock: createClock(0, clock), close: () => closeAll(db, lock) },
+      { directory, building, deployment, lock },
     )
   } catch (error) {
     await lock.release()
@@ -137,6 +169,7 @@ interface Building {
   /** The subdirectory that becomes the store. */
   readonly building: string
   readonly deployment: string | undefined
+  readonly lock: DirectoryLock
 }
 
 class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
@@ -151,10 +184,10 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
   #waiting: [partition: string, entry: StoredEntry][] = []
   #units = 0
 
-  constructor(parts: ArchiveParts, { directory, building, deployment }: Building) {
+  constructor(parts: ArchiveParts, { directory, building, deployment, lock }: Building) {
     super(parts)
     this.#db = parts.db
-    this.#lock = parts.lock
+    this.#lock = lock
     this.#directory = directory
     this.#building = building
     this.#deployment = deployment

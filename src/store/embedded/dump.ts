@@ -4,8 +4,8 @@ import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, rea
 import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
- * Yields the whole content of a partition in an embedded store. The lock keeps other processes out, so all pages show
- * the same state.
+ * Yields the whole content of a partition in an embedded store. The lock keeps other processes out, or one read
+ * transaction (lmdb.ts) serves all reads, so all pages show the same state.
  */
 
 type Tag = (typeof TAG)[keyof typeof TAG]

@@ -49,8 +49,9 @@ const NO_LIMIT = 9e15
  * nothing behind. `eventTurnBatching: false`: each batch of the store is one explicit batch of LMDB with one promise,
  * so a failure is reported exactly once.
  */
-export function openDatabase(file: string): Database {
+export function openDatabase(file: string, { readOnly = false } = {}): Database {
   const db = open<string, Buffer>({
+    readOnly,
     path: file,
     noSubdir: true,
     maxDbs: 1,
@@ -63,6 +64,32 @@ export function openDatabase(file: string): Database {
   // LMDB creates a missing lock file, for example beside a copy of the data file
   handOver(dirname(file), `${basename(file)}-lock`)
   return db
+}
+
+/** A database at one moment. */
+export interface Snapshot {
+  readonly db: Database
+  /** Ends the read transaction. LMDB reuses no page that it can read, so the file grows while it lasts. */
+  end(): void
+}
+
+/**
+ * The content at this moment, whatever another process writes meanwhile: each read uses one read transaction of LMDB.
+ * Only the methods of dump.ts are bound to it.
+ */
+export function snapshotOf(db: Database): Snapshot {
+  const transaction = db.useReadTransaction()
+  const at = { transaction }
+  // the types of lmdb leave out the options of this method
+  const binary = db.getBinaryFast.bind(db) as (key: Buffer, options: object) => Buffer | undefined
+  const bound: Pick<Database, 'getEntry' | 'getBinaryFast' | 'getKeys' | 'getRange' | 'doesExist'> = {
+    getEntry: (key) => db.getEntry(key, at),
+    getBinaryFast: (key) => binary(key, at),
+    getKeys: (options) => db.getKeys({ ...options, ...at }),
+    getRange: (options) => db.getRange({ ...options, ...at }),
+    doesExist: (key) => binary(key, at) !== undefined,
+  }
+  return { db: Object.assign(Object.create(db) as Database, bound), end: () => transaction.done() }
 }
 
 export interface Stamp {

@@ -79,8 +79,13 @@ function numbersIn(place: string): number[] {
   })
 }
 
+/** The error when a live process holds the lock. */
+export class DirectoryInUse extends Error {
+  override readonly name = 'DirectoryInUse'
+}
+
 function inUse(): Error {
-  return new Error('the data directory is in use by another process')
+  return new DirectoryInUse('the data directory is in use by another process')
 }
 
 function ofAnotherUser(path: string): Error {
