@@ -196,7 +196,7 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
         (match) => match[1] ?? '',
       ),
     )
-    expect(blocks).toHaveLength(6)
+    expect(blocks).toHaveLength(5)
     installFrameworks(join(directory, 'node_modules'))
     const around = `
 declare const process: { env: Record<string, string | undefined> }

@@ -181,17 +181,11 @@ describe('options with which no call could work', () => {
   it('unusable options are refused at once', () => {
     const key = 'csk_x'
     const address = /`url` must be/
-    for (const bad of [
-      '',
-      'gateway',
-      'ftp://g',
-      'http://g?x=1',
-      'http://g#x',
-      undefined as unknown as string,
-    ])
+    for (const bad of ['', 'gateway', 'ftp://g', 'http://g?x=1', 'http://g#x'])
       expect(() => createClient({ url: bad, key })).toThrow(address)
-    for (const bad of ['', ' ', undefined as unknown as string])
-      expect(() => createClient({ url, key: bad })).toThrow(/`key` must be/)
+    expect(() => createClient({ url, key: ' ' })).toThrow(/`key` must be/)
+    for (const bad of ['', undefined])
+      expect(() => createClient({ url, key: bad })).toThrow(/COUNTERSIGN_AGENT_KEY, or pass `key`/)
     for (const timeoutMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])
       expect(() => createClient({ url, key, timeoutMs })).toThrow(/`timeoutMs` must be/)
     expect(() => createClient({ url: `${url}/prefix/`, key: 'csk_x\n', timeoutMs: 1 })).not.toThrow()

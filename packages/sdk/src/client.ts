@@ -1,4 +1,5 @@
 import { deadlineOf } from './abort.ts'
+import { variable } from './environment.ts'
 import { CountersignError } from './errors.ts'
 import type { ClientOptions } from './options.ts'
 import { type Expected, readAnswer } from './response.ts'
@@ -75,7 +76,7 @@ const RECEIPT: Expected = { status: 201, fits: () => true }
 const CONTRACTS: Expected = { status: 200, fits: ({ tools }) => Array.isArray(tools) }
 
 /** @throws TypeError for options with which no call could work */
-export function createClient(options: ClientOptions): Client {
+export function createClient(options: ClientOptions = {}): Client {
   const call = caller(options)
   const task = (id: string): string => `/api/agent/tasks/${encodeURIComponent(id)}`
   return {
@@ -192,7 +193,8 @@ function caller(options: ClientOptions) {
  * The checked base address. Credentials are refused, because they would appear in error messages and fetch rejects
  * them.
  */
-function baseOf({ url }: ClientOptions): string {
+export function baseOf({ url = variable('COUNTERSIGN_URL') }: ClientOptions): string {
+  if (url === undefined) throw new TypeError('set COUNTERSIGN_URL, or pass `url`: the address of the gateway')
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const { protocol = '', username = '', password = '', search = '', hash = '' } = parsed ?? {}
   if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
@@ -201,8 +203,10 @@ function baseOf({ url }: ClientOptions): string {
 }
 
 /** The checked key. Text that a header cannot contain is refused, because fetch's error would show the text. */
-function keyOf({ key }: ClientOptions): string {
+function keyOf({ key = variable('COUNTERSIGN_AGENT_KEY') }: ClientOptions): string {
   const trimmed = typeof key === 'string' ? key.trim() : ''
+  if (key === undefined || key === '')
+    throw new TypeError('set COUNTERSIGN_AGENT_KEY, or pass `key`: the key of an agent (csk_...)')
   if (!/^[!-~]+$/.test(trimmed))
     throw new TypeError('`key` must be the key of an agent (csk_...), in visible ASCII characters')
   return trimmed

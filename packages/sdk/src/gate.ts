@@ -1,17 +1,20 @@
 import { checkedCopy } from './canonical-json.ts'
-import { type Client, createClient } from './client.ts'
+import { baseOf, type Client, createClient } from './client.ts'
 import { NotExecuted } from './errors.ts'
 import { asNotExecuted, type Call, decide, type AuthorizedCall } from './flow.ts'
+import { heldNotice } from './held-notice.ts'
 import { createUsedAllows } from './idempotency.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { checkAborted } from './retry.ts'
-import type { Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
+import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 import { withdrawIfAborted } from './withdraw.ts'
 
 /** The gate that an agent runtime places before every governed tool (docs/agent-api.md). */
 export interface Gate {
   /** The client of the same gateway, for all other requests. */
   readonly client: Client
+  /** Serves a held call that has no hook of its own: the option of the gate, or a line on standard error. */
+  readonly onPending: (decision: Decision) => unknown
   /**
    * Runs `execute` only when the gateway allowed the call, or reviewers approved it and its proof was redeemed.
    * Resolves the contract, checks the payload, hashes the immutable action, submits, waits, redeems, executes, reports.
@@ -55,9 +58,11 @@ export interface Guard {
 const DEFAULT_WAIT_MS = 15 * 60_000
 
 /** @throws TypeError for options with which no call could work */
-export function createGate(options: GateOptions): Gate {
+export function createGate(options: GateOptions = {}): Gate {
   const client = createClient(options)
   const gate = { ...options }
+  const notice = heldNotice(baseOf(options))
+  const gateWaitMs = gate.maxWaitMs ?? DEFAULT_WAIT_MS
   const contracts = new Map<string, ResolvedTool>()
   const clock = (): number => performance.now()
   const usedAllows = createUsedAllows(clock)
@@ -67,7 +72,10 @@ export function createGate(options: GateOptions): Gate {
     client,
     contracts,
     tool,
-    onPending: options.onPending,
+    onPending:
+      options.onPending ??
+      gate.onPending ??
+      ((decision) => notice(decision, options.maxWaitMs ?? gateWaitMs)),
     revise: options.revise,
     taskId: options.taskId ?? (ownTask ??= `task-${crypto.randomUUID()}`),
     callId: options.callId ?? crypto.randomUUID(),
@@ -75,7 +83,7 @@ export function createGate(options: GateOptions): Gate {
     // only ids of the caller can be repeated
     comesAgain: options.callId !== undefined,
     usedAllows: options.callId === undefined ? createUsedAllows(clock) : usedAllows,
-    maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
+    maxWaitMs: options.maxWaitMs ?? gateWaitMs,
     signal: options.signal,
     claims: checkedCopy(claimsOf(options), 'what the call says of itself'),
     unsignedApprovals: gate.unsignedApprovals === true,
@@ -95,6 +103,7 @@ export function createGate(options: GateOptions): Gate {
   }
   return {
     client,
+    onPending: gate.onPending ?? ((decision) => notice(decision, gateWaitMs)),
     guard: guard as Guard,
     authorize: async (tool, payload, options = {}) =>
       (await authorize(callOf(tool, options), checkedCopy(payload, 'the payload'))).payload,

@@ -1,10 +1,13 @@
 import type { Decision, DecisionRequest } from './types.ts'
 
 export interface ClientOptions {
-  /** Base address of the gateway, for example `http://127.0.0.1:8787`; without credentials, query or fragment. */
-  readonly url: string
-  /** Agent key `csk_...`: a server-side secret. */
-  readonly key: string
+  /**
+   * Base address of the gateway, for example `http://127.0.0.1:8787`; without credentials, query or fragment. Default:
+   * the variable `COUNTERSIGN_URL`.
+   */
+  readonly url?: string | undefined
+  /** Agent key `csk_...`: a server-side secret. Default: the variable `COUNTERSIGN_AGENT_KEY`. */
+  readonly key?: string | undefined
   /** Maximum time for one request, in addition to its requested wait, ms. Default 10,000. */
   readonly timeoutMs?: number | undefined
   /** Replaces the global `fetch`, for tests or a proxy. The function receives the whole address as a string. */
@@ -16,6 +19,11 @@ export interface GateOptions extends ClientOptions {
   readonly taskId?: string | undefined
   /** Maximum time to wait for reviewers, ms. Default 15 minutes. */
   readonly maxWaitMs?: number | undefined
+  /**
+   * Called for each held call that has no `onPending` of its own. Default: one line on standard error, about why
+   * the call waits, where reviewers decide it, and for how long.
+   */
+  readonly onPending?: ((decision: Decision) => unknown) | undefined
   /**
    * Set only for an agent whose directory entry has `signed_approvals: false`, because its approvals carry no proof.
    * With signed approvals, the SDK would run a call whose proof another reader of the thread has.
@@ -49,8 +57,8 @@ export interface GuardOptions<P extends object> extends Claims {
    */
   readonly signal?: AbortSignal | undefined
   /**
-   * Called once, when the call is held. The gate does not wait for this function. When the function fails, immediately
-   * or later, the call ends.
+   * Replaces the gate's own. Called once, when the call is held. The gate does not wait for this function. When the
+   * function fails, immediately or later, the call ends.
    */
   readonly onPending?: (decision: Decision) => unknown
   /**

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import uuid
 from typing import cast
 
@@ -78,16 +79,22 @@ def _decided_by_people(core: Core, progress: Progress, decision: JsonObject, opt
 def tell_held(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[None]:
     hook = options.get("on_held", core.on_held)
     thread_id = progress.thread_id
-    if hook is None or thread_id is None:
+    if thread_id is None:
         return
     proposal = progress.proposal
     payload = as_object(proposal.payload)
     message, page = str(decision.get("message", "")), str(core.page_of(thread_id))
     held = Held(proposal.tool, payload, thread_id, message, page)
     try:
-        yield Invoke(hook, (held,))
+        yield Invoke(_say_held if hook is None else hook, (held,))
     except Exception as error:
         raise Aborted(f"on_held failed: {error}") from error
+
+
+def _say_held(held: Held) -> None:
+    """Says on standard error that a call waits, so that its program does not look stuck."""
+    line = f"held by policy: {held.message} Decide at {held.console_url}"
+    print("".join(char if char.isprintable() else " " for char in line), file=sys.stderr)
 
 
 def _tell_decision(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[None]:

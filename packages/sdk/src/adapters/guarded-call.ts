@@ -95,7 +95,7 @@ async function guardedToItsEnd(
     const taken = callId
     const onPending: AdapterOptions['onPending'] = (decision) => {
       taken.hold(decision.thread_id)
-      return others.onPending?.(decision)
+      return (others.onPending ?? gate.onPending)(decision)
     }
     const about = { ...others, onPending, callId: taken.id, signal: asked.signal }
     return await gate.guard(tool, payload, begin, about)
