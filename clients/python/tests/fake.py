@@ -24,6 +24,7 @@ class Thread:
     redeemed: bool = False
     reissued: int = 0
     message: str = "look"
+    left: bool = False
 
 
 @dataclass
@@ -122,10 +123,13 @@ class FakeGateway:
         thread.redeemed = True
         return 200, {"valid": True, **about}
 
-    def _withdrawals(self, request: httpx.Request, _: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _withdrawals(self, request: httpx.Request, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         thread = self.threads[request.url.path.split("/")[4]]
         if thread.redeemed:
             return 409, {"code": "not_pending", "detail": "redeemed"}
+        if body.get("grace_seconds"):
+            thread.left = True
+            return 200, {"status": thread.status}
         thread.status, thread.message = "rejected", "withdrawn: by the agent"
         return 200, {"status": "rejected"}
 

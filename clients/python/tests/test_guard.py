@@ -268,6 +268,29 @@ def test_runs_asynchronously(async_gate: AsyncCountersign, reviewer: Reviewer) -
     assert thread != threading.main_thread().name
 
 
+@pytest.mark.parametrize(
+    ("given", "is_kept"),
+    [(None, True), ("request timed out", True), ("the user pressed stop", False)],
+)
+def test_a_cancelled_call_with_an_id_is_kept_after_a_time_out(
+    async_gate: AsyncCountersign, reviewer: Reviewer, given: str | None, is_kept: bool
+) -> None:
+    async def run() -> None:
+        async with async_gate as gate:
+            call = asyncio.ensure_future(
+                gate.guard("held.tool", {"why": given}, lambda _: pytest.fail("it ran"), call_id=f"call-{given}")
+            )
+            await asyncio.to_thread(reviewer.wait_until_held, "held.tool")
+            call.cancel(*([] if given is None else [given]))
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+    asyncio.run(run())
+    held = reviewer.held("held.tool")
+    assert len(held) == 1
+    assert reviewer.withdrawn() == ([] if is_kept else held)
+
+
 def test_a_cancelled_call_is_withdrawn(async_gate: AsyncCountersign, reviewer: Reviewer) -> None:
     async def run() -> None:
         async with async_gate as gate:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
@@ -218,10 +220,10 @@ def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> 
     return handle_of(progress)
 
 
-def withdrawn(thread_id: str, reason: str | None, patience: Patience) -> Steps[bool]:
-    """Withdraws the thread. Returns False if the thread's proof was already redeemed."""
+def withdrawn(thread_id: str, reason: str | None, patience: Patience, grace: int | None = None) -> Steps[bool]:
+    """Withdraws the thread, at once or after a grace. Returns False if the thread's proof was already redeemed."""
     try:
-        yield from attempt(withdrawal(thread_id, reason), patience)
+        yield from attempt(withdrawal(thread_id, reason, grace), patience)
     except NotExecuted as error:
         # the problem (409) of a withdrawal after the redemption
         if getattr(error, "problem", "") == "not_pending":
@@ -306,9 +308,27 @@ def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
         raise core.with_place(error, progress.thread_id) from error.__cause__
     except GeneratorExit:
         raise
-    except BaseException:
-        yield from given_up(core, progress)
+    except BaseException as cause:
+        yield from given_up(core, progress, _ends_wait(progress, cause))
         raise
+
+
+# the time in which the same call may join a call whose wait has ended
+_GRACE_SECONDS = 120
+
+
+def _ends_wait(progress: Progress, cause: BaseException) -> bool:
+    """Returns whether the caller only stopped waiting, and may make the same call again.
+
+    asyncio and anyio cancel at a time limit without a reason. A call without an id cannot be made again. Ctrl-C, and a
+    cancellation for any other reason, are a person's stop.
+    """
+    reason = str(cause.args[0]) if cause.args and cause.args[0] else ""
+    is_quiet = not reason or "cancel scope" in reason or _TIMEOUT.search(reason) is not None
+    return isinstance(cause, asyncio.CancelledError) and is_quiet and progress.proposal.comes_again
+
+
+_TIMEOUT = re.compile(r"time[- ]?out|timed[- ]?out|deadline", re.IGNORECASE)
 
 
 def _open_handle(progress: Progress) -> Handle | None:
@@ -321,14 +341,17 @@ def _open_handle(progress: Progress) -> Handle | None:
         return None
 
 
-def given_up(core: Core, progress: Progress) -> Steps[None]:
-    """Ends a call whose caller gave up before it ran."""
+def given_up(core: Core, progress: Progress, keeps: bool = False) -> Steps[None]:
+    """Ends a call whose caller gave up before it ran.
+
+    keeps: the gateway keeps the call for a grace, in which the same call joins it.
+    """
     what = f"the end of a call of {progress.proposal.tool} (task {progress.proposal.task_id})"
-    yield from _insist(core, lambda patience: _taken_back(progress, patience), what)
+    yield from _insist(core, lambda patience: _taken_back(progress, patience, keeps), what)
 
 
-def _taken_back(progress: Progress, patience: Patience) -> Steps[None]:
-    """Finds out how far the call got, then withdraws it or reports that it did not run."""
+def _taken_back(progress: Progress, patience: Patience, keeps: bool) -> Steps[None]:
+    """Finds out how far the call got, then leaves it, withdraws it or reports that it did not run."""
     if progress.phase == "proposing":
         decision, _ = yield from submitted(progress, patience)
         if decision.get("status") == "allow":
@@ -338,7 +361,8 @@ def _taken_back(progress: Progress, patience: Patience) -> Steps[None]:
         # only this call has the proof, so `used` means that the interrupted request redeemed it
         progress.phase = "permitted" if valid or reason == "used" else "proposed"
     if progress.phase == "proposed" and progress.thread_id is not None:
-        taken_back = yield from withdrawn(progress.thread_id, "the caller gave up", patience)
+        grace = _GRACE_SECONDS if keeps else None
+        taken_back = yield from withdrawn(progress.thread_id, "the caller gave up", patience, grace)
         progress.phase = "ended" if taken_back else "permitted"
     if progress.phase == "permitted":
         yield from attempt(_unused(progress), patience)

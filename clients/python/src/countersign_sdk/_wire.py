@@ -115,8 +115,13 @@ def redemption(body: JsonObject) -> Request:
     return Request("POST", "/api/agent/approvals/validate", body)
 
 
-def withdrawal(thread_id: str, reason: str | None) -> Request:
-    body: JsonObject = {} if reason is None else {"reason": reason}
+def withdrawal(thread_id: str, reason: str | None, grace: int | None = None) -> Request:
+    """Returns the request that withdraws a thread.
+
+    grace: seconds after which the gateway withdraws the thread, unless its agent reads the decision before.
+    """
+    members = {"reason": reason, "grace_seconds": grace}
+    body: JsonObject = {name: value for name, value in members.items() if value is not None}
     return Request("POST", f"/api/agent/threads/{quote(thread_id, safe='')}/withdrawals", body)
 
 

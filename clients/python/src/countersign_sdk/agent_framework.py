@@ -39,7 +39,7 @@ class CountersignMiddleware(FunctionMiddleware):
     prefix, tools: the governed tools and their names, as in `Governed`.
     task_id: the task of the conversation; the session's id by default.
     wait: seconds to wait in memory before the run asks for an approval. A cancelled wait withdraws
-    its call. An agent that is another agent's tool must wait, because its session is not saved.
+    its call after two minutes. An agent that is another agent's tool must wait, because its session is not saved.
     """
 
     def __init__(

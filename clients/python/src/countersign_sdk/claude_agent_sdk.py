@@ -46,7 +46,7 @@ class GovernedSession:
     MCP server `payments` is `payments.refund`.
     handles: the handles of held calls, from an earlier run.
     task_id: the task of the conversation; the session's id by default.
-    wait: seconds to wait in memory instead of ending the run. A cancelled wait withdraws its call.
+    wait: seconds to wait in memory instead of ending the run. A cancelled wait withdraws its call after two minutes.
     """
 
     def __init__(

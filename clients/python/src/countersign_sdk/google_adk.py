@@ -46,7 +46,7 @@ class GovernedTools:
     prefix: precedes every tool name.
     task_id: the task of the conversation; the session's id by default.
     wait: seconds to wait in memory instead of asking for a confirmation. A cancelled wait withdraws
-    its call. An agent inside an `AgentTool` must wait, because its session is not saved.
+    its call after two minutes. An agent inside an `AgentTool` must wait, because its session is not saved.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class GovernedToolset(WrapperToolset[Any]):
     prefix: precedes every tool name.
     task_id: the task of the conversation, instead of the client's.
     wait: seconds to wait in memory before the run ends with a deferred request. A cancelled wait
-    withdraws its call. An agent inside a tool must wait, because it cannot end the outer run.
+    withdraws its call after two minutes. An agent inside a tool must wait, because it cannot end the outer run.
     """
 
     gate: AsyncCountersign

@@ -40,7 +40,7 @@ class CountersignHooks(HookProvider):
     prefix, tools: the governed tools and their names, as in `Governed`.
     task_id: the task of the conversation, instead of the client's.
     wait: seconds to wait in memory before the agent is interrupted. A cancelled wait withdraws its
-    call. An agent that is another agent's tool must wait, because its state is not saved.
+    call after two minutes. An agent that is another agent's tool must wait, because its state is not saved.
     """
 
     def __init__(

@@ -79,11 +79,13 @@ class Driver(abc.ABC):
     packages: the packages for pip, at their newest versions.
     oldest: the same at the oldest supported versions.
     not_applicable: the cases that the framework does not support, and why.
+    cancels_at_once: a cancelled wait withdraws its call, instead of keeping it for a grace.
     """
 
     packages: ClassVar[list[str]]
     oldest: ClassVar[list[str]]
     not_applicable: ClassVar[dict[str, str]] = {}
+    cancels_at_once: ClassVar[bool] = False
 
     def __init__(self, where: Where) -> None:
         self.where = where

@@ -55,6 +55,7 @@ class ScriptedModel(BaseLLM):
 
 class Driver(driver.Driver):
     packages = ["crewai"]  # noqa: RUF012
+    cancels_at_once = True
     oldest = ["crewai==1.15.20"]  # noqa: RUF012
     not_applicable = {  # noqa: RUF012
         "substituted": "the framework saves no held call, so other arguments make another call",
