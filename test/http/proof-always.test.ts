@@ -50,7 +50,11 @@ describe('POST requests for a tool with `proof: always`', () => {
     const records = await world.evidenceOf(async () => {
       const answer = await proposed()
       ;({ thread, task } = answer)
-      expect(answer).toMatchObject({ status: 'pending_review', message: 'Routine.' })
+      expect(answer).toMatchObject({
+        status: 'pending_review',
+        message: 'Routine.',
+        recommended_poll_after_seconds: 1,
+      })
     })
     expect(records.map(({ record }) => record)).toMatchObject([
       {
@@ -134,7 +138,7 @@ describe('a step that is repeated after a crash', () => {
     const outcomes: unknown[] = []
     for (let i = 0; i < 5; i++)
       await gates[i % 2]
-        ?.guard('once', { n: 1 }, () => ++ran, { callId: 'step-1' })
+        ?.guard('once', { n: 1 }, () => ++ran, { callId: 'step-1', onPending: () => expect.fail('asked') })
         .catch((error: unknown) => outcomes.push((error as NotExecuted).message))
     expect(ran).toBe(1)
     expect(outcomes).toEqual(Array(4).fill(expect.stringContaining('the call was started')))

@@ -25,9 +25,25 @@ PAY = {
 
 @pytest.fixture
 def countersign_bundle() -> dict[str, str]:
-    return bundle(
-        allow=["allowed.tool"], review={"held.tool": {"type": "object"}, "pay": PAY}, reject=["rejected.tool"]
+    files = bundle(
+        allow=["allowed.tool", "once.tool"],
+        review={"held.tool": {"type": "object"}, "pay": PAY},
+        reject=["rejected.tool"],
     )
+    once = json.loads(files["tools/once.tool.yaml"])
+    return {**files, "tools/once.tool.yaml": json.dumps({**once, "proof": "always"})}
+
+
+def test_a_call_that_a_rule_approves_needs_no_reviewer_and_runs_once(gate: Countersign, reviewer: Reviewer) -> None:
+    ran: list[object] = []
+    handle = gate.propose("once.tool", {"n": 1}, call_id="step", on_held=lambda _: pytest.fail("asked"))
+    assert handle["status"] == "approved"
+    assert gate.resume(handle, lambda approved: ran.append(approved) or "ran") == "ran"
+    for _ in range(3):
+        with pytest.raises(countersign_sdk.NoProof, match="was started"):
+            gate.guard("once.tool", {"n": 1}, ran.append, call_id="step", on_held=lambda _: pytest.fail("asked"))
+    assert ran == [{"n": 1}]
+    assert reviewer.held("once.tool") == []
 
 
 def test_runs_what_policy_allows_and_reports_it(gate: Countersign, reviewer: Reviewer) -> None:

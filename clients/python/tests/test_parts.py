@@ -41,7 +41,7 @@ HANDLE: dict[str, Any] = {
     [
         {"v": 2},
         {"v": None},
-        {"status": "approved"},
+        {"status": "rejected"},
         {"thread_id": None},
         {"thread_id": 5},
         {"status": "allow"},

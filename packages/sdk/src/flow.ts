@@ -165,7 +165,8 @@ async function waitForPeople(call: Call, first: Step): Promise<Step> {
   if (!isOpen(first.decision)) return first
   // a monotonic clock: the system's clock may be set
   const deadline = performance.now() + call.maxWaitMs
-  const listener = first.decision.status === 'pending_review' ? call.onPending : undefined
+  const asksPeople = first.decision.status === 'pending_review' && !isDecided(first.decision)
+  const listener = asksPeople ? call.onPending : undefined
   const notice = notifyPending(listener, first.decision, call.signal)
   const waiting = { ...call, signal: notice.signal }
   let step = first
@@ -180,6 +181,10 @@ async function waitForPeople(call: Call, first: Step): Promise<Step> {
     notice.end()
   }
 }
+
+/** A hint: a rule approved the pending call (`proof: always`), and the gateway recommends a prompt poll. */
+const isDecided = ({ recommended_poll_after_seconds }: Decision): boolean =>
+  recommended_poll_after_seconds === 1
 
 function isOpen(decision: Decision): boolean {
   return decision.status === 'pending_review' || decision.status === 'changes_requested'

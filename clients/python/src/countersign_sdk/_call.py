@@ -185,6 +185,7 @@ class Progress:
 
     deadline: the latest time of the redemption, in seconds of `Clock.now`.
     ready: the last check of the arguments before the proof is redeemed. It raises `NotExecuted`.
+    is_decided: a rule approved the call, so no reviewer is asked.
     """
 
     proposal: Proposal
@@ -193,6 +194,7 @@ class Progress:
     token: str | None = None
     deadline: float = float("inf")
     ready: Callable[[JsonObject], None] | None = None
+    is_decided: bool = False
 
     def patience(self, clock: Clock, tries: int | None = TRIES) -> Patience:
         return Patience(clock, tries, self.deadline, firm=True)

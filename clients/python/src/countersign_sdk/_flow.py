@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from ._call import AuthorizedCall, Core, NotStarted, Options, Progress, Proposal, check_options, proposal_from
 from ._contract_of import contract_of
-from ._decide import approved, permitted, redeem, refused, revision, tell_held
+from ._decide import approved, is_decided, permitted, redeem, refused, revision, tell_held
 from ._differences import differences
 from ._json import Json, JsonObject
 from ._propose import check_echo, checked, proposed, submitted
@@ -86,6 +86,8 @@ def _proposal_only(core: Core, progress: Progress, options: Options, keep_payloa
     check_echo(progress.proposal, decision)
     if status == "allow":
         core.allows.keep(progress.proposal.action_hash)
+    elif is_decided(decision):
+        progress.is_decided = True
     else:
         yield from tell_held(core, progress, decision, options)
     return handle_of(progress, keep_payload)
@@ -135,7 +137,7 @@ def handle_of(progress: Progress, keep_payload: bool = True) -> Handle:
     proposal = progress.proposal
     handle: dict[str, object] = {
         "v": 1,
-        "status": "allow" if progress.thread_id is None else "pending_review",
+        "status": "allow" if progress.thread_id is None else "approved" if progress.is_decided else "pending_review",
         "task_id": proposal.task_id,
         "tool_name": proposal.tool,
         "nonce": proposal.nonce,

@@ -17,7 +17,8 @@ LARGEST_BYTES = 1024
 
 class _Always(TypedDict):
     v: Literal[1]
-    status: Literal["pending_review", "allow"]
+    # `approved`: a rule approved the call, so it need not pause for reviewers
+    status: Literal["pending_review", "approved", "allow"]
     task_id: str
     tool_name: str
     nonce: str
@@ -69,8 +70,8 @@ def _check_rest(handle: JsonObject) -> None:
     unknown = set(handle) - _MEMBERS
     again = handle.get("again", 1)
     wrong = {
-        "status": handle.get("status") not in ("pending_review", "allow"),
-        "thread_id": isinstance(handle.get("thread_id"), str) != (handle.get("status") == "pending_review"),
+        "status": handle.get("status") not in ("pending_review", "approved", "allow"),
+        "thread_id": isinstance(handle.get("thread_id"), str) != (handle.get("status") != "allow"),
         "again": not isinstance(again, int) or isinstance(again, bool) or again < 1,
         "payload": not isinstance(handle.get("payload", {}), dict),
         "action_hash": not _HASH.fullmatch(str(handle["action_hash"])),
