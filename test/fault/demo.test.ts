@@ -71,4 +71,5 @@ it('a reviewer who rejects sees that nothing ran, and that the contract was kept
     expect.stringMatching(/^ +ok: nothing ran: /),
   ])
   expect([code, lines.join('\n').includes('Every step went as the contract says.')]).toEqual([0, true])
+  expect(lines).toContain('  None of the 3 held calls were approved. No other held call ran.')
 })

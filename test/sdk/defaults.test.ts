@@ -80,6 +80,28 @@ describe('a held call without a hook', () => {
   })
 })
 
+describe('a tool that this agent may not use', () => {
+  const tools = ['orders.refund', 'orders.list'].map((name) => ({ name, input_schema: {} }))
+  const refused = (resolve: (tries: number) => object): Promise<unknown> =>
+    gateBefore({ resolve: (_, tries) => resolve(tries) }).gate.guard('orders.refunds', {}, () => 1)
+
+  it('is refused with the tool of the nearest name, if the agent has one', async () => {
+    const known = refused((tries) => ({ tools: tries === 0 ? [] : tools, unknown: [] }))
+    await expect(known).rejects.toMatchObject({
+      outcome: 'unknown_tool',
+      message: 'the gateway does not let this agent use orders.refunds; did you mean orders.refund?',
+    })
+  })
+
+  it('is refused without a suggestion when no name is near, or the list does not arrive', async () => {
+    const message = 'the gateway does not let this agent use orders.refunds'
+    for (const list of [{ tools: [{ name: 'ledger.transfer' }], unknown: [] }, { oops: true }]) {
+      const known = refused((tries) => (tries === 0 ? { tools: [], unknown: [] } : list))
+      await expect(known).rejects.toMatchObject({ outcome: 'unknown_tool', message })
+    }
+  })
+})
+
 describe('agent.mjs of the README', () => {
   it('runs as printed on this Node, says that it waits, and continues after the approval', async () => {
     const [, program = ''] = /^```js\n(.*?)^```/ms.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? []

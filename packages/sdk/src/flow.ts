@@ -3,6 +3,7 @@ import type { Client } from './client.ts'
 import { CountersignError, messageOf, NotExecuted } from './errors.ts'
 import type { UsedAllows } from './idempotency.ts'
 import type { Claims, GuardOptions } from './options.ts'
+import { nearest } from './nearest.ts'
 import { notifyPending } from './pending.ts'
 import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './retry.ts'
 import { type SchemaError, schemaErrors } from './schema-check.ts'
@@ -100,8 +101,18 @@ async function resolveContract(call: Call): Promise<ResolvedTool> {
   const { tools } = await withRetry(() => call.client.resolve([call.tool], call), call)
   const contract = tools.find((one) => (one as ResolvedTool | null)?.name === call.tool)
   if (contract === undefined)
-    throw new NotExecuted('unknown_tool', `the gateway does not let this agent use ${call.tool}`)
+    throw new NotExecuted(
+      'unknown_tool',
+      `the gateway does not let this agent use ${call.tool}${await suggestion(call)}`,
+    )
   return contract
+}
+
+/** The tool of this agent with the nearest name, as a question. Empty when there is no such tool, or no answer. */
+async function suggestion(call: Call): Promise<string> {
+  const known = await call.client.resolve([], call).catch(() => undefined)
+  const near = nearest(call.tool, known?.tools.map(({ name }) => name) ?? [])
+  return near === undefined ? '' : `; did you mean ${near}?`
 }
 
 async function actionOf(call: Call, payload: Payload, which: Which): Promise<Action> {

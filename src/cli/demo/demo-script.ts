@@ -5,6 +5,9 @@ import type { DemoCast } from './demo-gateway.ts'
 import { createWorld, type DemoWorld } from './demo-world.ts'
 
 /** The steps of the demo. Each step prints its attempt, runs it through the SDK, and checks the result. */
+/** Calls of the demo that policy holds. */
+const HELD = 3
+
 interface Story {
   readonly gate: Gate
   readonly world: DemoWorld
@@ -12,6 +15,8 @@ interface Story {
   readonly auto: boolean
   readonly taskId: string
   readonly failures: string[]
+  /** Held calls that were approved. */
+  approved: number
 }
 
 const NOTE = { path: '/workspace/notes/today.md', content: 'Water the plants.\n' }
@@ -43,6 +48,7 @@ export async function runDemo(credentials: DemoCast, { auto }: { auto: boolean }
     auto,
     taskId,
     failures: [],
+    approved: 0,
   }
   console.log(`\n  Demo agent, task ${taskId}. Its world is ${story.world.directory}\n`)
   for (const step of [
@@ -79,11 +85,7 @@ async function allowedTransfer(story: Story): Promise<void> {
 }
 
 async function approvedByPeople(story: Story): Promise<void> {
-  say(
-    '4',
-    'transfer 250.00',
-    'a person decides; the agent waits, redeems its one-time proof, and only then acts',
-  )
+  say('4', 'transfer 250.00', 'a reviewer decides, and the agent waits')
   const guarded = (): Promise<string> =>
     story.gate.guard('ledger.transfer', MEDIUM, story.world.transfer, {
       subject: 'Train fares for the offsite',
@@ -105,6 +107,7 @@ async function moved(story: Story, guarded: () => Promise<string>, cents: () => 
   )
   const change = (await travelCents(story)) - before
   const asTold = done.ran ? change === cents() : done.refused && !story.auto && change === 0
+  if (done.ran) story.approved += 1
   result(story, done.ran ? done.text : `nothing ran: ${done.text}`, asTold)
 }
 
@@ -114,7 +117,7 @@ async function travelCents({ world }: Story): Promise<number> {
 
 /** Redeems the same proof twice, without `guard`. */
 async function secondRedemption(story: Story): Promise<void> {
-  say('5', 'redeem a proof twice', 'the second time it reads `used`')
+  say('5', 'redeem a proof twice', 'a proof works once, if the call is approved')
   const { client } = story.gate
   const { payload, taskId } = {
     payload: { ...MEDIUM, amount_cents: 12_000, memo: 'hotel' },
@@ -130,6 +133,7 @@ async function secondRedemption(story: Story): Promise<void> {
   // a call without a proof cannot be redeemed, which agrees with the contract
   if (decision.status !== 'approved' && !story.auto)
     return result(story, `${decision.status}, so there is no proof: ${decision.message ?? ''}`, true)
+  if (decision.status === 'approved') story.approved += 1
   const proof = { task_id: taskId, signature: decision.approval_token ?? '', request_payload: payload }
   const first = await client.validate(proof)
   const second = await client.validate(proof)
@@ -138,7 +142,8 @@ async function secondRedemption(story: Story): Promise<void> {
 }
 
 async function revisedOnRequest(story: Story): Promise<void> {
-  say('6', 'transfer 900.00', 'the reviewer asks for changes; the agent revises the same thread')
+  const asked = 'the reviewer asks for changes, and the agent revises the same thread'
+  say('6', 'transfer 900.00', story.auto ? asked : 'you approve it, reject it, or ask for changes')
   let thread = ''
   let cents = LARGE.amount_cents
   const guarded = (): Promise<string> =>
@@ -241,6 +246,10 @@ async function closing(story: Story): Promise<void> {
     ([account, cents]) => `${account} ${(cents / 100).toFixed(2)}`,
   )
   console.log(`  The ledger now: ${balances.join(', ')}`)
+  const approved = story.approved === 0 ? 'None' : `${story.approved}`
+  console.log(
+    `  ${approved} of the ${HELD} held calls ${story.approved === 1 ? 'was' : 'were'} approved. No other held call ran.`,
+  )
   console.log(
     story.failures.length === 0
       ? '  Every step went as the contract says.\n'

@@ -3,6 +3,7 @@ import type { Scalar } from '../language/compiled-test.ts'
 import { namesWith, OPERATORS, WRITTEN_NAMES, type NameWith, type Test } from '../language/operators.ts'
 import { readScalar } from './routing.ts'
 import { didYouMean } from '../language/nearest.ts'
+import { ELSEWHERE } from './elsewhere.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
@@ -62,7 +63,10 @@ function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test
   }
   const nesting = NESTING.find((op) => op === key)
   if (nesting) return checkNesting(context, nesting, value)
-  const hint = didYouMean(key, WRITTEN_NAMES) ?? `one of ${WRITTEN_NAMES.join(', ')}`
+  const names = `one of ${WRITTEN_NAMES.join(', ')}`
+  const hint = Object.hasOwn(ELSEWHERE, key)
+    ? `did you mean \`${ELSEWHERE[key] ?? ''}\`? ${names}`
+    : (didYouMean(key, WRITTEN_NAMES) ?? names)
   context.reader.report('unknown-test', { mark: keyMark }, `unknown test \`${key}\``, hint)
   return undefined
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+
 from ._call import Core, Progress, Proposal
 from ._contract import misfits
 from ._json import JsonObject
 from ._steps import Patience, Steps, attempt
 from ._wire import resolution, submission
-from .errors import GatewayUnavailable, InvalidPayload, UnexpectedAnswer, UnknownTool
+from .errors import GatewayUnavailable, InvalidPayload, NotExecuted, UnexpectedAnswer, UnknownTool
 
 # a gateway that replays more allow verdicts for one id does not separate old answers from new answers
 _MOST_REPLAYED = 1_000
@@ -42,7 +44,20 @@ def _contract(core: Core, tool: str, patience: Patience) -> Steps[JsonObject]:
             assert isinstance(schema, dict)
             core.contracts[tool] = schema
             return schema
-    raise UnknownTool(f"the gateway does not let this agent use {tool}")
+    suggested = yield from _suggestion(tool, patience)
+    raise UnknownTool(f"the gateway does not let this agent use {tool}{suggested}")
+
+
+def _suggestion(tool: str, patience: Patience) -> Steps[str]:
+    """The tool of this agent with the nearest name, as a question. Empty without such a tool, or without an answer."""
+    try:
+        members, _ = yield from attempt(resolution(), patience)
+    except NotExecuted:
+        return ""
+    tools = members.get("tools")
+    names = [str(one.get("name")) for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+    near = difflib.get_close_matches(tool, names, n=1, cutoff=0.75)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def proposed(core: Core, progress: Progress, patience: Patience) -> Steps[JsonObject]:
