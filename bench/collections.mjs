@@ -1,7 +1,7 @@
 /*
- * Garbage of decisions: counts full collections and scavenges per ten thousand calls, and measures how long they stop
- * the event loop. On a busy core, one of every few hundred callers waits for a full collection
- * (docs/decisions/0021). It sends the requests of http.mjs.
+ * Garbage of decisions: the bytes that each call allocates. Counts full collections and scavenges per ten thousand
+ * calls, and measures how long they stop the event loop. On a busy core, one of every few hundred callers waits for a
+ * full collection (docs/decisions/0021). It sends the requests of http.mjs.
  *
  * npm run build && node bench/collections.mjs [seconds per row] [connections]
  */
@@ -15,14 +15,16 @@ const PER = 10_000
  * A line such as `[pid:isolate] 1234 ms: Scavenge 20.1 (40.2) -> 18.3 (40.2) MB, 1.21 / 0.00 ms ...`; the other kind is
  * `Mark-Compact`.
  */
-const COLLECTION = /ms: (Scavenge|Mark-Compact) .*? MB, ([\d.]+) \//
+const COLLECTION = /ms: (Scavenge|Mark-Compact) .*?([\d.]+) \([\d.]+\) -> ([\d.]+) \([\d.]+\) MB, ([\d.]+) \//
 
 pinThisProcess()
 const gateway = await startGateway({ pinned: true, flags: ['--trace-gc'] })
 let seen = []
 createInterface({ input: gateway.output }).on('line', (line) => {
   const found = COLLECTION.exec(line)
-  if (found) seen.push({ kind: found[1], ms: Number(found[2]) })
+  if (!found) return
+  const [, kind, before, after, ms] = found
+  seen.push({ kind, before: Number(before), after: Number(after), ms: Number(ms) })
 })
 const key = await gateway.key('agent', 'demo-agent')
 const path = '/api/agent/tasks/task-1/requests'
@@ -47,9 +49,14 @@ for (const [name, request] of Object.entries(rows)) {
   const of = (kind) => seen.filter((one) => one.kind === kind)
   const each = (number) => (number * PER) / count
   const ms = (list) => each(list.reduce((sum, one) => sum + one.ms, 0)).toFixed(1)
+  // the heap grows from the end of one collection to the start of the next
+  const megabytes = seen.slice(1).map(({ before }, i) => before - seen[i].after)
+  const allocated = megabytes.reduce((sum, one) => sum + one, 0) * 1e6
+  const share = Math.max(0, seen.length - 1) / Math.max(1, seen.length)
   const [full, young] = [of('Mark-Compact'), of('Scavenge')]
   table[name] = {
     calls: count,
+    'bytes a call': share === 0 ? '-' : Math.round(allocated / (count * share)),
     full: each(full.length).toFixed(2),
     'full, ms': ms(full),
     scavenges: each(young.length).toFixed(1),

@@ -42,13 +42,20 @@ async function slice(which, name, seconds) {
   return { perSecond, p99, cpu: (cpuOf(pid) - cpu) / count }
 }
 
+/** Returns the median, and in brackets the values below and above which lies a tenth of all. */
+function rangeOf(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(2)
+  return `${at(0.5)} (${at(0.1)} to ${at(0.9)})`
+}
+
 const table = {}
 for (const name of Object.keys(calls[0])) {
   for (const which of [0, 1]) await slice(which, name, WARM_SECONDS)
   const pairs = []
   for (let round = 0; round < rounds; round++)
     pairs.push([await slice(0, name, +seconds), await slice(1, name, +seconds)])
-  const ratio = (of) => +median(pairs.map(([before, now]) => of(now) / of(before))).toFixed(2)
+  const ratio = (of) => rangeOf(pairs.map(([before, now]) => of(now) / of(before)))
   table[name] = {
     'answers/s': ratio(({ perSecond }) => perSecond),
     cpu: ratio(({ cpu }) => cpu),
@@ -57,7 +64,7 @@ for (const name of Object.keys(calls[0])) {
   }
 }
 console.log(
-  `\nNode ${process.version}, this build / ${folder}: medians of the ratios of ${rounds} pairs of slices of ${seconds} s`,
+  `\nNode ${process.version}, this build / ${folder}: ratios of ${rounds} pairs of slices of ${seconds} s: the median, and between which four fifths lie`,
 )
 console.table(table)
 for (const gateway of gateways) await gateway.stop()

@@ -20,7 +20,7 @@ const EDITS = {
   'threshold of payments.refund': ['rules/payments.refund.yaml', 'over: 500000 }', 'over: 400000 }'],
   'reject rule of ledger.transfer': ['rules/ledger.transfer.yaml', 'reject: Transfers', 'review: Transfers'],
   'list entry of shell.run': ['rules/shell.run.yaml', '[ls, cat,', '[ls, cat, git,'],
-  'host of web.fetch': ['rules/web.fetch.yaml', '.internal, .local]', '.internal, .local, .example]'],
+  'host of web.fetch': ['rules/web.fetch.yaml', '.internal, .local,', '.internal, .local, .example,'],
   'list of mail domains': ['routing.yaml', '[acme.com, acme.io]', '[acme.com, acme.io, acme.org]'],
   'unmatched: review, for all nine tools': ['routing.yaml', 'unmatched: reject', 'unmatched: review'],
 }

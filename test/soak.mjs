@@ -23,6 +23,7 @@ const LANDED = ['origin/main', 'origin/HEAD', 'main']
 
 /** Folders that a folder of tests proves beside its namesake in src/. */
 const ALSO_PROVES = {
+  'test/bench': ['bench', 'policies'],
   'test/clients': ['clients/python'],
   'test/fault': [
     'src/app',

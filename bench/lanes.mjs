@@ -1,0 +1,20 @@
+/** The benchmarks of `npm run bench`, in their order. */
+export const LANES = [
+  'http',
+  'collections',
+  'overload',
+  'waits',
+  'policy',
+  'reload',
+  'memory',
+  'disk',
+  'start',
+  'store',
+  'check',
+  'diff',
+  'verify',
+  'redis',
+  'webhooks',
+  'metrics',
+  'console',
+]
