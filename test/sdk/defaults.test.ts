@@ -89,7 +89,7 @@ describe('a tool that this agent may not use', () => {
     const known = refused((tries) => ({ tools: tries === 0 ? [] : tools, unknown: [] }))
     await expect(known).rejects.toMatchObject({
       outcome: 'unknown_tool',
-      message: 'the gateway does not let this agent use orders.refunds; did you mean orders.refund?',
+      message: 'the gateway does not let this agent use orders.refunds (did you mean orders.refund?)',
     })
   })
 

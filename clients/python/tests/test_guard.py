@@ -125,9 +125,9 @@ def test_names_the_place_that_does_not_fit_the_contract(
 
 
 def test_a_tool_that_the_agent_may_not_use(gate: Countersign) -> None:
-    with pytest.raises(countersign_sdk.UnknownTool, match=r"use payy; did you mean pay\?"):
+    with pytest.raises(countersign_sdk.UnknownTool, match=r"use payy \(did you mean pay\?\)\. Use another tool\."):
         gate.guard("payy", {}, lambda _: None)
-    with pytest.raises(countersign_sdk.UnknownTool, match=r"use no\.such$"):
+    with pytest.raises(countersign_sdk.UnknownTool, match=r"use no\.such\. Use another tool\."):
         gate.guard("no.such", {}, lambda _: pytest.fail("it ran"))
 
 

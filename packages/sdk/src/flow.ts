@@ -112,7 +112,7 @@ async function resolveContract(call: Call): Promise<ResolvedTool> {
 async function suggestion(call: Call): Promise<string> {
   const known = await call.client.resolve([], call).catch(() => undefined)
   const near = nearest(call.tool, known?.tools.map(({ name }) => name) ?? [])
-  return near === undefined ? '' : `; did you mean ${near}?`
+  return near === undefined ? '' : ` (did you mean ${near}?)`
 }
 
 async function actionOf(call: Call, payload: Payload, which: Which): Promise<Action> {

@@ -57,7 +57,7 @@ def _suggestion(tool: str, patience: Patience) -> Steps[str]:
     tools = members.get("tools")
     names = [str(one.get("name")) for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
     near = difflib.get_close_matches(tool, names, n=1, cutoff=0.75)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def proposed(core: Core, progress: Progress, patience: Patience) -> Steps[JsonObject]:
