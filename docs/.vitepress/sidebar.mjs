@@ -28,12 +28,15 @@ export const sidebar = [
       page('Operate', '/operations'),
       page('Deploy', '/deploy/'),
       page('Answer an alert', '/runbooks/'),
+      page('Why was my call not run?', '/why-not-run'),
+      page('Questions and answers', '/faq'),
     ],
   },
   {
     text: 'Reference',
     items: [
       page('Overview', '/reference/'),
+      page('Glossary', '/glossary'),
       page('API', '/reference/api'),
       page('Agent API', '/agent-api'),
       page('Review API', '/review-api'),
@@ -45,6 +48,7 @@ export const sidebar = [
       page('Errors', '/errors'),
       page('Events', '/evidence#what-a-record-holds'),
       page('Limits', '/limits'),
+      page('Supported versions', '/versions'),
     ],
   },
   {
