@@ -9,7 +9,7 @@ import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../system/lines.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
-import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
+import { OUT_OF_ORDER_MS, Replay, type Story, timeAfter } from './replay.ts'
 
 /**
  * The auditor's own data apart from the export. The auditor does not get this data from the gateway at the time of the
@@ -251,7 +251,7 @@ class EvidenceCheck {
   }
 
   #live(name: string, record: JsonObject): void {
-    this.#latest = Math.max(this.#latest, timeOf(record))
+    this.#latest = Math.min(Math.max(this.#latest, timeOf(record)), timeAfter(record))
     const broken = this.#replay.take(record)
     if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }

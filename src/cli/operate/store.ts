@@ -6,6 +6,7 @@ export const STORE_USAGE = `countersign store check [--format text|json]
 countersign store export FILE
 countersign store restore FILE [--restart]
 countersign store rotate-admin-key [--overlap DURATION]
+countersign store rebase-time
 
   check    reads the whole store and reports broken laws of the store and rules of the gateway (docs/store.md). Exits 3
            if it finds one.
@@ -15,6 +16,10 @@ countersign store rotate-admin-key [--overlap DURATION]
   rotate-admin-key
            puts COUNTERSIGN_ADMIN_KEY in force, or a new key that it prints once. The old key works for the overlap
            (10m, at most 7d; 0 ends it at once). Redis may be in use. On the embedded store, stop the gateway first.
+
+  rebase-time
+           brings a store back to the present, after its clock was ahead. Stop every gateway first. It voids every
+           earlier approval and proof, and records the change in the evidence of each tenant.
 
   check and export work while gateways run.
 
@@ -42,18 +47,26 @@ interface Asked {
 }
 
 async function run(config: Config, { verb, file, own }: Asked): Promise<void> {
-  if (verb === 'check' && file === undefined) {
-    const format = oneOf(own.get('format') ?? 'text', FORMATS, '--format')
-    return (await import('./store-check.ts')).checkStoreOf(config, format)
-  }
-  if (verb === 'rotate-admin-key' && file === undefined)
-    return (await import('./store-admin-key.ts')).rotateAdminKeyOf(config, own.get('overlap') ?? '10m')
-  if (verb !== 'export' && verb !== 'restore')
-    throw usage('name a command: check, export, restore or rotate-admin-key', STORE_USAGE)
-  if (file === undefined) throw usage('name a file', STORE_USAGE)
+  if (file === undefined) return runHere(config, verb, own)
+  if (verb !== 'export' && verb !== 'restore') throw usage(NAME_ONE, STORE_USAGE)
   const { exportStore, restoreStore } = await import('./store-backup.ts')
   if (verb === 'export') return exportStore(config, file)
   return restoreStore(config, file, { restart: own.has('restart') })
+}
+
+const NAME_ONE = 'name a command: check, export, restore, rotate-admin-key or rebase-time'
+
+/** The commands without a file. */
+async function runHere(config: Config, verb: string | undefined, own: Asked['own']): Promise<void> {
+  if (verb === 'check') {
+    const format = oneOf(own.get('format') ?? 'text', FORMATS, '--format')
+    return (await import('./store-check.ts')).checkStoreOf(config, format)
+  }
+  if (verb === 'rotate-admin-key')
+    return (await import('./store-admin-key.ts')).rotateAdminKeyOf(config, own.get('overlap') ?? '10m')
+  if (verb === 'rebase-time') return (await import('./store-rebase.ts')).rebaseTimeOf(config)
+  if (verb === 'export' || verb === 'restore') throw usage('name a file', STORE_USAGE)
+  throw usage(NAME_ONE, STORE_USAGE)
 }
 
 const VALUED = ['format', 'overlap'] as const

@@ -7,6 +7,7 @@ import {
   keyIssued,
   keyRevoked,
   linkIssued,
+  rebased,
   sessionEnded,
   sessionOpened,
 } from '../laws/access.ts'
@@ -35,6 +36,11 @@ const LOAD = {
   files: optional(number('files of the bundle')),
   revision: optional(text('the bundle revision')),
   rules: optional(number('rules of the bundle')),
+}
+
+const REBASED = {
+  from: moment('the latest time before'),
+  to: moment('the time at which the store continues'),
 }
 
 const SESSION_ENDS: readonly SessionEnd[] = [
@@ -83,6 +89,21 @@ export const ACCESS = {
       old_key_until: optional(moment('the end of the old key')),
     },
     law: alone,
+  }),
+  'time.rebased': event({
+    of: 'time of the store',
+    says: 'was set back',
+    by: ['admin'],
+    details: REBASED,
+    law: rebased,
+  }),
+  'clock.rebased': event({
+    of: 'time of the store',
+    says: 'was set back',
+    by: ['admin'],
+    system: true,
+    details: REBASED,
+    law: rebased,
   }),
   'key.revoked': event({ of: 'key', says: 'was revoked', by: ['admin'], details: KEY, law: keyRevoked }),
   'key.expired': event({

@@ -60,6 +60,12 @@ function keyIn(details: ReadEvent['details']): { readonly holder: string; readon
   return { holder, key_hash: textOf(details['key_hash'], 'key_hash') }
 }
 
+/** The time of the store was set back on purpose. Later records may have earlier times, down to `to`. */
+export function rebased(_: Ledger, { at, details }: ReadEvent): void {
+  const [from, to] = [momentOf(details['from'], 'from'), momentOf(details['to'], 'to')]
+  requireThat(to < from && at === from, 'it does not set the time back')
+}
+
 export function linkIssued(ledger: Ledger, { details }: ReadEvent): void {
   const hash = textOf(details['link_hash'], 'link_hash')
   requireFresh(ledger, hash, 'link')

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from '../archive.ts'
 import { connectRedis, type RedisOptions, refuseForeign } from './connect.ts'
 import { dumpPartition, keysLike } from './dump.ts'
@@ -12,7 +13,7 @@ import { StoreUnavailable } from '../store.ts'
  *
  * @throws UnsafeRedis, StoreUnavailable under the same conditions as the store
  */
-export async function openRedisArchive(options: RedisOptions): Promise<StoreArchive> {
+export async function openRedisArchive(options: RedisOptions): Promise<RedisArchive> {
   const { topology } = await connectRedis(options)
   try {
     await refuseForeign(topology, options)
@@ -78,6 +79,15 @@ export class RedisArchive implements StoreArchive {
       this.#topology.refresh()
       throw new StoreMoved(`partition \`${partition}\` moved to another server`, { cause: error })
     }
+  }
+
+  /** Sets the time of every partition, and starts a new epoch (S19). */
+  async setTime(time: number): Promise<void> {
+    const generation = randomUUID()
+    for (const connection of this.connections())
+      for await (const heads of keysLike(connection, this.keys.heads))
+        for (const head of heads)
+          await connection.sendCommand(['HSET', head, 't', String(time), 'g', generation])
   }
 
   close(): Promise<void> {
