@@ -418,6 +418,23 @@ describe('countersign doctor, beside a running gateway', () => {
     ])
   })
 
+  it('without flags, examines only the gateway that COUNTERSIGN_URL names', async () => {
+    const gateway = await startGateway({ directory })
+    closing.push(() => gateway.process.kill('SIGTERM'))
+    const env = { COUNTERSIGN_URL: gateway.url, COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
+    const { code, out } = await runCli(['doctor'], { cwd: directory, env })
+    expect(out).toMatch(/^ok +gateway +runs at .* and is ready$/m)
+    expect(out).toMatch(/^warning +config +only the running gateway was examined/m)
+    expect(out).not.toMatch(/^\w+ +(?:store|ports|files)/m)
+    expect(code).toBe(0)
+    const away = { COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
+    const missing = await runCli(['doctor'], { cwd: directory, env: away })
+    expect([missing.code, missing.out]).toEqual([
+      3,
+      expect.stringMatching(/^error +gateway +no gateway answers/m),
+    ])
+  })
+
   it('reports bundles that differ: a warning during a rollout, an error after it', async () => {
     const asked: Record<string, object> = {
       '/readyz': { ready: true, store: 'ready', policies: 'ready' },

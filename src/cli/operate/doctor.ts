@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Config, type LoadedConfig } from '../../settings/config.ts'
+import { clientEnvironment, type Config, type LoadedConfig } from '../../settings/config.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import { lookAtCertificates } from './doctor/certificates.ts'
 import { lookAtFiles, newestOf } from './doctor/files.ts'
@@ -15,8 +15,9 @@ import { readSettings } from './serve.ts'
 export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
 
   Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies,
-  permissions, certificates, ports, the identity provider. The gateway may run or not. Each finding is one line and
-  says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`
+  permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
+  COUNTERSIGN_URL set, it examines only the gateway at that address. Each finding is one line and says what to do.
+  Leaves no record. Exits 3 on an error; warnings alone exit 0.`
 
 /** `countersign doctor`: finds problems before they cause damage. */
 export async function doctor(args: readonly string[]): Promise<void> {
@@ -48,6 +49,8 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     return [lookAtNode(process.versions), error('config', cause.message, 'a gateway would not start')]
   }
   const { config, files } = loaded
+  const { url: named } = clientEnvironment()
+  if (named !== undefined && args.length === 0) return examineNamed(config, named)
   // reads this time before opening the store, because opening updates the time of its file
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
@@ -63,6 +66,25 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     ...lookAtFiles(config, files),
     ...(await lookAtCertificates(config)),
     ...(await lookAtIssuer(config)),
+  ]
+}
+
+/** The gateway that COUNTERSIGN_URL names. It may have other settings than this shell, so nothing else is examined. */
+async function examineNamed(config: Config, url: string): Promise<Finding[]> {
+  const running = await askGateway(config, url)
+  const missing = error(
+    'gateway',
+    `no gateway answers at ${url} (COUNTERSIGN_URL)`,
+    'start it, or name another',
+  )
+  return [
+    lookAtNode(process.versions),
+    ...(running?.findings ?? [missing]),
+    warning(
+      'config',
+      'only the running gateway was examined, because COUNTERSIGN_URL names it',
+      'for its store, files and ports, add the flags of its `serve`',
+    ),
   ]
 }
 

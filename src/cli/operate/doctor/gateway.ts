@@ -27,12 +27,12 @@ interface Readiness {
 }
 
 /**
- * Asks the gateway. Undefined when no program answers. In that case, the check of the ports finds other programs that
- * use them.
+ * Asks the gateway, at the named address or at that of this configuration. Undefined when no program answers. In that
+ * case, the check of the ports finds other programs that use them.
  */
-export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
-  if (config.port === 0) return undefined
-  const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`
+export async function askGateway(config: Config, named?: string): Promise<RunningGateway | undefined> {
+  if (named === undefined && config.port === 0) return undefined
+  const url = named ?? `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`
   const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ASK_MS) }).catch(
     (cause: unknown) => cause,
   )
