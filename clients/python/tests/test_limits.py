@@ -26,7 +26,7 @@ from countersign_sdk import (
     _flow,
 )
 from countersign_sdk._call import proposal_of  # pyright: ignore[reportPrivateUsage]
-from countersign_sdk._steps import Ask, Clock, Effect, Pause  # pyright: ignore[reportPrivateUsage]
+from countersign_sdk._steps import Ask, Clock, Effect, Invoke, Pause  # pyright: ignore[reportPrivateUsage]
 from countersign_sdk.client import drive
 from fake import FakeGateway
 
@@ -138,6 +138,8 @@ class Timed:
         if isinstance(effect, Pause):
             self.now += effect.seconds
             return None
+        if isinstance(effect, Invoke):
+            return effect.function(*effect.arguments)
         assert isinstance(effect, Ask)
         route = effect.request.path.partition("?")[0].rpartition("/")[2]
         assert effect.most is not None

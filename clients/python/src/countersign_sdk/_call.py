@@ -128,6 +128,10 @@ def proposal_of(task_id: str, tool: str, payload: object, options: Options) -> P
     )
 
 
+def new_task() -> str:
+    return f"task-{uuid.uuid4()}"
+
+
 def check_options(options: Options) -> None:
     """Checks the options of a call.
 
@@ -259,6 +263,7 @@ class Allows:
 class Core:
     """The settings and state that the calls of one client share. No I/O.
 
+    given_task: the task that the caller gave the client, if any.
     functions: the decorated functions by the gateway's name of their tool.
     foreground_seconds: the most seconds that a caller waits for a report, or for the end of a call that it gave up.
     """
@@ -273,6 +278,7 @@ class Core:
     clock: Clock = field(default_factory=Clock)
     allows: Allows = field(default_factory=Allows)
     contracts: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    given_task: str | None = None
     foreground_seconds: float = _FOREGROUND_SECONDS
     functions: dict[str, list[Callable[..., Any]]] = field(default_factory=dict[str, "list[Callable[..., Any]]"])
 

@@ -21,7 +21,7 @@ from typing import Any
 from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, FunctionTool, Message
 from pydantic import BaseModel
 
-from ._adapter import Governed, handle_for, still_waits, task_of
+from ._adapter import Governed, handle_for, still_waits
 from ._approved import Attempt
 from ._arguments import Objects
 from ._function import Parameters, require_equal
@@ -37,7 +37,8 @@ class CountersignMiddleware(FunctionMiddleware):
     """Runs a tool only if policy or reviewers allow it.
 
     prefix, tools: the governed tools and their names, as in `Governed`.
-    task_id: the task of the conversation; the session's id by default.
+    task_id: the task of every conversation; the session's id by default. Without a session, each run is a
+    task.
     wait: seconds to wait in memory before the run asks for an approval. A cancelled wait withdraws
     its call after two minutes. An agent that is another agent's tool must wait, because its session is not saved.
     """
@@ -52,12 +53,12 @@ class CountersignMiddleware(FunctionMiddleware):
         wait: float | None = None,
     ) -> None:
         self._gate = gate
-        self._governed = Governed(prefix, tools)
-        self._task_id = task_id
+        self._governed = Governed(prefix, tools, task_id)
         self._wait = wait
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         name = self._governed.name_of(context.function.name)
+        self._require_known(context)
         if name is None:
             await call_next()
             return
@@ -71,6 +72,8 @@ class CountersignMiddleware(FunctionMiddleware):
                 if self._wait is None and handle["status"] == "pending_review":
                     context.result = _request(context, handle)
                     return
+            else:
+                self._governed.continues(_run_of(context), handle)
             wait = self._wait or 0.0
             attempt = Attempt(functools.partial(self._gate.resume, handle, payload=payload, max_wait=wait))
             _guard_function(context.function)
@@ -95,10 +98,22 @@ class CountersignMiddleware(FunctionMiddleware):
         finally:
             _running.reset(token)
 
+    def _require_known(self, context: FunctionInvocationContext) -> None:
+        """Refuses a misspelt name before the first tool of the agent runs. The framework shows its tools only then."""
+        given = getattr(context, "tools", None)
+        names = {str(getattr(tool, "name", "")) for tool in given or ()}
+        if names:
+            self._governed.require_known({*names, context.function.name})
+
     async def _proposed(self, context: FunctionInvocationContext, name: str, payload: JsonObject) -> Handle:
         session = None if context.session is None else context.session.session_id
-        task_id = self._task_id or task_of(session)
-        return await self._governed.apropose(self._gate, name, payload, str(context.metadata["call_id"]), task_id)
+        task = self._governed.task(self._gate, session, _run_of(context))
+        return await self._governed.apropose(self._gate, name, payload, str(context.metadata["call_id"]), task)
+
+
+def _run_of(context: FunctionInvocationContext) -> object:
+    """Returns what all calls of a run share: the list of its tools."""
+    return getattr(context, "tools", None)
 
 
 def resume_message(requests: Sequence[Content]) -> Message:

@@ -26,7 +26,7 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookContext, HookEvent, HookInput, SyncHookJSONOutput
 
-from ._adapter import Governed, handle_for, still_waits, task_of
+from ._adapter import Governed, handle_for, still_waits
 from ._call import AuthorizedCall
 from ._function import require_equal
 from ._json import JsonObject, as_object
@@ -45,7 +45,7 @@ class GovernedSession:
     prefix, tools: the governed tools and their names, as in `Governed`. The tool `refund` of the
     MCP server `payments` is `payments.refund`.
     handles: the handles of held calls, from an earlier run.
-    task_id: the task of the conversation; the session's id by default.
+    task_id: the task of every conversation; the session's id by default.
     wait: seconds to wait in memory instead of ending the run. A cancelled wait withdraws its call after two minutes.
     """
 
@@ -61,8 +61,8 @@ class GovernedSession:
     ) -> None:
         self.handles: dict[str, Handle] = {call: checked_handle(one) for call, one in (handles or {}).items()}
         self._gate = gate
-        self._governed = Governed(prefix, tools)
-        self._task_id = task_id
+        self._governed = Governed(prefix, tools, task_id)
+        self._session: object = None
         self._wait = wait
         self._authorized: dict[str, AuthorizedCall] = {}
         self._agents: dict[str, str | None] = {}
@@ -72,7 +72,10 @@ class GovernedSession:
         """Returns the options with the gateway's hooks.
 
         The given `can_use_tool` decides on tools that are not governed.
+
+        :raises ValueError: `tools` names an MCP server that the options do not have, or a tool that it does not have
         """
+        self._require_known(options)
         hooks = {**(options.hooks or {})}
         own: dict[HookEvent, Any] = {
             "PreToolUse": self._before,
@@ -87,6 +90,20 @@ class GovernedSession:
             hooks[event] = [*hooks.get(event, []), HookMatcher(hooks=[callback], on_failure="block")]
         return replace(options, hooks=hooks, can_use_tool=self._permission(options.can_use_tool))
 
+    def _require_known(self, options: ClaudeAgentOptions) -> None:
+        servers = options.mcp_servers
+        if not isinstance(servers, dict):
+            return
+        for name in sorted(self._governed.tools or ()):
+            server, _, tool = name.removeprefix(_MCP).partition("__")
+            if not name.startswith(_MCP):
+                continue
+            if server not in servers:
+                raise ValueError(f"`tools` names {name}, and the options have no MCP server {server}")
+            tools = _tools_of(servers[server])
+            if tools is not None and tool not in tools:
+                raise ValueError(f"`tools` names {name}, and the MCP server {server} has the tools {', '.join(tools)}")
+
     async def _before(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """Proposes the call.
 
@@ -96,7 +113,7 @@ class GovernedSession:
         name = self._name_of(call["tool_name"])
         if name is None:
             return {}
-        self._task_id = self._task_id or task_of(call["session_id"])
+        self._session = call["session_id"]
         self._agents[call["tool_use_id"]] = call.get("agent_id")
         try:
             waits = self._wait is None and await self._waits(call, name)
@@ -104,11 +121,14 @@ class GovernedSession:
             return _decision("deny", self._refused(error, call["tool_use_id"], call["tool_input"]))
         return _decision("defer" if waits else "ask", "the gateway decides")
 
+    def _task(self) -> str:
+        return self._governed.task(self._gate, self._session, self)
+
     async def _waits(self, call: Mapping[str, Any], name: str) -> bool:
         call_id, payload = call["tool_use_id"], as_object(call["tool_input"])
         known = self._known(call_id, name, payload)
         if known is None:
-            handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task_id)
+            handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task())
             self.handles[call_id] = handle
             return handle["status"] == "pending_review" and self._defer(call_id)
         try:
@@ -177,7 +197,7 @@ class GovernedSession:
     async def _redeemed(self, name: str, given: dict[str, Any], call_id: str) -> AuthorizedCall:
         payload, handle = as_object(given), self.handles.get(call_id)
         if handle is None:
-            handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task_id)
+            handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task())
         authorized = await self._gate.authorize_handle(handle, payload=payload, max_wait=self._wait or 0.0)
         self._authorized[call_id] = authorized
         return authorized
@@ -219,6 +239,29 @@ class GovernedSession:
         if name is None or not tool.startswith(_MCP):
             return name
         return self._governed.prefix + tool.removeprefix(_MCP).replace("__", ".", 1)
+
+
+def _tools_of(server: Any) -> list[str] | None:
+    """Returns the tools of an MCP server of this process, or None for another server."""
+    instance: Any = cast("dict[str, Any]", server).get("instance") if isinstance(server, dict) else None
+    if instance is None:
+        return None
+    try:
+        # the handler of such a server answers without waiting
+        _listing(instance).send(None)
+    except StopIteration as ended:
+        return [str(tool.name) for tool in getattr(ended.value, "root", ended.value).tools]
+    except (AttributeError, ImportError, KeyError, TypeError):
+        return None  # another version of MCP
+    return None
+
+
+def _listing(instance: Any) -> Any:
+    if hasattr(instance, "get_request_handler"):
+        return instance.get_request_handler("tools/list").handler(None, None)
+    from mcp.types import ListToolsRequest
+
+    return instance.request_handlers[ListToolsRequest](ListToolsRequest(method="tools/list"))
 
 
 def _fits(handle: Handle, name: str, payload: JsonObject) -> bool:

@@ -10,7 +10,6 @@ import logging
 import os
 import threading
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, TypeVar, cast
@@ -18,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import httpx
 
 from . import _flow
-from ._call import AuthorizedCall, Core, Decided, Held, Options, check_wait, proposal_of
+from ._call import AuthorizedCall, Core, Decided, Held, Options, check_wait, new_task, proposal_of
 from ._contract_of import contract_of
 from ._fork import renew_after_fork
 from ._function import MEMBER, GuardedFunction, run_of
@@ -48,8 +47,9 @@ def core_of(
     base = base_of(_given(url, "COUNTERSIGN_URL", "address of the gateway"))
     check_wait(max_wait)
     console = base if console_url is None else base_of(console_url)
-    task = task_id or f"task-{uuid.uuid4()}"
-    return Core(base, task, max_wait, unsigned_approvals, console, on_held, on_decision)
+    core = Core(base, task_id or new_task(), max_wait, unsigned_approvals, console, on_held, on_decision)
+    core.given_task = task_id
+    return core
 
 
 def agent_key(key: str | None) -> str:

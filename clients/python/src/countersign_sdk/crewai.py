@@ -38,16 +38,16 @@ class GovernedTools:
     """Tools that run only if policy or reviewers allow it.
 
     prefix: precedes every tool name.
-    task_id: the task, instead of the client's. For 24 hours, a kickoff with the same task
-    continues the threads of an earlier kickoff.
+    task_id: the task; a `gate.call(task_id=...)` block around a kickoff names another one. Otherwise all
+    kickoffs of this object are one task, because the framework has no conversations. For 24 hours, a
+    kickoff with the same task continues the threads of an earlier kickoff.
     wait: seconds to wait for reviewers. Then the model reads that the call still waits, and the
     crew continues.
     """
 
     def __init__(self, gate: Countersign, *, prefix: str = "", task_id: str | None = None, wait: float = 900.0) -> None:
         self.gate = gate
-        self.governed = Governed(prefix)
-        self.task_id = task_id
+        self.governed = Governed(prefix, task_id=task_id)
         self.wait = wait
         self._lock = threading.Lock()
         self._ended: dict[str, int] = {}
@@ -92,13 +92,14 @@ class GovernedTools:
 
     def call(self, name: str, payload: JsonObject, run: Callable[[Any], Any]) -> Any:
         """Runs one call, or returns the reason why it did not run."""
-        key = sha256(f"{name}\n{canonical(payload)}")
+        task = self.governed.task(self.gate, run=self)
+        key = sha256(f"{task}\n{name}\n{canonical(payload)}")
         call_id = self._begin(key)
         try:
             # the handle of a call that still waits may be of a revision, which its call id does not find
             handle = self._kept(call_id)
             if handle is None:
-                handle = self.governed.propose(self.gate, name, payload, call_id, self.task_id)
+                handle = self.governed.propose(self.gate, name, payload, call_id, task)
             return self._resumed(handle, run, payload, call_id)
         except NotExecuted as error:
             if isinstance(error, ChangesRequested):

@@ -24,7 +24,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
-from ._adapter import Governed, handle_for, task_of
+from ._adapter import Governed, handle_for
 from ._approved import ApprovedRun
 from ._arguments import Arguments, Objects, plain_reader, reader_of_function
 from ._flow import Approval
@@ -44,7 +44,7 @@ class GovernedTools:
     """Tools that run only if policy or reviewers allow it.
 
     prefix: precedes every tool name.
-    task_id: the task of the conversation; the session's id by default.
+    task_id: the task of every conversation; the session's id by default.
     wait: seconds to wait in memory instead of asking for a confirmation. A cancelled wait withdraws
     its call after two minutes. An agent inside an `AgentTool` must wait, because its session is not saved.
     """
@@ -53,10 +53,9 @@ class GovernedTools:
         self, gate: AsyncCountersign, *, prefix: str = "", task_id: str | None = None, wait: float | None = None
     ) -> None:
         self.gate = gate
-        self.governed = Governed(prefix)
+        self.governed = Governed(prefix, task_id=task_id)
         self.wait = wait
         self.approvals: dict[str, tuple[Handle, Approval]] = {}
-        self._task_id = task_id
         self._tools: dict[str, _GovernedTool] = {}
 
     def tool(self, tool: Callable[..., Any] | BaseTool) -> BaseTool:
@@ -98,8 +97,8 @@ class GovernedTools:
             parts.append(_confirmation(call, {"confirmed": True}))
         return types.Content(role="user", parts=parts) if parts else None
 
-    def task_of(self, context: ToolContext) -> str | None:
-        return self._task_id or task_of(context.session.id)
+    def task_of(self, context: ToolContext) -> str:
+        return self.governed.task(self.gate, context.session.id)
 
     def refused(self, error: NotExecuted, payload: object) -> str:
         if isinstance(error, ChangesRequested):

@@ -27,7 +27,7 @@ from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, PrivateAttr, create_model
 from typing_extensions import NotRequired
 
-from ._adapter import Governed, handle_for, still_waits, task_of
+from ._adapter import Governed, handle_for, still_waits
 from ._approved import Attempt
 from ._arguments import Arguments, Reader, plain_reader, reader_of_model
 from ._call import Options
@@ -42,8 +42,13 @@ Result: TypeAlias = "ToolMessage | Command[Any]"
 Proposals: TypeAlias = "dict[str, Any]"
 
 
+# the member of the channel that holds the task of a run without a conversation; no call has this id
+_TASK = ""
+
+
 def _merged(old: Proposals | None, new: Proposals | None) -> Proposals:
-    return {**(old or {}), **(new or {})}
+    """Merges the proposals of a node into the channel. None removes the handle of a call that has ended."""
+    return {call: one for call, one in {**(old or {}), **(new or {})}.items() if one is not None}
 
 
 class CountersignState(AgentState[Any]):
@@ -56,7 +61,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     """Runs a tool only if policy or reviewers allow it.
 
     A middleware after it that changes a call has the call refused. A pause needs a checkpointer. The `thread_id` of
-    the conversation is the task.
+    the conversation is the task; without one, each run is a task.
 
     gate: a `Countersign` for `invoke` and `stream`, or an `AsyncCountersign` for `ainvoke` and
     `astream`.
@@ -79,6 +84,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         self._governed = Governed(prefix, tools)
         self._wait = wait
         self._tools: dict[str, BaseTool] = {}
+        self._names: set[str] = set()
         self._readers: dict[str, tuple[BaseTool, Reader]] = {}
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
@@ -92,28 +98,51 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         return await handler(request)
 
     def _learn(self, request: ModelRequest[Any]) -> None:
+        """Notes the tools of the agent.
+
+        :raises ValueError: `tools` has a name that no tool of the agent has
+        """
         self._tools.update({tool.name: tool for tool in request.tools if isinstance(tool, BaseTool)})
+        self._names |= {str(one.get("name") if isinstance(one, dict) else one.name) for one in request.tools}
+        self._governed.require_known(self._names)
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Proposes the calls of the model, and saves their handles in the checkpoint."""
-        made: Proposals = {}
+        made, task = self._begun(state)
         for call, name, tool in self._calls(state):
             try:
                 read = self._reader(tool).read(str(call["id"]), call["args"])
-                made[str(call["id"])] = self._governed.propose(self._sync(), name, read.payload, read.nonce, _task())
+                made[str(call["id"])] = self._governed.propose(self._sync(), name, read.payload, read.nonce, task)
             except NotExecuted as error:
                 made[str(call["id"])] = {"refused": str(error), "code": error.code}
         return {"countersign": made} if made else None
 
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        made: Proposals = {}
+        made, task = self._begun(state)
         for call, name, tool in self._calls(state):
             try:
                 read, call_id = self._reader(tool).read(str(call["id"]), call["args"]), str(call["id"])
-                made[call_id] = await self._governed.apropose(self._async(), name, read.payload, read.nonce, _task())
+                made[call_id] = await self._governed.apropose(self._async(), name, read.payload, read.nonce, task)
             except NotExecuted as error:
                 made[str(call["id"])] = {"refused": str(error), "code": error.code}
         return {"countersign": made} if made else None
+
+    def _begun(self, state: Any) -> tuple[Proposals, str]:
+        """Returns what the next proposals change in the channel, and their task. The earlier calls have ended."""
+        message, known = state["messages"][-1], cast("Proposals", state.get("countersign") or {})
+        now = {call["id"] for call in message.tool_calls} if isinstance(message, AIMessage) else set[str | None]()
+        ended: Proposals = {call: None for call in known if call != _TASK and call not in now}
+        conversation = _conversation()
+        task = self._governed.task(self._gate, conversation or known.get(_TASK))
+        # the state of a run without a conversation is its only memory
+        return ({**ended, _TASK: task} if conversation is None and now else ended), task
+
+    def _named(self, read: Arguments) -> Options:
+        """Returns the options of a call without a saved handle. After a pause, its id finds the same thread again.
+
+        Such a call opens its own thread: a revision would not be found by the id.
+        """
+        return {"call_id": read.nonce, "task_id": self._governed.task(self._gate, _conversation())}
 
     def _reader(self, tool: BaseTool) -> Reader:
         known = self._readers.get(tool.name)
@@ -143,7 +172,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
                 return _message(call, proposed["refused"], proposed["code"])
             read = self._read(request, tool, proposed)
             payload = read.payload
-            handle = proposed or self._sync().propose(name, payload, **_named(read))
+            handle = proposed or self._sync().propose(name, payload, **self._named(read))
             wait = self._first_wait(handle)
             while True:
                 attempt = Attempt(functools.partial(self._sync().resume, handle, payload=payload, max_wait=wait))
@@ -170,7 +199,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
                 return _message(call, proposed["refused"], proposed["code"])
             read = self._read(request, tool, proposed)
             payload = read.payload
-            handle = proposed or await self._async().propose(name, payload, **_named(read))
+            handle = proposed or await self._async().propose(name, payload, **self._named(read))
             wait = self._first_wait(handle)
             while True:
                 attempt = Attempt(functools.partial(self._async().resume, handle, payload=payload, max_wait=wait))
@@ -357,17 +386,9 @@ def _proposed(request: ToolCallRequest, tool: str) -> Any:
     return proposed if proposed is None or "refused" in proposed else handle_for(tool, proposed)
 
 
-def _task() -> str | None:
-    return task_of(get_config().get("configurable", {}).get("thread_id"))
-
-
-def _named(read: Arguments) -> Options:
-    """Returns the options of a call without a saved handle. After a pause, its id finds the same thread again.
-
-    Such a call opens its own thread: a revision would not be found by the id.
-    """
-    task = _task()
-    return {"call_id": read.nonce} if task is None else {"call_id": read.nonce, "task_id": task}
+def _conversation() -> object:
+    """Returns the id of the conversation, or None without one."""
+    return get_config().get("configurable", {}).get("thread_id")
 
 
 def _message(call: ToolCall, text: str, code: str) -> ToolMessage:

@@ -25,6 +25,7 @@ from agents.function_schema import FuncSchema, function_schema
 from agents.items import ToolApprovalItem
 from agents.run_context import RunContextWrapper
 from agents.tool_context import ToolContext
+from agents.tracing import get_current_trace
 from pydantic import ValidationError
 
 from ._adapter import Governed, handle_for
@@ -39,6 +40,7 @@ from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, Inva
 from .handle import Handle
 
 _MEMBER = "countersign"
+_TASK = "countersign_task"
 
 
 @dataclass
@@ -82,7 +84,8 @@ class GovernedTools:
     Give the run a dictionary as its context, because the tools save the handles of held calls there.
 
     prefix: precedes every tool name.
-    task_id: the task of the conversation, instead of the client's.
+    task_id: the task of every conversation. Default: the `group_id` of the run; without one, a task that
+    the tools save in the run's context.
     wait: seconds to wait in memory instead of interrupting the run.
     """
 
@@ -90,8 +93,7 @@ class GovernedTools:
         self, gate: AsyncCountersign, *, prefix: str = "", task_id: str | None = None, wait: float | None = None
     ) -> None:
         self._gate = gate
-        self._governed = Governed(prefix)
-        self._task_id = task_id
+        self._governed = Governed(prefix, task_id=task_id)
         self._wait = wait
         self._tools: dict[str, _Tool] = {}
         self._handles: dict[str, Handle] = {}
@@ -150,7 +152,7 @@ class GovernedTools:
             handle = self._handles.get(call_id) or _saved(state, call_id, known.name)
             if handle is None:
                 read = known.reader.read(call_id, given)
-                handle = await self._proposed(known, read)
+                handle = await self._proposed(known, read, state._context)
             else:
                 read = known.reader.again(handle, call_id, given)
             payload = read.payload
@@ -168,8 +170,19 @@ class GovernedTools:
         self._approvals[call_id] = approval
         state.approve(item)
 
-    async def _proposed(self, known: _Tool, read: Arguments) -> Handle:
-        return await self._governed.apropose(self._gate, known.name, read.payload, read.nonce, self._task_id)
+    async def _proposed(self, known: _Tool, read: Arguments, context: RunContextWrapper[Any] | None) -> Handle:
+        return await self._governed.apropose(self._gate, known.name, read.payload, read.nonce, self._task(context))
+
+    def _task(self, context: RunContextWrapper[Any] | None) -> str:
+        group = getattr(get_current_trace(), "group_id", None)
+        kept = None if context is None else context.context
+        if not isinstance(kept, MutableMapping):
+            return self._governed.task(self._gate, group, None if context is None else context.usage)
+        saved = cast("MutableMapping[str, Any]", kept)
+        task = self._governed.task(self._gate, group or saved.get(_TASK))
+        # the next run of this context is the same conversation
+        saved.setdefault(_TASK, task)
+        return task
 
     async def _is_held(
         self, known: _Tool, context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
@@ -178,7 +191,7 @@ class GovernedTools:
         if call_id in self._handles:
             return self._handles[call_id]["status"] == "pending_review"
         try:
-            handle = await self._proposed(known, known.reader.read(call_id, arguments))
+            handle = await self._proposed(known, known.reader.read(call_id, arguments), context)
         except NotExecuted as error:
             self._refusals[call_id] = error
             return False
@@ -197,7 +210,7 @@ class GovernedTools:
             given, handle = _json(arguments), self._handles.pop(call_id, None)
             if handle is None:
                 read = known.reader.read(call_id, given)
-                handle = await self._proposed(known, read)
+                handle = await self._proposed(known, read, context)
             else:
                 read = known.reader.again(handle, call_id, given)
             payload = read.payload

@@ -39,7 +39,7 @@ class GovernedToolset(WrapperToolset[Any]):
     """A toolset whose tools run only if policy or reviewers allow it.
 
     prefix: precedes every tool name.
-    task_id: the task of the conversation, instead of the client's.
+    task_id: the task of every conversation. Default: the framework's id of the conversation.
     wait: seconds to wait in memory before the run ends with a deferred request. A cancelled wait
     withdraws its call after two minutes. An agent inside a tool must wait, because it cannot end the outer run.
     """
@@ -71,7 +71,7 @@ class GovernedToolset(WrapperToolset[Any]):
             handle, reader, wait = _known(ctx, known_as), self._reader(tool), 0.0
             if handle is None:
                 read = reader.read(call_id, _written(ctx, tool_args), tool_args)
-                handle = await self.governed.apropose(self.gate, known_as, read.payload, read.nonce, self.task_id)
+                handle = await self.governed.apropose(self.gate, known_as, read.payload, read.nonce, self._task(ctx))
                 wait = self._first_wait(handle)
             else:
                 read = reader.again(handle, call_id, _written(ctx, tool_args), tool_args)
@@ -82,6 +82,12 @@ class GovernedToolset(WrapperToolset[Any]):
             if isinstance(error, ChangesRequested):
                 self.governed.ask_again(error, payload)
             return str(error)
+
+    def _task(self, ctx: RunContext[Any]) -> str:
+        # an older version has no conversations
+        conversation = getattr(ctx, "conversation_id", None)
+        self.governed.task_id = self.task_id
+        return self.governed.task(self.gate, conversation, ctx.run_id)
 
     def _called(
         self, name: str, objects: Objects, ctx: RunContext[Any], tool: ToolsetTool[Any], attempt: Attempt

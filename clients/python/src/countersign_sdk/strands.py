@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from strands.agent import AgentResult
-from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
+from strands.hooks import AgentInitializedEvent, BeforeToolCallEvent, HookProvider, HookRegistry
 from strands.types._events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolSpec, ToolUse
 
@@ -38,7 +38,8 @@ class CountersignHooks(HookProvider):
     """Runs a tool only if policy or reviewers allow it.
 
     prefix, tools: the governed tools and their names, as in `Governed`.
-    task_id: the task of the conversation, instead of the client's.
+    task_id: the task of every conversation. Default: the id of the agent's session; without one, each
+    invocation of the agent is a task.
     wait: seconds to wait in memory before the agent is interrupted. A cancelled wait withdraws its
     call after two minutes. An agent that is another agent's tool must wait, because its state is not saved.
     """
@@ -53,13 +54,16 @@ class CountersignHooks(HookProvider):
         wait: float | None = None,
     ) -> None:
         self.gate = gate
-        self.governed = Governed(prefix, tools)
-        self._task_id = task_id
+        self.governed = Governed(prefix, tools, task_id)
         self._readers: dict[str, tuple[AgentTool, Reader]] = {}
         self.wait = wait
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        registry.add_callback(AgentInitializedEvent, self._initialized)
         registry.add_callback(BeforeToolCallEvent, self._before, order=_LAST)
+
+    def _initialized(self, event: AgentInitializedEvent[Any]) -> None:
+        self.governed.require_known(event.agent.tool_registry.registry)
 
     async def _before(self, event: BeforeToolCallEvent[Any]) -> None:
         """Proposes the call. Interrupts the agent, or replaces the tool with a governed tool."""
@@ -77,9 +81,12 @@ class CountersignHooks(HookProvider):
             reader = self._reader(inner)
             if handle is None:
                 read = reader.read(call_id, event.tool_use["input"])
-                handle = await self.governed.apropose(self.gate, name, read.payload, read.nonce, self._task_id)
+                task = self.governed.task(self.gate, _session_of(event.agent), event.invocation_state)
+                handle = await self.governed.apropose(self.gate, name, read.payload, read.nonce, task)
                 if self.wait is None and handle["status"] == "pending_review":
                     saved.interrupt(handle, self.gate.page_of(handle))
+            else:
+                self.governed.continues(event.invocation_state, handle)
         except NotExecuted as error:
             event.cancel_tool = str(error)
             return
@@ -90,6 +97,10 @@ class CountersignHooks(HookProvider):
         if known is None or known[0] is not tool:
             known = self._readers[tool.tool_name] = (tool, reader_of(tool))
         return known[1]
+
+
+def _session_of(agent: Any) -> object:
+    return getattr(agent._session_manager, "session_id", None)
 
 
 @dataclass
