@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startRedis } from '../redis/server.ts'
-import { IS_LONG, IS_SOAK } from '../runs.ts'
+import { IS_LONG } from '../runs.ts'
 import {
   BYTE_CODE,
   type Environment,
@@ -92,8 +92,7 @@ async function isClean(name: string, environment: Environment): Promise<void> {
 describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }, () => {
   if (typeof workshop === 'string') return
 
-  // the check and the long soak
-  it.skipIf(IS_SOAK && !IS_LONG).concurrent.for(names)('%s, newest', async (name, { expect: own }) => {
+  it.concurrent.for(names)('%s, newest', async (name, { expect: own }) => {
     const environment = await environmentOf(workshop, name, 'packages')
     if (environment === undefined) return
     const found = await suite(name, environment)
@@ -102,7 +101,7 @@ describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }
     await isClean(name, environment)
   })
 
-  it.runIf(IS_SOAK).concurrent.for(names)('%s, the oldest supported version, on Redis', async (name) => {
+  it.runIf(IS_LONG).concurrent.for(names)('%s, the oldest supported version, on Redis', async (name) => {
     const environment = await environmentOf(workshop, name, 'oldest')
     if (environment === undefined) return
     const redis = await startRedis({ config: { databases: '100' } })
