@@ -26,7 +26,8 @@ from ._approved import Attempt
 from ._arguments import Objects
 from ._function import Parameters, require_equal
 from ._json import JsonObject, as_object
-from .aio import AsyncCountersign, in_thread
+from ._threads import in_thread
+from .aio import AsyncCountersign
 from .errors import ChangesRequested, GatewayUnavailable, NotExecuted, StillPending
 from .handle import Handle
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 import anyio
-import anyio.to_thread
 import httpx
 
 from . import _flow
@@ -24,6 +22,7 @@ from ._function import MEMBER, GuardedFunction, run_of
 from ._http import AsyncHttp, Verify
 from ._json import JsonObject
 from ._steps import Ask, Background, Effect, Invoke, Pause, Steps
+from ._threads import ThreadRun, end_of, finished, in_thread, shielded
 from ._tool import TOOL, named, options_block, options_of, refuse_generator
 from ._typing import Self, Unpack
 from .client import agent_key, core_of
@@ -331,7 +330,7 @@ class AsyncCountersign:
             return await self._invoked(effect, call)
         if effect.shielded:
             call.state = "ending"
-            return await _shielded(self._plainly(effect))
+            return await shielded(self._plainly(effect))
         before, call.state = call.state, "waiting"
         try:
             return await self._plainly(effect)
@@ -345,9 +344,9 @@ class AsyncCountersign:
         result = effect.function(*effect.arguments)
         if isinstance(result, ThreadRun):
             # first the steps learn how the tool ended and report it, then the caller learns of the cancellation
-            call.cancelled = await _end_of(result.ended)
+            call.cancelled = await end_of(result.ended)
             result = result.ended.result()
-        return await _finished(result)
+        return await finished(result)
 
     async def _plainly(self, effect: Ask | Pause) -> object:
         if isinstance(effect, Pause):
@@ -374,74 +373,3 @@ class _Call:
 
     def must_end(self) -> bool:
         return self.state == "ending" or (self.state == "running" and not self.is_current())
-
-
-class ThreadRun:
-    """One run of a function in a Python thread. The client waits for its end, even after a cancellation."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        result: concurrent.futures.Future[Any] = concurrent.futures.Future()
-
-        def work() -> None:
-            if not result.set_running_or_notify_cancel():
-                return
-            try:
-                result.set_result(function())
-            except StopIteration as error:
-                # a future cannot hold it
-                result.set_exception(RuntimeError(f"the function raised {error!r}"))
-            except BaseException as error:
-                result.set_exception(error)
-
-        # the end of `asyncio.run` cancels this task, too; a function that has started still ends
-        thread = asyncio.ensure_future(anyio.to_thread.run_sync(work))
-        thread.add_done_callback(lambda _: result.cancel())
-        self.ended = asyncio.wrap_future(result)
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self.ended.__await__()
-
-
-def in_thread(function: Callable[..., Any]) -> Callable[..., ThreadRun]:
-    """Runs each call of the function in a Python thread."""
-
-    def run(*args: Any, **kwargs: Any) -> ThreadRun:
-        return ThreadRun(functools.partial(function, *args, **kwargs))
-
-    return run
-
-
-async def _finished(result: object) -> object:
-    """Awaits the result of a function until it is a value, because a wrapper may return a coroutine that has not run.
-
-    :raises TypeError: for a generator, whose body has not run
-    """
-    while inspect.isawaitable(result):
-        result = await result
-    if inspect.isgenerator(result) or inspect.isasyncgen(result):
-        raise TypeError("the function returned a generator, which has not run yet: return the results instead")
-    return result
-
-
-async def _shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Awaits the work to its end, then raises a cancellation instead of the result."""
-    task = asyncio.ensure_future(work)
-    cancelled = await _end_of(task)
-    if cancelled is not None:
-        if not task.cancelled():
-            task.exception()
-        raise cancelled
-    return task.result()
-
-
-async def _end_of(work: asyncio.Future[Any]) -> asyncio.CancelledError | None:
-    """Waits for the end of the work. Returns the cancellation that arrived before the end."""
-    cancelled: asyncio.CancelledError | None = None
-    # an anyio scope repeats its cancellation until the task leaves it; asyncio cancels once
-    with anyio.CancelScope(shield=True):
-        while not work.done():
-            try:
-                await asyncio.wait([work])
-            except asyncio.CancelledError as error:
-                cancelled = error
-    return cancelled

@@ -34,8 +34,9 @@ from ._arguments import Arguments, Objects, Reader, reader_of_function
 from ._flow import Approval
 from ._function import Parameters
 from ._json import JsonObject
+from ._threads import in_thread
 from ._tool import refuse_generator
-from .aio import AsyncCountersign, in_thread
+from .aio import AsyncCountersign
 from .errors import ArgumentsChanged, ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending
 from .handle import Handle
 
