@@ -129,13 +129,17 @@ function page(): string {
   })
   const cases = /^CASES.*?^}/ms.exec(readFileSync(join(ADAPTERS, 'test_adapter.py'), 'utf8'))?.[0] ?? ''
   const titles = [...cases.matchAll(/^    "(\w+)": "([^"]+)",$/gm)]
-  const notes = names.flatMap((name, i) =>
-    Object.entries(columns[i] ?? {}).flatMap(([id, result]) =>
-      result.startsWith('n/a: ')
-        ? [`- \`${name}\`, ${titles.find((title) => title[1] === id)?.[2] ?? id}: ${result.slice(5)}`]
-        : [],
-    ),
-  )
+  // one line for each reason of an adapter
+  const notes = names.flatMap((name, i) => {
+    const reasons = new Map<string, string[]>()
+    for (const [id, result] of Object.entries(columns[i] ?? {})) {
+      if (!result.startsWith('n/a: ')) continue
+      const title = titles.find((one) => one[1] === id)?.[2] ?? id
+      reasons.set(result.slice(5), [...(reasons.get(result.slice(5)) ?? []), title])
+    }
+    const about = (cases: string[]): string => (cases.length > 1 ? `${cases.length} cases` : cases.join('; '))
+    return [...reasons].map(([reason, cases]) => `- \`${name}\`, ${about(cases)}: ${reason}`)
+  })
   const rows = titles.map(([, id = '', title = '']) => {
     const cells = columns.map((column) =>
       column[id]?.startsWith('n/a') ? 'n/a' : (column[id] ?? 'not tested'),

@@ -78,7 +78,8 @@ def _schema_of(kind: Any) -> Any:
             if error.code != "type-adapter-config-unused":
                 raise
             adapter = pydantic.TypeAdapter(kind)
-        return adapter.core_schema
+        # the schema of a type that is built later is a mapping that builds it
+        return dict(cast("Any", adapter.core_schema))
     except Exception as error:
         raise NotRebuildable(f"pydantic cannot read it: {_first_line(error)}") from error
 

@@ -12,9 +12,9 @@ results: dict[str, str] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if "test_adapter.py" not in report.nodeid:
+    if "test_adapter.py" not in report.nodeid and "test_rows.py" not in report.nodeid:
         return
-    case = report.nodeid.rpartition("test_")[2]
+    case = report.nodeid.rpartition("::test_")[2].replace("[", "_").removesuffix("]")
     if report.failed:
         results[case] = "fails"
     elif report.skipped and isinstance(report.longrepr, tuple):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import abc
+import asyncio
+import functools
 import importlib
+import inspect
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -76,6 +80,8 @@ class Driver(abc.ABC):
     """One framework with its adapter, and four guarded tools.
 
     The tools are `allowed(n)`, `held(n, memo=None)`, `rejected(n)` and `failing(n)`.
+    own: functions that are the guarded tools instead.
+    changes: `before` or `after`, the side of a middleware that replaces arguments of each call, with the arguments.
     packages: the packages for pip, at their newest versions.
     oldest: the same at the oldest supported versions.
     not_applicable: the cases that the framework does not support, and why.
@@ -87,8 +93,23 @@ class Driver(abc.ABC):
     not_applicable: ClassVar[dict[str, str]] = {}
     cancels_at_once: ClassVar[bool] = False
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: Where, own: list[Callable[..., Any]] | None = None) -> None:
         self.where = where
+        self.own = own
+        self.changes: dict[str, dict[str, Any]] = {}
+
+    def functions(self) -> list[Callable[..., Any]]:
+        """Returns the functions of the guarded tools."""
+        return four_functions(self.where) if self.own is None else self.own
+
+    @classmethod
+    def written(cls, row: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Returns the arguments of a row as a model writes them for this framework."""
+        return given
+
+    def play_rows(self, script: Script) -> Turn:
+        """Like `start`, for a message with many calls."""
+        return self.start(script)
 
     @abc.abstractmethod
     def start(self, script: Script) -> Turn:
@@ -115,6 +136,38 @@ class Driver(abc.ABC):
     async def wait(self, script: Script) -> Turn:
         """Like `start`, but a held call waits in memory until the suite cancels it."""
         raise NotImplementedError
+
+
+def four_functions(where: Where) -> list[Callable[..., Any]]:
+    def allowed(n: int) -> str:
+        """Is always allowed."""
+        return where.run("allowed", n=n)
+
+    async def held(n: int, memo: str | None = None) -> str:
+        """People decide about it."""
+        return where.run("held", n=n, memo=memo)
+
+    def rejected(n: int) -> str:
+        """Is never allowed."""
+        return where.run("rejected", n=n)
+
+    def failing(n: int) -> str:
+        """Fails."""
+        return where.run("failing", n=n)
+
+    return [allowed, held, rejected, failing]
+
+
+def synchronous(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function for a framework that calls no coroutine."""
+    if not inspect.iscoroutinefunction(function):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return asyncio.run(function(*args, **kwargs))
+
+    return call
 
 
 def driver_named(name: str) -> type[Driver]:

@@ -18,6 +18,7 @@ from agent_framework import (
     FunctionInvocationLayer,
     Message,
     ResponseStream,
+    function_middleware,
 )
 from driver import DONE, PREFIX, Script, Turn
 
@@ -66,30 +67,36 @@ class Driver(driver.Driver):
     packages = ["agent-framework-core"]  # noqa: RUF012
     oldest = ["agent-framework-core==1.20.0"]  # noqa: RUF012
 
+    not_applicable = {  # noqa: RUF012
+        "row_exclude": "the framework leaves the field out before it asks an adapter",
+        "row_serializer": "the framework runs what the serializer made",
+        "row_edited": "the framework runs what the serializer made",
+        "row_middleware_after": "the framework asks for another approval",
+        "row_extra": "the framework drops them",
+        "row_kwargs": "the framework has no schema for them",
+        "row_positional": "the framework passes arguments by name",
+    }
+
     def agent(
         self, script: Script, gate: AsyncCountersign, wait: float | None = None, after: Sequence[Any] = ()
     ) -> Agent[Any]:
-        where = self.where
+        governed = CountersignMiddleware(gate, prefix=PREFIX, task_id=self.where.task_id, wait=wait)
+        middleware = [*self.changed("before"), governed, *self.changed("after"), *after]
+        return Agent(model_of(script), name="clerk", tools=self.functions(), middleware=middleware)
 
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
+    def changed(self, side: str) -> list[Any]:
+        if side not in self.changes:
+            return []
 
-        async def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
+        @function_middleware
+        async def change(context: Any, call_next: Any) -> None:
+            context.arguments = self.changes[side]
+            await call_next()
 
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
+        return [change]
 
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        governed = CountersignMiddleware(gate, prefix=PREFIX, task_id=where.task_id, wait=wait)
-        tools = [allowed, held, rejected, failing]
-        return Agent(model_of(script), name="clerk", tools=tools, middleware=[governed, *after])
+    def play_rows(self, script: Script) -> Turn:
+        return asyncio.run(self._start(script, wait=60))
 
     def turn(self, result: Any, session: AgentSession, told: dict[str, str]) -> Turn:
         contents = [content for message in result.messages for content in message.contents]

@@ -12,8 +12,9 @@ os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", 
 
 import driver
 from crewai import Agent, Crew, Task
+from crewai.hooks import clear_before_tool_call_hooks, register_before_tool_call_hook
 from crewai.llms.base_llm import BaseLLM
-from driver import DONE, PREFIX, Script, Turn
+from driver import DONE, PREFIX, Script, Turn, synchronous
 from pydantic import PrivateAttr
 
 from countersign_sdk import Countersign
@@ -58,30 +59,16 @@ class Driver(driver.Driver):
     cancels_at_once = True
     oldest = ["crewai==1.15.20"]  # noqa: RUF012
     not_applicable = {  # noqa: RUF012
-        "substituted": "the framework saves no held call, so other arguments make another call",
+        "substituted": "other arguments make another call",
         "outage": "the next kickoff proposes the call again",
+        "row_edited": "other arguments make another call",
+        "row_kwargs": "the framework has no schema for them",
+        "row_positional": "the framework passes arguments by name",
+        "row_middleware_after": "nothing runs between the adapter and the function",
     }
 
     def agent(self, script: Script, governed: GovernedTools, told: dict[str, str], **more: Any) -> Agent:
-        where = self.where
-
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
-
-        def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
-
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
-
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        tools = [governed.tool(one) for one in (allowed, held, rejected, failing)]
+        tools = [governed.tool(synchronous(one)) for one in self.functions()]
         model = ScriptedModel(script, told)
         return Agent(role="clerk", goal="work", backstory="works", llm=model, tools=tools, **more)
 
@@ -99,6 +86,14 @@ class Driver(driver.Driver):
         return Turn(result.raw == DONE, told)
 
     def start(self, script: Script) -> Turn:
+        if "before" in self.changes:
+            register_before_tool_call_hook(lambda context: context.tool_input.update(self.changes["before"]))
+        try:
+            return self._start(script)
+        finally:
+            clear_before_tool_call_hooks()
+
+    def _start(self, script: Script) -> Turn:
         told: dict[str, str] = {}
         with Countersign(self.where.url, self.where.key) as gate:
             governed = self.governed(gate)

@@ -57,27 +57,18 @@ class Driver(driver.Driver):
     packages = ["google-adk", "aiosqlite"]  # noqa: RUF012
     oldest = ["google-adk==2.12.0", "aiosqlite"]  # noqa: RUF012
 
+    not_applicable = {  # noqa: RUF012
+        "row_middleware_after": "nothing runs between the adapter and the function",
+    }
+
     def agent(self, script: Script, governed: GovernedTools) -> LlmAgent:
-        where = self.where
+        tools: list[Any] = [governed.tool(one) for one in self.functions()]
 
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
+        def change(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
+            args.update(self.changes["before"])
 
-        async def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
-
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
-
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        tools: list[Any] = [governed.tool(one) for one in (allowed, held, rejected, failing)]
-        return LlmAgent(name="clerk", model=ScriptedModel(script), tools=tools)
+        before = change if "before" in self.changes else None
+        return LlmAgent(name="clerk", model=ScriptedModel(script), tools=tools, before_tool_callback=before)
 
     @asynccontextmanager
     async def governed(self, wait: float | None = None) -> AsyncGenerator[GovernedTools, None]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import driver
-from driver import DONE, PREFIX, Script, Turn
+from driver import DONE, PREFIX, Script, Turn, synchronous
 from langchain.agents import create_agent
+from langchain.agents.middleware import wrap_tool_call
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -58,40 +59,35 @@ class Driver(driver.Driver):
     packages = ["langchain", "langgraph", "langgraph-checkpoint-sqlite"]  # noqa: RUF012
     oldest = ["langchain==1.3.0", "langgraph==1.2.0", "langgraph-checkpoint-sqlite==3.1.0"]  # noqa: RUF012
 
+    not_applicable = {  # noqa: RUF012
+        "row_kwargs": "the framework has no schema for them",
+        "row_positional": "the framework passes arguments by name",
+        "row_middleware_before": "the call is proposed before, so it is refused",
+    }
+
     @property
     def config(self) -> dict[str, Any]:
         return {"configurable": {"thread_id": self.where.task_id}}
 
     def tools(self) -> list[Any]:
-        where = self.where
+        return [tool(synchronous(one)) for one in self.functions()]
 
-        @tool
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
+    def changed(self, side: str) -> list[Any]:
+        if side not in self.changes:
+            return []
 
-        @tool
-        def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
+        @wrap_tool_call
+        def change(request: Any, handler: Any) -> Any:
+            return handler(request.override(tool_call={**request.tool_call, "args": self.changes[side]}))
 
-        @tool
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
-
-        @tool
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        return [allowed, held, rejected, failing]
+        return [change]
 
     def agent(self, script: Script, *, delegates: bool = False) -> Any:
         gate = Countersign(self.where.url, self.where.key)
         database = sqlite3.connect(Path(self.where.directory) / "checkpoints.sqlite", check_same_thread=False)
         saver = SqliteSaver(database)
-        guarded = [CountersignMiddleware(gate, prefix=PREFIX)]
+        guarded: list[Any] = [CountersignMiddleware(gate, prefix=PREFIX)]
+        guarded = self.changed("before") + guarded + self.changed("after")
         if not delegates:
             return create_agent(model_of(script), self.tools(), middleware=guarded, checkpointer=saver)
         inner: Any = create_agent(model_of(script), self.tools(), middleware=guarded)

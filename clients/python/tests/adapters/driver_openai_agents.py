@@ -65,27 +65,21 @@ class Driver(driver.Driver):
     packages = ["openai-agents"]  # noqa: RUF012
     oldest = ["openai-agents==0.22.0"]  # noqa: RUF012
 
+    not_applicable = {  # noqa: RUF012
+        "row_middleware_before": "the framework has no such middleware",
+        "row_middleware_after": "the framework has no such middleware",
+    }
+
+    @classmethod
+    def written(cls, row: str, given: dict[str, Any]) -> dict[str, Any]:
+        # the framework's schema has a member for `**more`
+        return {"n": given["n"], "more": {"tip": given["tip"]}} if row == "kwargs" else given
+
     def governed(self, gate: AsyncCountersign, wait: float | None = None) -> tuple[GovernedTools, list[Any]]:
-        where = self.where
-        governed = GovernedTools(gate, prefix=PREFIX, task_id=where.task_id, wait=wait)
-
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
-
-        async def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
-
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
-
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        return governed, [governed.tool(one) for one in (allowed, held, rejected, failing)]
+        governed = GovernedTools(gate, prefix=PREFIX, task_id=self.where.task_id, wait=wait)
+        # a strict schema cannot hold extra members
+        options: dict[str, Any] = {} if self.own is None else {"strict_mode": False}
+        return governed, [governed.tool(one, **options) for one in self.functions()]
 
     def agent(self, script: Script, tools: list[Any], delegates: bool = False) -> Agent[Any]:
         agent: Agent[Any] = Agent(name="clerk", model=ScriptedModel(script), tools=tools)

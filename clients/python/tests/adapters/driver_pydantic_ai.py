@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import driver
@@ -20,7 +21,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
 
 from countersign_sdk import AsyncCountersign
 from countersign_sdk.pydantic_ai import GovernedToolset, deferred_results
@@ -50,31 +51,27 @@ def model_of(script: Script) -> FunctionModel:
     return FunctionModel(answer, stream_function=stream)
 
 
+@dataclass
+class Changing(WrapperToolset[Any]):
+    """A toolset that changes the arguments of each call."""
+
+    other: dict[str, Any]
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        return await self.wrapped.call_tool(name, {**tool_args, **self.other}, ctx, tool)
+
+
 class Driver(driver.Driver):
     packages = ["pydantic-ai-slim"]  # noqa: RUF012
     oldest = ["pydantic-ai-slim==2.32.0"]  # noqa: RUF012
 
     def agent(self, script: Script, gate: AsyncCountersign, wait: float | None = None) -> Agent[None, Any]:
-        where = self.where
-
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
-
-        def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
-
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
-
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        tools: FunctionToolset[Any] = FunctionToolset([allowed, held, rejected, failing])
-        governed = GovernedToolset(tools, gate, prefix=PREFIX, task_id=where.task_id, wait=wait)
+        tools: Any = FunctionToolset(self.functions())
+        if "after" in self.changes:
+            tools = Changing(tools, self.changes["after"])
+        governed: Any = GovernedToolset(tools, gate, prefix=PREFIX, task_id=self.where.task_id, wait=wait)
+        if "before" in self.changes:
+            governed = Changing(governed, self.changes["before"])
         return Agent(model_of(script), toolsets=[governed], output_type=[str, DeferredToolRequests])
 
     def turn(self, result: Any) -> Turn:

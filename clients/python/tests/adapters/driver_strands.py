@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import driver
 from driver import DONE, PREFIX, Script, Turn
 from strands import Agent, Snapshot, tool
+from strands.hooks import BeforeToolCallEvent
+from strands.middleware import ExecuteToolStage
 from strands.models import Model
 
 from countersign_sdk import AsyncCountersign
@@ -51,32 +54,26 @@ class Driver(driver.Driver):
     packages = ["strands-agents"]  # noqa: RUF012
     oldest = ["strands-agents==1.60.0"]  # noqa: RUF012
 
+    not_applicable = {  # noqa: RUF012
+        "row_kwargs": "the framework has no schema for them",
+        "row_positional": "the framework passes arguments by name",
+    }
+
     def agent(self, script: Script, gate: AsyncCountersign, wait: float | None = None) -> Agent:
-        where = self.where
+        hooks = CountersignHooks(gate, prefix=PREFIX, task_id=self.where.task_id, wait=wait)
+        tools: list[Any] = [tool(one) for one in self.functions()]
+        agent = Agent(ScriptedModel(script), tools=tools, hooks=[hooks], callback_handler=None, name="clerk")
+        if "before" in self.changes:
+            agent.add_hook(self.change, BeforeToolCallEvent)
+        if "after" in self.changes:
+            agent.add_middleware(ExecuteToolStage.Input, self.changed)
+        return agent
 
-        @tool
-        def allowed(n: int) -> str:
-            """Is always allowed."""
-            return where.run("allowed", n=n)
+    def changed(self, context: Any) -> Any:
+        return replace(context, tool_use={**context.tool_use, "input": self.changes["after"]})
 
-        @tool
-        async def held(n: int, memo: str | None = None) -> str:
-            """People decide about it."""
-            return where.run("held", n=n, memo=memo)
-
-        @tool
-        def rejected(n: int) -> str:
-            """Is never allowed."""
-            return where.run("rejected", n=n)
-
-        @tool
-        def failing(n: int) -> str:
-            """Fails."""
-            return where.run("failing", n=n)
-
-        hooks = CountersignHooks(gate, prefix=PREFIX, task_id=where.task_id, wait=wait)
-        tools: list[Any] = [allowed, held, rejected, failing]
-        return Agent(ScriptedModel(script), tools=tools, hooks=[hooks], callback_handler=None, name="clerk")
+    def change(self, event: BeforeToolCallEvent[Any]) -> None:
+        event.tool_use["input"] = self.changes["before"]
 
     def turn(self, agent: Agent, result: Any) -> Turn:
         blocks: list[Any] = [block for message in agent.messages for block in message["content"]]

@@ -189,3 +189,124 @@ def test_a_middleware_that_changes_an_allowed_call_has_it_refused(where: Where) 
 
     assert "not the arguments that were approved" in asyncio.run(play())
     assert where.ran() == []
+
+
+@pytest.mark.skipif(NAME != "langgraph", reason="is about `args_schema` of LangChain")
+def test_an_args_schema_of_ones_own_shows_all_that_runs(where: Where, reviewer: Reviewer) -> None:
+    from driver_langgraph import model_of
+    from langchain.agents import create_agent
+    from langchain_core.tools import StructuredTool
+    from langgraph.checkpoint.memory import InMemorySaver
+    from rows import Cents, Hidden, Open
+
+    from countersign_sdk.langgraph import CountersignMiddleware, resume_command
+
+    given: dict[str, tuple[Any, dict[str, Any]]] = {
+        "row_extra": (Open, {"order": 1, "amount": 1000000}),
+        "row_before": (Cents, {"cents": 5}),
+        "row_exclude": (Hidden, {"order": 1, "force": True}),
+    }
+
+    def tool_of(name: str, schema: Any) -> Any:
+        def run(**given: Any) -> str:
+            return where.run(name, **given)
+
+        return StructuredTool.from_function(run, name=name, description="Runs.", args_schema=schema)
+
+    def agent(gate: Countersign) -> Any:
+        tools = [tool_of(name, schema) for name, (schema, _) in given.items()]
+        guarded = [CountersignMiddleware(gate, prefix="demo.")]
+        return create_agent(model_of(script), tools, middleware=guarded, checkpointer=saver)
+
+    script, saver = [[Call(name, args, name) for name, (_, args) in given.items()]], InMemorySaver()
+    votes = {name: reviewer.approve(f"demo.{name}") for name in given}
+    config: Any = {"configurable": {"thread_id": where.task_id}}
+    with Countersign(where.url, where.key) as gate:
+        agent(gate).invoke({"messages": [("user", "go")]}, config)
+        for vote in votes.values():
+            vote.wait()
+        other = agent(gate)
+        other.invoke(resume_command(other, config), config)
+    approved = {name: vote.payload for name, vote in votes.items()}
+    assert approved == {
+        "row_extra": {"order": 1, "amount": 1000000},
+        "row_before": {"cents": 500},
+        "row_exclude": {"order": 1, "force": True},
+    }
+    assert {one.pop("tool"): one for one in where.ran()} == approved
+
+
+def own_graph(driver: Any, gate: Countersign, script: Any, route: Any) -> Any:
+    from driver_langgraph import model_of
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import END, START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode
+
+    from countersign_sdk.langgraph import CountersignMiddleware
+
+    model, middleware = model_of(script), CountersignMiddleware(gate, prefix="demo.")
+    graph: Any = StateGraph(MessagesState)
+    graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    graph.add_node("tools", ToolNode(driver.tools(), wrap_tool_call=middleware.wrap_tool_call))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", route, ["tools", END])
+    graph.add_edge("tools", "model")
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+@pytest.mark.skipif(NAME != "langgraph", reason="is about a graph of one's own in LangGraph")
+def test_a_tool_node_runs_each_call_once_if_each_is_sent(where: Where, reviewer: Reviewer) -> None:
+    from countersign_sdk.langgraph import resume_command, send_tool_calls
+
+    driver: Any = driver_named(NAME)(where)
+    script = [[Call("allowed", {"n": 1}, "call_1"), Call("held", {"n": 2}, "call_2"), Call("held", {"n": 3}, "call_3")]]
+    result: Any = {}
+    with Countersign(where.url, where.key) as gate:
+        graph = own_graph(driver, gate, script, send_tool_calls)
+        graph.invoke({"messages": [("user", "go")]}, driver.config)
+        for thread in reversed(reviewer.held("demo.held")):
+            reviewer.decide(thread, "approve")
+            result = graph.invoke(resume_command(graph, driver.config), driver.config)
+    assert sorted((one["tool"], one["n"]) for one in where.ran()) == [("allowed", 1), ("held", 2), ("held", 3)]
+    told = {one.tool_call_id: str(one.content) for one in result["messages"] if one.type == "tool"}
+    assert ["ran with" in told[f"call_{n}"] for n in (1, 2, 3)] == [True, True, True]
+
+
+@pytest.mark.skipif(NAME != "langgraph", reason="is about a graph of one's own in LangGraph")
+def test_a_tool_node_with_several_calls_is_refused(where: Where) -> None:
+    from langgraph.prebuilt import tools_condition
+
+    driver: Any = driver_named(NAME)(where)
+    script = [[Call("allowed", {"n": 1}, "call_1"), Call("held", {"n": 2}, "call_2")]]
+    with Countersign(where.url, where.key) as gate, pytest.raises(RuntimeError, match="send each call"):
+        own_graph(driver, gate, script, tools_condition).invoke({"messages": [("user", "go")]}, driver.config)
+    assert where.ran() == []
+
+
+@pytest.mark.skipif(NAME != "openai_agents", reason="is about options of `function_tool` of OpenAI Agents")
+def test_the_options_of_the_decorator_reach_the_framework(where: Where) -> None:
+    from countersign_sdk.openai_agents import GovernedTools
+
+    governed = GovernedTools(AsyncCountersign(where.url, where.key), prefix="orders.")
+
+    @governed.tool(name_override="pay", description_override="Pays.", strict_mode=False)
+    def other(n: int, **more: int) -> str:
+        """Is another text."""
+        return ""
+
+    assert (other.name, other.description, other.strict_json_schema) == ("pay", "Pays.", False)
+    with pytest.raises(TypeError, match="needs_approval"):
+        governed.tool(lambda n: n, needs_approval=True)
+
+
+@pytest.mark.skipif(NAME not in ("google_adk", "crewai"), reason="is about checks of these adapters before the start")
+def test_a_check_that_refuses_before_the_start_reports_no_run() -> None:
+    from countersign_sdk import ArgumentsChanged
+    from countersign_sdk._approved import ApprovedRun
+
+    objects: dict[str, object] = {"n": 1}
+    gateway = FakeGateway()
+    gateway.change = lambda route, *_: objects.update(n=2) if route == "validate" else None
+    with pytest.raises(ArgumentsChanged):
+        gateway.gate().guard("pay", {"n": 1}, ApprovedRun(objects, lambda _: pytest.fail("it ran")))
+    assert gateway.outcomes() == [("failed", False)]
