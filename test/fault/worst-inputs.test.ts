@@ -187,7 +187,10 @@ async function inHarness(run: (harness: Harness) => Promise<void>): Promise<void
 }
 
 async function writePolicies(directory: string): Promise<string> {
-  const people = (BUNDLE['directory.yaml'] ?? '').replace('brief, bare] }', 'brief, bare, worst] }')
+  const people = (BUNDLE['directory.yaml'] ?? '').replace(
+    'brief, bare, once] }',
+    'brief, bare, once, worst] }',
+  )
   const files = {
     ...BUNDLE,
     'directory.yaml': people,

@@ -48,7 +48,7 @@ let bot: Agent
 let ann: Reviewer
 
 beforeAll(async () => {
-  const directory = edited('directory.yaml', 'brief, bare]', 'brief, bare, write]')
+  const directory = edited('directory.yaml', 'brief, bare, once]', 'brief, bare, once, write]')
   world = await openWorld({ files: { ...directory, 'tools/write.yaml': WRITE, 'rules/write.yaml': RULES } })
   bot = await world.agent()
   ann = await world.reviewer('ann')
