@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { plainPolicies } from './gateway.mjs'
 import { parse } from 'yaml'
 import { startApp } from '../dist/app.js'
 import { loadConfig } from '../dist/settings/config.js'
@@ -30,7 +30,7 @@ const REQUEST = {
 const DIST = new URL('../dist/', import.meta.url).href
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-files-'))
-const policies = fileURLToPath(new URL('../policies', import.meta.url))
+const policies = plainPolicies()
 const places = [
   '--port',
   '0',

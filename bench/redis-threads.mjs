@@ -9,7 +9,7 @@ import { identify } from '../dist/gateway/auth/identify.js'
 import { issueKey } from '../dist/gateway/auth/keys.js'
 import { submit } from '../dist/gateway/agent/submit.js'
 import { createLog } from '../dist/telemetry/log/log.js'
-import { cpuOf, median, STARTER_POLICIES, startGateway } from './gateway.mjs'
+import { cpuOf, median, plainPolicies, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 import { ASYNC, startRedis } from './redis-server.mjs'
 
@@ -52,7 +52,7 @@ export async function measureThreads({ threads, rounds }) {
 
 /** Opens a gateway in this process, whose functions callers use directly. */
 async function openFiller(redis) {
-  const args = ['--port', '0', '--metrics-port', '0', '--store', redis.url, '--policies', STARTER_POLICIES]
+  const args = ['--port', '0', '--metrics-port', '0', '--store', redis.url, '--policies', plainPolicies()]
   const env = { COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-benchmarks-on-loopback-only' }
   const { config } = loadConfig({ args: [...args, ...ASYNC], env, parseYaml: () => ({}) })
   const app = await startApp(config, { log: createLog('error') })

@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import {
-  STARTER_POLICIES,
+  plainPolicies,
   call,
   cpuOf,
   endWithUs,
@@ -65,7 +65,7 @@ const allow = Object.values(ports)
   .map((port) => `127.0.0.1/32:${port}`)
   .join(',')
 const policies = join(directory, 'policies')
-cpSync(STARTER_POLICIES, policies, { recursive: true })
+cpSync(plainPolicies(), policies, { recursive: true })
 const QUIET = `
   quiet:
     agents:

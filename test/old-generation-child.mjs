@@ -49,7 +49,11 @@ const store = Object.create(app.deps.store, {
   now: { value: () => app.deps.store.now() },
   range: { value: (...bounds) => app.deps.store.range(...bounds) },
 })
-const gateway = { ...app.deps, store }
+/** The store keeps none of these commits, which the gateway would take for a loss of its records. */
+const observe = (one) => {
+  if (one.kind !== 'commit') app.deps.observe(one)
+}
+const gateway = { ...app.deps, store, observe }
 
 const oldBytes = () =>
   getHeapSpaceStatistics()

@@ -7,7 +7,7 @@ const AT_MOST = 190
 
 it('an allowed and a held call leave almost no memory that only a full collection frees', () => {
   const program = fileURLToPath(new URL('old-generation-child.mjs', import.meta.url))
-  const policies = fileURLToPath(new URL('../policies', import.meta.url))
+  const policies = fileURLToPath(new URL('fault/policies', import.meta.url))
   // so much room that no collection but our own takes place in the old generation
   const flags = ['--expose-gc', '--initial-heap-size=512']
   const said = execFileSync(process.execPath, [...flags, program, policies], {

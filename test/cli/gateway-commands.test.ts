@@ -391,7 +391,7 @@ describe('countersign keys', () => {
     expect(err).toContain('shown once')
     expect(code).toBe(0)
     agentKey = out.trim()
-    expect((await submit(100)).status).toBe('allow')
+    expect((await submit(100)).status).toBe('pending_review')
   })
 
   it('rotates a key, and the old key stops working', async () => {

@@ -79,7 +79,11 @@ async function rejected(story: Story): Promise<void> {
 }
 
 async function allowedTransfer(story: Story): Promise<void> {
-  say('3', 'transfer 25.00', 'small transfers are allowed at once')
+  say(
+    '3',
+    'transfer 25.00',
+    'policy allows it, with a one-time proof, so that a repeated step moves nothing twice',
+  )
   const done = await story.gate.guard('ledger.transfer', SMALL, story.world.transfer)
   result(story, done, (await story.world.balances())['acct_travel'] === 52_500)
 }
