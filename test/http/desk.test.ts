@@ -540,7 +540,7 @@ describe('GET counts and agents', () => {
     expect(body.agents[0]).toEqual({
       id: 'bot',
       owners: [{ reviewer: 'olga', name: 'Olga Orr' }],
-      tools: ['t', 'pay', 'hold', 'brief', 'bare'],
+      tools: ['t', 'pay', 'hold', 'brief', 'bare', 'once'],
       signed_approvals: true,
       prevent_self_review: true,
       token_ttl_ms: 10 * MINUTE,
