@@ -227,6 +227,7 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
   ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
   ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
   ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
+  ['withdrawn by time', [pending(), withdrawn('pending_review', { by: TIMER })]],
   ['withdrawn with its proof', [...APPROVED, minted(), withdrawn('approved'), refused('invalid')]],
   [
     'frozen, lifted, and asked anew',
@@ -841,6 +842,11 @@ describe('an impossible history', () => {
       'its thread had ended',
     ],
     ['an end of what was used', [...REDEEMED, freeze(1), frozen('approved')], 'its thread had ended'],
+    [
+      'a withdrawal by time of a collected approval',
+      [...APPROVED, minted(), withdrawn('approved', { by: TIMER })],
+      'its approval had been collected',
+    ],
     ['a withdrawal of what was used', [...REDEEMED, withdrawn('approved')], 'its thread had ended'],
     [
       'a withdrawal of what was collected without a proof',

@@ -144,6 +144,20 @@ describe('POST threads/{thread_id}/withdrawals', () => {
     expect((await bot.validate(proofOf(collected))).body).toEqual({ valid: true })
   })
 
+  it('the gateway withdraws a call whose agent lost its key in the grace', async () => {
+    const short = await world.agent('short')
+    const { thread } = await held(short)
+    await short.withdraw(thread, { grace_seconds: 10 })
+    await world.admin('DELETE', 'agents/acme/short/key')
+    world.clock.advance(10_000)
+    const records = await world.evidenceOf(() => world.due())
+    expect(records.map(({ record }) => [record.type, record.actor.id])).toContainEqual([
+      'review.withdrawn',
+      'timer',
+    ])
+    expect((await ann.show(thread)).body.status).toBe('rejected')
+  })
+
   it('400 for a grace of no time, or of more than an hour', async () => {
     const { thread } = await held(bot)
     for (const grace_seconds of [0, 3_601, 1.5, '60'])

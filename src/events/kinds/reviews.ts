@@ -127,7 +127,7 @@ export const REVIEWS = {
   }),
   'review.withdrawn': event({
     says: 'was withdrawn by its agent',
-    by: ['agent'],
+    by: ['agent', 'gateway:timer'],
     details: { ...ENDED, reason: text("the agent's reason") },
     law: reviewWithdrawn,
     webhook: 'review.withdrawn',

@@ -318,7 +318,9 @@ export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   const thread = endable(ledger, record)
   const { approval } = thread
   requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
-  requireAgent(thread, record)
+  // the timer withdraws a call whose agent stopped waiting, and whose key may be gone
+  if (record.actor.kind === 'agent') requireAgent(thread, record)
+  else requireThat(approval?.collected === undefined, 'its approval had been collected')
   if (approval?.collected === undefined) requireInTime(thread, record)
   else requireThat(approval.token !== undefined, 'its approval had been used')
   textOf(record.details['reason'], 'reason')

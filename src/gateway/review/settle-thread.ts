@@ -51,7 +51,7 @@ function abandonment(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefi
     message: closingMessage('withdrawn', reason),
     at,
     event: { type: 'review.withdrawn', reason },
-    actor: { kind: 'agent', id: thread.agent },
+    actor: { kind: 'gateway', id: 'timer' },
   })
 }
 
