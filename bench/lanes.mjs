@@ -4,6 +4,7 @@ export const LANES = [
   'collections',
   'overload',
   'waits',
+  'proof',
   'policy',
   'reload',
   'memory',
