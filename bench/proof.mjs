@@ -1,7 +1,7 @@
 /*
- * What `proof: always` costs: an allowed call of a tool that needs no proof, beside the same call of a tool that does.
- * The first is one request. The second is three: evaluate, poll and redeem. Both gateways run on the same core and serve
- * their calls in alternate slices.
+ * The cost of `proof: always`: an allowed call of a tool that needs no proof, beside the same call of a tool that does.
+ * The first is one request. The second is three: evaluate, poll and redeem. Both gateways run on the same core, and
+ * serve their calls in alternate slices.
  *
  * npm run build && node bench/proof.mjs [rounds] [calls per slice]
  */

@@ -17,7 +17,6 @@ const ENDS_WITHIN_MS = 150_000
 
 const CHEAP: Readonly<Record<string, readonly string[]>> = {
   disk: ['20', '10'],
-  proof: ['1', '20'],
   store: ['0.05', '4', '1'],
   verify: ['20'],
 }
@@ -31,6 +30,7 @@ const DEAR: Readonly<Record<string, readonly string[]>> = {
   memory: ['20'],
   overload: ['1', '1'],
   policy: ['1'],
+  proof: ['1', '20'],
   reload: ['2', '1'],
   start: ['1', '20'],
   waits: ['5'],
