@@ -15,13 +15,16 @@ export async function linkOf(files: readonly BundleFile[], request: string): Pro
   return `bundle=${base64url(await through(bytes, new CompressionStream('deflate-raw')))}`
 }
 
-/** Parses `recipe=NAME` or `bundle=...`. Returns undefined for any other text. */
+/** Largest bundle of a link, inflated. A link of a few hundred kB could otherwise inflate to hundreds of MB. */
+const LARGEST_BYTES = 1024 * 1024
+
+/** Parses `recipe=NAME` or `bundle=...`. Returns undefined for any other text, and for a larger bundle. */
 export async function readLink(link: string): Promise<Linked | undefined> {
   const [, kind, value = ''] = /^(recipe|bundle)=(.+)$/.exec(link) ?? []
   try {
     if (kind === 'recipe') return { recipe: decodeURIComponent(value) }
     if (kind !== 'bundle') return undefined
-    const bytes = await through(bytesOf(value), new DecompressionStream('deflate-raw'))
+    const bytes = await through(bytesOf(value), new DecompressionStream('deflate-raw'), LARGEST_BYTES)
     const { files, request } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>
     const isWhole = Array.isArray(files) && files.every(isFile) && typeof request === 'string'
     return isWhole ? { files, request } : undefined
@@ -50,7 +53,19 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
 async function through(
   bytes: Uint8Array<ArrayBuffer>,
   stream: CompressionStream | DecompressionStream,
+  mostBytes = Infinity,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const changed = new Blob([bytes]).stream().pipeThrough(stream)
-  return new Uint8Array(await new Response(changed).arrayBuffer())
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader()
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return new Uint8Array(await new Blob(parts).arrayBuffer())
+    size += value.length
+    if (size > mostBytes) {
+      await reader.cancel()
+      throw new RangeError('larger than a bundle of the playground')
+    }
+    parts.push(value)
+  }
 }

@@ -25,6 +25,16 @@ describe('a link', () => {
     },
   )
 
+  it('yields nothing for a bundle above 1 MiB, without inflating the rest of it', async () => {
+    const link = await linkOf([{ path: 'rules/a.yaml', text: 'a'.repeat(64 * 1024 * 1024) }], '{}')
+    expect(link.length).toBeLessThan(128 * 1024)
+    const before = process.memoryUsage().arrayBuffers
+    expect(await readLink(link)).toBeUndefined()
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024)
+    const fits = await linkOf([{ path: 'rules/a.yaml', text: 'a'.repeat(1024 * 1024 - 100) }], '{}')
+    expect(await readLink(fits)).toBeDefined()
+  })
+
   it('yields nothing when it contains anything but a bundle', async () => {
     const ofNumbers = [{ path: 1, text: 'x' }] as unknown as Parameters<typeof linkOf>[0]
     expect(await readLink(await linkOf(ofNumbers, '{}'))).toBeUndefined()
