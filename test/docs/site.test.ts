@@ -76,6 +76,13 @@ describe('the documentation site', () => {
     expect(html('architecture.html')).not.toContain('language-mermaid')
   })
 
+  it('marks optional details of events in words, and sets none of them in italics', () => {
+    const page = html('evidence.html')
+    const table = page.slice(page.indexOf('<code>decision.allowed</code>'), page.indexOf('id="checkpoints"'))
+    expect(table.match(/<\/code> \(optional\): /g)?.length).toBeGreaterThan(30)
+    expect(table).not.toContain('<em>')
+  })
+
   it('uses no other server: no script, style, font or picture of another origin', () => {
     const files = readdirSync(site, { recursive: true, encoding: 'utf8' })
     const loaded = files

@@ -8,7 +8,7 @@ import type { Field } from '../../src/events/field.ts'
 const PAGE = fileURLToPath(new URL('../../docs/evidence.md', import.meta.url))
 const ROWS = Object.entries<EventKind>(EVENTS)
 
-const HEAD = ['| type | what happened | by | details (* means optional) |', '|---|---|---|---|']
+const HEAD = ['| type | what happened | by | details |', '|---|---|---|---|']
 
 function row([type, kind]: (typeof ROWS)[number]): string {
   const { by, details, of = 'call', says } = kind
@@ -21,7 +21,7 @@ function detailsText(type: string, details: EventKind['details']): string {
   const [first = type] = ROWS.find(([, one]) => one.details === details) ?? []
   if (first !== type) return `as \`${first}\``
   return Object.entries<Field>(details)
-    .map(([name, { optional, doc }]) => `\`${name}\`${optional ? '*' : ''}: ${doc}`)
+    .map(([name, { optional, doc }]) => `\`${name}\`${optional ? ' (optional)' : ''}: ${doc}`)
     .join('<br>')
 }
 
