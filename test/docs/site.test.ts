@@ -141,7 +141,7 @@ async function open(fragment: string): Promise<Page> {
 const verdictOf = (page: Page): ReturnType<Page['locator']> => page.locator('.result .verdict')
 const callOf = (page: Page): ReturnType<Page['locator']> => page.locator('#playground-request')
 
-describe('the playground of the site, in Chromium', () => {
+describe('the site in Chromium', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => {
       server.listen(0, '127.0.0.1', resolve)
@@ -154,6 +154,28 @@ describe('the playground of the site, in Chromium', () => {
     await new Promise((resolve) => {
       server.close(resolve)
     })
+  })
+
+  it('finds what a reader types before the box of the search is loaded', async () => {
+    const page = await browser.newPage()
+    let release = (): void => {}
+    const typed = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/VPLocalSearchBox*', async (route) => {
+      await typed
+      await route.continue()
+    })
+    await page.goto(`${address()}/limits.html`)
+    await page.waitForFunction("'__vue_app__' in document.querySelector('#app')")
+    await page.keyboard.press('/')
+    await page.keyboard.type('restpre')
+    for (const key of ['Backspace', 'Backspace', 'Backspace', 'o', 'r', 'e']) await page.keyboard.press(key)
+    release()
+    await page.locator('.result', { hasText: 'Backup and restore' }).first().waitFor()
+    await page.keyboard.type(' backup')
+    expect(await page.locator('#localsearch-input').inputValue()).toBe('restore backup')
+    await page.close()
   })
 
   it('knows every recipe that the cookbook links to', async () => {
