@@ -125,7 +125,9 @@ function draw() {
   })
   const style =
     'text{font:11px sans-serif;fill:#1f2933}.name{font-size:15px;font-weight:600}.imports{fill:#52606d;font-style:italic}rect{fill:#fff;stroke:#486581}path{fill:none;stroke:#9fb3c8;stroke-width:1.5}'
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y - ROW + MARGIN}" role="img" aria-label="Folders of src and what they import">
+  const height = y - ROW + MARGIN
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-label="Folders of src and what they import">
 <style>${style}</style>
 <rect width="100%" height="100%" style="fill:#f5f7fa;stroke:none"/>
 ${lines.join('\n')}

@@ -178,6 +178,23 @@ describe('the site in Chromium', () => {
     await page.close()
   })
 
+  it('draws labels of diagrams with 10 px or more, on a wide screen and on a phone', async () => {
+    const smallest = `Math.min(...[...document.querySelectorAll('.diagram text')].map((text) =>
+      parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))`
+    const page = await browser.newPage()
+    for (const width of [1440, 390])
+      for (const path of [
+        'architecture',
+        'explanation/how-proofs-work',
+        'explanation/what-evidence-proves',
+      ]) {
+        await page.setViewportSize({ width, height: 900 })
+        await page.goto(`${address()}/${path}.html`)
+        expect(await page.evaluate(smallest), `${path} at ${width}`).toBeGreaterThanOrEqual(10)
+      }
+    await page.close()
+  })
+
   it('knows every recipe that the cookbook links to', async () => {
     const cookbook = readFileSync(join(root, 'docs/cookbook.md'), 'utf8')
     const linked = [...cookbook.matchAll(/playground\.md#recipe=([\w-]+)/g)].map(([, name]) => name)
