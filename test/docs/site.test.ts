@@ -76,6 +76,16 @@ describe('the documentation site', () => {
     expect(html('architecture.html')).not.toContain('language-mermaid')
   })
 
+  it('shows the picture, the rule and the call of the README on its first page', () => {
+    const blocks = (file: string): string[] =>
+      readFileSync(join(root, file), 'utf8').match(/^```.*?^```$/gms) ?? []
+    const [rule = '', call = ''] = blocks('README.md')
+    expect(rule).toContain('tool: ledger.transfer')
+    expect(call).toContain('pending_review')
+    expect(blocks('docs/README.md')).toEqual([rule, call])
+    expect(html('index.html')).toMatch(/<img src="[^"]*\/thread\.[\w-]+\.png"/)
+  })
+
   it('marks optional details of events in words, and sets none of them in italics', () => {
     const page = html('evidence.html')
     const table = page.slice(page.indexOf('<code>decision.allowed</code>'), page.indexOf('id="checkpoints"'))
