@@ -6,6 +6,7 @@ import { SignInError, type SignInProblem } from '../../contract/sign-in-problems
 import { CHALLENGE } from '../../domain/session.ts'
 import { beginFlow, resumeFlow, type SealedFlow } from '../../gateway/auth/identity-provider.ts'
 import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
+import { createUsedFlows, type UsedFlows } from '../../gateway/auth/used-flows.ts'
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
 import { limitSignIns } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../deps.ts'
@@ -23,12 +24,18 @@ type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' |
  * Handlers of single sign-on. A request that waits for the provider gives up its place, because the provider may hang
  * and any visitor can make such a request.
  */
-export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
-  startSingleSignOn: async ({ request, reply }) => {
+export function singleSignOnHandlers(http: HttpDeps): SingleSignOnHandlers {
+  const used = createUsedFlows()
+  return { startSingleSignOn: startOf(http), endSingleSignOn: endOf(http, used) }
+}
+
+const startOf =
+  (http: HttpDeps): SingleSignOnHandlers['startSingleSignOn'] =>
+  async ({ request, reply }) => {
     const { provider } = configured(http)
-    // Once the provider's metadata is known, this request is not counted. A page that sends visitors here therefore
-    // exhausts no limit.
-    if (!provider.isKnown()) limitSignIns(http, 'discovery')
+    // A request without a challenge spends nothing. Once the provider's metadata is known, no request is counted, so a
+    // page that sends visitors here exhausts no limit.
+    if (hasChallenge(request) && !provider.isKnown()) limitSignIns(http, 'discovery')
     http.admission.leave(reply.raw)
     return redirect(302, http, request, async () => {
       const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
@@ -36,33 +43,43 @@ export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
       setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
       return url
     })
-  },
+  }
 
-  endSingleSignOn: async ({ gateway, request, reply }) => {
+const endOf =
+  (http: HttpDeps, used: UsedFlows): SingleSignOnHandlers['endSingleSignOn'] =>
+  async ({ gateway, request, reply }) => {
     const { provider, matching } = configured(http)
-    const isOurs = belongsToFlow(request, http)
-    limitSignIns(http, isOurs ? 'oidc' : 'stranger')
+    const ours = flowOf(request, http)
+    const isFirst = ours !== undefined && !used.has(ours.flow)
+    // people keep their own count for the first answers of their flows
+    limitSignIns(http, isFirst ? 'oidc' : 'stranger')
+    if (isFirst) used.add(ours.flow, gateway.store.now())
     http.admission.leave(reply.raw)
     // a callback from an older tab or another page must not end a sign-in in progress
-    if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
+    if (ours !== undefined) clearCookie(reply, FLOW_COOKIE, 'Lax')
     return redirect(303, http, request, async () => {
       const { flow, callback } = answerOf(request, http)
+      if (!isFirst) throw new SignInError('expired', 'the answer of this flow was used before')
       const identity = await provider.redeem(flow, callback)
       const link = await signInByProvider(gateway, identity, matching, flow.challenge)
       // browsers never send the fragment to a server, so only the gateway's own page can read it
       return `${CONSOLE_PATH}#/sign-in/${link}`
     })
-  },
-})
+  }
+
+const isChallenge = (value: unknown): value is string => typeof value === 'string' && CHALLENGE.test(value)
+
+const hasChallenge = ({ query }: FastifyRequest): boolean =>
+  isChallenge((query as { challenge?: unknown }).challenge)
 
 /**
  * The challenge that the page created before the redirect. The challenge binds the answer to that page.
  *
  * @throws SignInError `expired`
  */
-function challengeIn({ query }: FastifyRequest): string {
-  const { challenge } = query as { challenge?: unknown }
-  if (typeof challenge === 'string' && CHALLENGE.test(challenge)) return challenge
+function challengeIn(request: FastifyRequest): string {
+  const { challenge } = request.query as { challenge?: unknown }
+  if (isChallenge(challenge)) return challenge
   throw new SignInError(
     'expired',
     'the sign-in page of this gateway did not open the address; it adds a challenge',
@@ -80,13 +97,15 @@ function answerOf(request: FastifyRequest, http: HttpDeps): { flow: SealedFlow; 
   return { flow: resumeFlow(http.gateway, sealed, callback.searchParams.get('state')), callback }
 }
 
-/** True when the answer belongs to a flow of this browser. The gateway calls the provider only for such an answer. */
-function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
+/**
+ * The flow of this browser to which the answer belongs; undefined for any other answer. The gateway calls the provider
+ * only for the first answer of such a flow.
+ */
+function flowOf(request: FastifyRequest, http: HttpDeps): ReturnType<typeof answerOf> | undefined {
   try {
-    answerOf(request, http)
-    return true
+    return answerOf(request, http)
   } catch (error) {
-    if (error instanceof SignInError) return false
+    if (error instanceof SignInError) return undefined
     throw error
   }
 }
