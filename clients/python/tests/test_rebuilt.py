@@ -78,6 +78,33 @@ class Doubled:
         self.n *= 2
 
 
+class Rate(enum.Enum):
+    LOW = decimal.Decimal("0.10")
+    PAIR = (1, 2)
+    SECRET = b"in no payload"
+
+
+class Same(enum.Enum):
+    TEXT = "0.10"
+    NUMBER = decimal.Decimal("0.10")
+
+
+class Plain(BaseModel):
+    model_config = ConfigDict(use_enum_values=True)
+
+    color: Color
+    rate: Rate
+
+
+class Twice(BaseModel):
+    """Has each type twice, so that pydantic keeps it by reference."""
+
+    euros: tuple[Euro, Euro]
+    rates: tuple[Rate, Rate]
+    quiet: tuple[Quiet, Quiet]
+
+
+EURO = Euro.model_validate({"cents": 5, "theMemo": "a"})
 VALUES: list[tuple[Any, object]] = [
     (Euro, Euro.model_validate({"cents": 5, "theMemo": "a", "more": 1})),
     (Started, Started(n=1)),
@@ -95,6 +122,11 @@ VALUES: list[tuple[Any, object]] = [
     (decimal.Decimal | None, decimal.Decimal("1.10")),
     (dict[str, datetime.datetime], {"at": datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)}),
     (Literal["a", 2], 2),
+    (Rate, Rate.LOW),
+    (Rate | None, Rate.PAIR),
+    (Plain, Plain(color=Color.RED, rate=Rate.LOW)),
+    (Literal["a", Color.RED, Rate.PAIR], Rate.PAIR),
+    (Twice, Twice(euros=(EURO, EURO), rates=(Rate.LOW, Rate.PAIR), quiet=(Quiet(order=1), Quiet(order=2)))),
     (pydantic.HttpUrl, pydantic.HttpUrl("http://a.example/b")),
 ]
 
@@ -108,6 +140,24 @@ def test_is_made_anew_without_running_a_validator_again(kind: Any, value: object
 
 
 @pytest.mark.parametrize(
+    ("kind", "written", "expected"),
+    [
+        (int, 1.0, 1),
+        (float, 1, 1.0),
+        (Literal[1, "a"], 1.0, 1),
+        (list[int] | None, [1.0], [1]),
+        (dict[str, float], {"a": 1}, {"a": 1.0}),
+        (int | float, 1, 1),
+        (int, 1e300, 1e300),
+    ],
+)
+def test_a_number_has_the_declared_type_however_another_program_writes_it(
+    kind: Any, written: Any, expected: Any
+) -> None:
+    assert repr(rebuilder(kind)(written)) == repr(expected)
+
+
+@pytest.mark.parametrize(
     ("kind", "what"),
     [
         (bytes, "base64"),
@@ -116,6 +166,7 @@ def test_is_made_anew_without_running_a_validator_again(kind: Any, value: object
         (Callable[[], None], "a function is no JSON"),
         (datetime.timedelta, "a number with its unit"),
         (http.client.HTTPMessage, "cannot make a HTTPMessage from JSON"),
+        (Same, "equal in JSON"),
         (Annotated[int, pydantic.PlainValidator(lambda value: value)], "takes the place of its type"),
     ],
 )

@@ -102,6 +102,8 @@ def nested_in_itself() -> object:
     "value",
     [
         2**53,
+        # RFC 3339 has no seconds in a zone
+        datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(seconds=30))),
         -(2**53),
         math.nan,
         math.inf,

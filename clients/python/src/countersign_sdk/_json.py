@@ -242,9 +242,7 @@ def _as_text(value: object, path: Path) -> str:
             raise _refused(path, f"a decimal of more than {_MOST_DIGITS} digits")
         return f"{value:f}"
     if isinstance(value, datetime.datetime):
-        if value.utcoffset() is None:
-            raise _refused(path, "a time without a zone: give it one")
-        return value.isoformat()
+        return _time(value, path)
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, _TEXTS) or type(value).__module__ in ("pydantic.networks", "pydantic_core._pydantic_core"):
@@ -256,6 +254,16 @@ def _as_text(value: object, path: Path) -> str:
     if hasattr(type(value), "get_secret_value"):
         raise _refused(path, "a secret, which reviewers do not see: send its name, and read it in the tool")
     raise _refused(path, f"a value of type {type(value).__name__}")
+
+
+def _time(value: datetime.datetime, path: Path) -> str:
+    offset = value.utcoffset()
+    if offset is None:
+        raise _refused(path, "a time without a zone: give it one")
+    # such as the local times before 1900; RFC 3339 has no seconds there
+    if offset % datetime.timedelta(minutes=1):
+        raise _refused(path, "a time whose zone is no whole number of minutes: give it in UTC")
+    return value.isoformat()
 
 
 def _refused(path: Path, what: str) -> InvalidPayload:

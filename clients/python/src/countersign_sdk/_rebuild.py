@@ -6,6 +6,7 @@ they made. Types that JSON does not have need pydantic.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import typing
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, Union, cast
 
 from ._canonical import canonical
-from ._json import Json, members_of
+from ._json import LARGEST_INTEGER, Json, members_of
 from ._schema import NotRebuildable, classes_of, without_fields, without_validators
 
 Rebuild: TypeAlias = Callable[[Json], Any]
@@ -26,7 +27,7 @@ def rebuilder(kind: Any) -> Rebuild:
     :raises NotRebuildable: a payload cannot hold a value of this type, or pydantic is needed and not installed
     """
     if _is_plain(kind):
-        return lambda value: value
+        return _with_numbers(kind)
     return _validated(without_validators(_schema_of(kind)))
 
 
@@ -62,6 +63,36 @@ def _is_plain(kind: Any) -> bool:
     if origin in (Union, types.UnionType, list):
         return all(_is_plain(one) for one in given)
     return origin is dict and given[0] is str and _is_plain(given[1])
+
+
+def _with_numbers(kind: Any) -> Rebuild:
+    """Returns a function that gives numbers the declared type: in JSON, `1.0` and `1` are the same number."""
+    origin, given = typing.get_origin(kind), typing.get_args(kind)
+    if kind is int or origin is Literal:
+        return _as_int
+    if kind is float:
+        return lambda value: float(value) if type(value) is int else value
+    if origin is list:
+        item = _with_numbers(given[0])
+        return lambda value: [item(one) for one in value] if isinstance(value, list) else value
+    if origin is dict:
+        member = _with_numbers(given[1])
+        return lambda value: {name: member(one) for name, one in value.items()} if isinstance(value, dict) else value
+    if origin in (Union, types.UnionType):
+        # of both, a number may be either
+        ambiguous = (int, float) if int in given and float in given else ()
+        return _one_after_another([_with_numbers(one) for one in given if one not in ambiguous])
+    return lambda value: value
+
+
+def _as_int(value: Json) -> Any:
+    is_integer = type(value) is float and value.is_integer() and abs(value) <= LARGEST_INTEGER
+    return int(cast("float", value)) if is_integer else value
+
+
+def _one_after_another(all_of: list[Rebuild]) -> Rebuild:
+    """Returns the functions as one. Each leaves the values of other types alone."""
+    return lambda value: functools.reduce(lambda made, rebuild: rebuild(made), all_of, value)
 
 
 def _schema_of(kind: Any) -> Any:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import functools
+import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias, cast
+
+from ._canonical import canonical
+from ._json import as_json
+from .errors import InvalidPayload
 
 Schema: TypeAlias = "dict[str, Any]"
 
@@ -30,6 +37,8 @@ def without_validators(schema: object) -> Any:
     kind = given.get("type")
     change = _CHANGES.get(kind) if isinstance(kind, str) else None
     changed = given if change is None else change(given)
+    if "ref" in given and "ref" not in changed:
+        changed = {**changed, "ref": given["ref"]}
     if changed.get("type") != kind:
         return changed if changed.get("metadata") is _OURS else without_validators(changed)
     kept = ("metadata", "serialization", "cls", "config", "function", "members")
@@ -78,7 +87,9 @@ def _function(schema: Schema) -> Schema:
     name = str(getattr(function, "__name__", "a function"))
     if name in ("SecretStr", "SecretBytes", "Secret"):
         raise NotRebuildable("reviewers do not see a secret: send its name, and read it in the tool")
-    if isinstance(function, type) or str(getattr(function, "__module__", "")).partition(".")[0] == "pydantic":
+    # `use_enum_values` gets the value of the member by an `attrgetter`
+    known = isinstance(function, (type, operator.attrgetter))
+    if known or str(getattr(function, "__module__", "")).partition(".")[0] == "pydantic":
         return schema
     if schema["type"] == "function-plain":
         raise NotRebuildable(f"the validator `{name}` takes the place of its type")
@@ -90,8 +101,8 @@ def _model(schema: Schema) -> Schema:
     plain = {**schema, "custom_init": False}
     if plain.pop("post_init", None) is None:
         return plain
-    reference = {"ref": plain.pop("ref")} if "ref" in plain else {}
-    return {**_after(without_validators(plain), _with_private_defaults), **reference}
+    plain.pop("ref", None)
+    return _after(without_validators(plain), _with_private_defaults)
 
 
 def _with_private_defaults(model: Any) -> Any:
@@ -99,6 +110,36 @@ def _with_private_defaults(model: Any) -> Any:
     private = {name: one.default_factory() if one.default_factory else one.default for name, one in declared.items()}
     object.__setattr__(model, "__pydantic_private__", private or None)
     return model
+
+
+def _choice(schema: Schema) -> Schema:
+    """Finds the values of an enum or a `Literal` by their JSON. Pydantic compares values that JSON may not have."""
+    values: list[object] = schema["members"] if schema["type"] == "enum" else schema["expected"]
+    if all(type(_value_of(one, schema)) in _SCALARS for one in values):
+        return schema
+    found: dict[str, object] = {}
+    for one in values:
+        # a value without JSON is in no payload
+        with suppress(InvalidPayload):
+            name = canonical(as_json(one))
+            if name in found:
+                raise NotRebuildable(f"{found[name]!r} and {one!r} are equal in JSON")
+            found[name] = one
+    return _after({"type": "any"}, functools.partial(_chosen, found))
+
+
+_SCALARS = (type(None), bool, int, float, str)
+
+
+def _value_of(one: object, schema: Schema) -> object:
+    return one.value if isinstance(one, enum.Enum) and schema["type"] == "enum" else one
+
+
+def _chosen(found: Mapping[str, object], value: Any) -> object:
+    name = canonical(value)
+    if name not in found:
+        raise ValueError(f"it is none of {', '.join(found)}")
+    return found[name]
 
 
 def _instance(schema: Schema) -> Schema:
@@ -144,6 +185,7 @@ _CHANGES: Mapping[str, Callable[[Schema], Schema]] = {
     **dict.fromkeys(_NO_JSON, _no_json),
     **dict.fromkeys(("function-before", "function-after", "function-wrap", "function-plain"), _function),
     **dict.fromkeys(("model-field", "typed-dict-field", "dataclass-field"), _without("validation_alias")),
+    **dict.fromkeys(("enum", "literal"), _choice),
     "model": _model,
     "dataclass": lambda schema: {**schema, "post_init": False},
     "tagged-union": _tagged,
