@@ -69,11 +69,17 @@ const failure = (instances: readonly Listed[]): string =>
     ? 'a gateway has no bundle: it rejects every call'
     : 'the last load of a gateway failed: see its log'
 
+/** Length of a commit's name in git. */
+const COMMIT_CHARS = 40
+
 function notYet(instances: readonly Listed[], wanted: string): string | undefined {
   const has = (text: string | undefined): boolean => text?.startsWith(wanted) === true
   if (instances.every(({ revision, commit }) => has(revision) || has(commit))) return undefined
-  const unnamed = instances.every(({ commit }) => commit === undefined)
+  const said = `not every gateway decides by \`${wanted}\``
+  // a longer name is the SHA-256 of a bundle
+  const isCommit = wanted.length <= COMMIT_CHARS
+  const unnamed = isCommit && instances.every(({ commit }) => commit === undefined)
   return unnamed
-    ? `no gateway knows its commit. Its policies are in no readable git checkout: name the commit in COUNTERSIGN_POLICIES_REVISION, or wait for the SHA-256 of the bundle. Not every gateway decides by \`${wanted}\``
-    : `not every gateway decides by \`${wanted}\``
+    ? `${said}: no gateway knows its commit. Its policies are in no readable git checkout: name the commit in COUNTERSIGN_POLICIES_REVISION, or wait for the SHA-256 of the bundle`
+    : said
 }
