@@ -244,6 +244,11 @@ export function adminKeyOf(
   return environmentValue({ variable: 'COUNTERSIGN_ADMIN_KEY', secret: true }, env)
 }
 
+/** Returns true when `npx` started this program: npm names its own command to it. */
+export function isStartedByNpx(env: Environment = process.env): boolean {
+  return env['npm_command'] === 'exec'
+}
+
 /** Returns the environment for other programs, without `COUNTERSIGN_` variables and thus without their credentials. */
 export function environmentForChildren(
   env: Readonly<Record<string, string | undefined>> = process.env,

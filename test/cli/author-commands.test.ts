@@ -157,7 +157,10 @@ describe('countersign init', () => {
   }
 
   it('exits 0 and writes a bundle that passes every step of its own workflow', async () => {
-    expect((await inDirectory('init', 'fresh')).code).toBe(0)
+    const { code, out } = await inDirectory('init', 'fresh')
+    expect(code).toBe(0)
+    expect(out).toContain('next: countersign test fresh/policies\n')
+    expect(out).toContain('set the variable COUNTERSIGN_PACKAGE of the GitHub repository')
     const own = join(directory, 'fresh')
     const text = await readFile(join(own, '.github/workflows/policies.yml'), 'utf8')
     const { jobs } = parseYaml(text) as { jobs: { policies: { steps: readonly Step[] } } }
@@ -182,6 +185,11 @@ describe('countersign init', () => {
     })
     expect(status).not.toBe(0)
     expect(stderr).toContain('set the variable COUNTERSIGN_PACKAGE of this repository')
+  })
+
+  it('names the next command as npx starts it, when npx started this one', async () => {
+    const { out } = await runCli(['init', 'by-npx'], { cwd: directory, env: { npm_command: 'exec' } })
+    expect(out).toContain('next: npx countersign test by-npx/policies\n')
   })
 
   it('keeps line ends the same in every checkout, so that the lock file still matches', async () => {

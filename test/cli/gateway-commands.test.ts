@@ -296,9 +296,11 @@ This does not prove:
     expect((await run('evidence', 'verify-proof')).err).toContain('name one proof')
     expect((await run('evidence', 'verify-proof', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x')).err).toContain('name the file with the key')
-    expect((await run('evidence', 'verify', 'x', '--key', 'acme.key')).err).toContain(
-      'give a checkpoint or a receipt',
-    )
+    const { err } = await run('evidence', 'verify', 'x', '--key', 'acme.key')
+    expect(err).toContain('give a checkpoint or a receipt')
+    // the help on this command alone
+    expect(err).toMatch(/^  verify FILE --key FILE .*\n      Checks an export/m)
+    expect(err).not.toContain('--tenant')
     const verify = (path: string, ...more: string[]) =>
       run('evidence', 'verify', path, '--key', 'acme.key', '--checkpoint', 'acme.checkpoint', ...more)
     const lost = await verify('x')

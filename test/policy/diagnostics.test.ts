@@ -14,6 +14,11 @@ const CASES: readonly Case[] = [
     pay('  - id: a\n    alow: A.\n'),
     'rules/pay.yaml:4:5 unknown-key: unknown key `alow` in a rule | did you mean `allow`?',
   ],
+  [
+    'lines that begin with tabs, once',
+    pay('  - id: a\n\tallow: A.\n\twhen:\n\t\tpayload.a: 1\n'),
+    'rules/pay.yaml:4:1 yaml-syntax: tabs are not allowed as indentation',
+  ],
   ['a rule without id', pay('  - allow: A.\n'), 'rules/pay.yaml:3:5 missing-key: a rule needs `id:`'],
   [
     'two verdicts',

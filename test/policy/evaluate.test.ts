@@ -191,7 +191,7 @@ describe('a decision', () => {
       const snapshot = await snapshotOf(bundle({ 'rules/pay.yaml': rules(rule), ...changes }))
       const { requirement } = await snapshot.decide(call({}))
       const text = printExplanation(await snapshot.explain(call({})))
-      return [requirement?.interactive, text.includes(', signed in, within')]
+      return [requirement?.interactive, text.includes(', signed in, within 8h\n')]
     }
     expect(await ask(plain, {})).toEqual([undefined, false])
     expect(await ask(plain, off)).toEqual([undefined, false])

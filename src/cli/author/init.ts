@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BundleText } from '../../policy/check/check.ts'
+import { isStartedByNpx } from '../../settings/config.ts'
 import { CliFailure, EXIT, refuseMore } from '../terminal/failure.ts'
 import { EMPTY_BUNDLE, starterBundle, writeNew } from './starter.ts'
 import { workflow } from './init-workflow.ts'
@@ -37,9 +38,11 @@ export async function init(args: readonly string[]): Promise<void> {
     console.log(onOneLine(`wrote ${join(dir, path)}`))
   }
   console.log(
-    `\n${onOneLine(`next: countersign ${values.empty ? 'check' : 'test'} ${join(dir, 'policies')}`)}`,
+    `\n${onOneLine(`next: ${isStartedByNpx() ? 'npx ' : ''}countersign ${values.empty ? 'check' : 'test'} ${join(dir, 'policies')}`)}`,
   )
-  console.log('the workflow installs what the variable COUNTERSIGN_PACKAGE of the repository on GitHub names')
+  console.log(
+    'before the first pull request: set the variable COUNTERSIGN_PACKAGE of the GitHub repository to the package for CI',
+  )
 }
 
 function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly string[] {

@@ -32,6 +32,12 @@ export const EVIDENCE_USAGE = `countersign evidence <command>
 export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 if
 the check fails.`
 
+/** The lines of the help about one command, for a mistake in its arguments. */
+function aboutOf(command: string): string {
+  const [lines = ''] = new RegExp(`^  ${command} .*\n(?: {6}.*\n)+`, 'm').exec(EVIDENCE_USAGE) ?? []
+  return `${lines}\n\`countersign evidence --help\` describes every command.`
+}
+
 const OPTIONS = {
   tenant: { type: 'string' },
   after: { type: 'string', default: '0' },
@@ -73,7 +79,7 @@ export async function evidence(args: readonly string[]): Promise<void> {
   if (command !== 'export' && command !== 'checkpoint' && command !== 'key')
     throw usage(`unknown command \`evidence ${command}\``, EVIDENCE_USAGE)
   refuseMore(positionals, 1, EVIDENCE_USAGE)
-  if (values.tenant === undefined) throw usage('name a tenant, with --tenant', EVIDENCE_USAGE)
+  if (values.tenant === undefined) throw usage('name a tenant, with --tenant', aboutOf(command))
   return command === 'export' ? exportAll(values.tenant, values) : newest(command, values.tenant, values)
 }
 
@@ -108,12 +114,12 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
 
 function verify(named: readonly string[], values: Values): Promise<void> {
   const [file] = named
-  if (file === undefined) throw usage('name one export', EVIDENCE_USAGE)
-  refuseMore(named, 1, EVIDENCE_USAGE)
+  if (file === undefined) throw usage('name one export', aboutOf('verify'))
+  refuseMore(named, 1, aboutOf('verify'))
   const { checkpoint, receipt, within, json } = values
-  const key = keyFiles(values)
+  const key = keyFiles('verify', values)
   if (checkpoint.length + receipt.length === 0)
-    throw usage('give a checkpoint or a receipt: verify needs one to compare with', EVIDENCE_USAGE)
+    throw usage('give a checkpoint or a receipt: verify needs one to compare with', aboutOf('verify'))
   return verifyExport(file, { key, checkpoint, receipt, within, json })
 }
 
@@ -121,27 +127,27 @@ function prove(named: readonly string[], values: Values): Promise<void> {
   const [file, number] = named
   const [checkpoint, ...more] = values.checkpoint
   if (file === undefined || number === undefined)
-    throw usage('name one export, and the number of a record', EVIDENCE_USAGE)
-  refuseMore(named, 2, EVIDENCE_USAGE)
-  if (!NUMBER.test(number)) throw usage(`\`${number}\` is not the number of a record`, EVIDENCE_USAGE)
+    throw usage('name one export, and the number of a record', aboutOf('prove'))
+  refuseMore(named, 2, aboutOf('prove'))
+  if (!NUMBER.test(number)) throw usage(`\`${number}\` is not the number of a record`, aboutOf('prove'))
   if (checkpoint === undefined || more.length > 0)
-    throw usage('give exactly one --checkpoint that covers the record', EVIDENCE_USAGE)
-  return proveOne(file, { number: Number(number), key: keyFiles(values), checkpoint })
+    throw usage('give exactly one --checkpoint that covers the record', aboutOf('prove'))
+  return proveOne(file, { number: Number(number), key: keyFiles('prove', values), checkpoint })
 }
 
 function verifyOneProof(named: readonly string[], values: Values): Promise<void> {
   const [file] = named
-  if (file === undefined) throw usage('name one proof', EVIDENCE_USAGE)
-  refuseMore(named, 1, EVIDENCE_USAGE)
-  return verifyProof(file, { key: keyFiles(values), json: values.json })
+  if (file === undefined) throw usage('name one proof', aboutOf('verify-proof'))
+  refuseMore(named, 1, aboutOf('verify-proof'))
+  return verifyProof(file, { key: keyFiles('verify-proof', values), json: values.json })
 }
 
 const NUMBER = /^[1-9][0-9]{0,14}$/
 
-function keyFiles({ key, tenant }: Values): readonly string[] {
+function keyFiles(command: string, { key, tenant }: Values): readonly string[] {
   if (tenant !== undefined)
-    throw usage('the key names the tenant: --tenant is only for export, checkpoint and key', EVIDENCE_USAGE)
-  if (key.length === 0) throw usage('name the file with the key, with --key', EVIDENCE_USAGE)
+    throw usage('the key names the tenant: --tenant is only for export, checkpoint and key', aboutOf(command))
+  if (key.length === 0) throw usage('name the file with the key, with --key', aboutOf(command))
   return key
 }
 

@@ -1,5 +1,6 @@
 import type { AgentEntry, Directory, ReviewerEntry } from '../evaluate/snapshot.ts'
-import { duration, type Direction } from './outcome.ts'
+import { duration } from '../language/time.ts'
+import type { Direction } from './outcome.ts'
 
 /** A change to an agent or a reviewer, as one line. */
 export interface DirectoryChange {

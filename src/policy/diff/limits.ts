@@ -1,7 +1,8 @@
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { fieldText } from '../language/fields.ts'
 import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import { duration, type Direction } from './outcome.ts'
+import { duration } from '../language/time.ts'
+import type { Direction } from './outcome.ts'
 import { diffWhenMissing } from './when-missing.ts'
 
 /** A change to a limit, as one line. Limits decide by earlier charges, so `diff` compares their settings. */

@@ -1,4 +1,5 @@
 import { RISKS, VERDICTS, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
+import { duration } from '../language/time.ts'
 
 /** The result of a call under one bundle. */
 export type Result =
@@ -94,19 +95,6 @@ export function describeRequirement({ seats, expires_ms, interactive }: ReviewRe
     return `${approvals} of ${group}${later.join('')}`
   })
   return `${who.join(' and ')}${interactive === true ? ', signed in,' : ''} within ${duration(expires_ms)}`
-}
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const
-
-/** Returns the duration as a policy writes it. */
-export function duration(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? ['s', 1_000]
-  return `${ms / size}${unit}`
 }
 
 /** Returns a key of the verdict, the risk and the parts of the requirement that `describeResult` prints. */

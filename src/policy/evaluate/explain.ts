@@ -1,6 +1,7 @@
 import { fieldText } from '../language/fields.ts'
 import { MISSING, UNREADABLE, type Applied, type AppliedElement, type Reading } from '../language/reading.ts'
 import { isSensitive } from '../language/sensitive.ts'
+import { duration } from '../language/time.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { NOTHING } from '../language/when-missing.ts'
 import { describeTest, describeUnknown } from '../language/words.ts'
@@ -154,14 +155,14 @@ export function printExplanation({ outcome, rules, limits, revision }: Explanati
 function printRequirement({ requirement }: Outcome): string {
   const seats = requirement?.seats.map((seat) => `${seat.approvals} of ${seat.group}`) ?? []
   const signedIn = requirement?.interactive === true ? ', signed in' : ''
-  return `${seats.join(' and ')}${signedIn}, within ${Math.round((requirement?.expires_ms ?? 0) / 60_000)} min`
+  return `${seats.join(' and ')}${signedIn}, within ${duration(requirement?.expires_ms ?? 0)}`
 }
 
 function printLimit(limit: LimitExplanation): string {
   const mode = limit.mode === 'shadow' ? ' (shadow)' : ''
   const fires = limit.result === 'full' || limit.result === 'cannot tell'
   const amount = limit.amount === undefined ? '' : ` ${limit.amount}`
-  const uses = `uses${amount} of ${limit.at_most} per ${limit.per} within ${limit.within_ms / 3_600_000} h`
+  const uses = `uses${amount} of ${limit.at_most} per ${limit.per} within ${duration(limit.within_ms)}`
   return `${fires ? '*' : ' '} ${limit.verdict.padEnd(6)} ${limit.id}${mode}   ${limit.file}:${limit.line}   ${limit.result}: ${uses}`
 }
 

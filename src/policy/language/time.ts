@@ -120,3 +120,16 @@ export function weekdayBefore(timezone: string, before: number, { weekday, hour 
   while (monday + 8 * DAY_MS >= before) monday -= 7 * DAY_MS
   return instantOf(timezone, monday + WEEKDAYS.indexOf(weekday) * DAY_MS + hour * HOUR_MS)
 }
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
+
+/** Returns the duration as a policy writes it. */
+export function duration(ms: number): string {
+  const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? ['s', 1_000]
+  return `${ms / size}${unit}`
+}

@@ -17,6 +17,7 @@ import {
   type Pair,
   type ParsedNode,
   type Scalar,
+  type YAMLError,
 } from 'yaml'
 import { MAX_YAML_DEPTH } from '../language/bounds.ts'
 import type { Doc, DocEntry } from './doc.ts'
@@ -58,7 +59,7 @@ function readDocument(source: Source, findings: Findings): Doc | undefined {
   const tokens = lexemes && parseTokens({ source, findings }, lexemes)
   const document = tokens && composeDocument(tokens, source.text.length)
   if (!document) return undefined
-  for (const problem of [...document.errors, ...document.warnings]) {
+  for (const problem of causesOf([...document.errors, ...document.warnings])) {
     const mark = { start: problem.pos[0], end: Math.max(problem.pos[1], problem.pos[0] + 1) }
     findings.add('yaml-syntax', { source, mark }, sentence(problem.message))
   }
@@ -69,6 +70,12 @@ function readDocument(source: Source, findings: Findings): Doc | undefined {
     return undefined
   }
   return readNode({ source, findings }, root)
+}
+
+/** Problems up to the first tab: the tabs of later lines have the same cause, and make the structure unreadable. */
+function causesOf(problems: readonly YAMLError[]): readonly YAMLError[] {
+  const tab = problems.findIndex(({ code }) => code === 'TAB_AS_INDENT')
+  return tab === -1 ? problems : problems.slice(0, tab + 1)
 }
 
 /** Composes a document as the library's `parseDocument` does, without reading the text again. */
