@@ -8,12 +8,15 @@ import sys
 import time
 
 from driver import Call, Where, driver_named
+from rows import function_of
 
 
 def main() -> None:
     orders = json.loads(sys.stdin.readline())
     script = [[Call(**call) for call in turn] for turn in orders["script"]]
-    turn = driver_named(sys.argv[1])(Where(**orders["where"])).start(script)
+    where = Where(**orders["where"])
+    own = None if orders["row"] is None else [function_of(orders["row"], where)]
+    turn = driver_named(sys.argv[1])(where, own).start(script)
     print(json.dumps(dataclasses.asdict(turn)), flush=True)
     time.sleep(600)
 

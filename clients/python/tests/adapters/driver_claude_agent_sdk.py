@@ -124,7 +124,7 @@ def model_of(script: Script) -> Iterator[ScriptedModel]:
 class Driver(driver.Driver):
     packages = ["claude-agent-sdk"]  # noqa: RUF012
     oldest = ["claude-agent-sdk==0.2.186"]  # noqa: RUF012
-    not_applicable = {"rows": "a tool of the SDK gets JSON, as the model wrote it"}  # noqa: RUF012
+    not_applicable = dict.fromkeys(("rows", "killed_model"), "a tool of the SDK gets JSON, as the model wrote it")
 
     def tool(self, name: str, **optional: Any) -> SdkMcpTool[Any]:
         async def run(arguments: Any) -> dict[str, Any]:

@@ -215,6 +215,11 @@ def functions_of(where: Where) -> list[Callable[..., Any]]:  # noqa: C901
     return [one for name, one in locals().items() if name.startswith("row_")]
 
 
+def function_of(name: str, where: Where) -> Callable[..., Any]:
+    """Returns the function of the row of this name."""
+    return next(one for one in functions_of(where) if one.__name__ == f"row_{name}")
+
+
 def masking(where: Where) -> Callable[..., Any]:
     """Returns a function `held` whose number a serializer masks."""
 

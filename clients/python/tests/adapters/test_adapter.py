@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from driver import NAME, PREFIX, Call, Driver, Script, Turn, Where, driver_named
+from rows import ROWS, function_of
 
 from countersign_sdk import NotExecuted
 from countersign_sdk.testing import Gateway, Reviewer, bundle
@@ -48,6 +49,7 @@ CASES: dict[str, str] = {
     "outage": "the gateway is down while an approved call continues",
     "cancelled": "cancelled while it waits",
     "killed": "killed while held, resumed by another process",
+    "killed_model": "the same with a model of an `Enum`, a `date` and a `Decimal`",
     "substituted": "other arguments in between",
     "parallel": "two tools at once, one held",
     "both": "two tools at once, both held",
@@ -237,9 +239,13 @@ def test_cancelled(world: World) -> None:
     assert len(held_now) == 1
 
 
-def started_and_killed(world: World, script: Script) -> Turn:
-    """Starts the script in another process, and kills that process when it has saved the held call."""
+def started_and_killed(world: World, script: Script, row: str | None = None) -> Turn:
+    """Starts the script in another process, and kills that process when it has saved the held call.
+
+    row: the row whose function is the tool, instead of the four tools.
+    """
     orders = {
+        "row": row,
         "script": [[dataclasses.asdict(call) for call in turn] for turn in script],
         "where": dataclasses.asdict(world.where),
     }
@@ -266,6 +272,22 @@ def test_killed(world: World) -> None:
     assert world.driver.resume(script, turn.saved).ended
     assert len(world.where.ran()) == 1
     world.reviewer.assert_held("demo.held", 1)
+
+
+def test_killed_model(world: World) -> None:
+    row = ROWS["model"]
+    script = [[Call("row_model", row.given)]]
+    turn = started_and_killed(world, script, "model")
+    assert (turn.ended, world.where.ran()) == (False, [])
+    assert turn.saved is not None
+    vote = world.reviewer.approve("demo.row_model")
+    vote.wait()
+    assert vote.payload == row.payload
+    continued = type(world.driver)(world.where, [function_of("model", world.where)])
+    assert continued.resume(script, turn.saved).ended
+    # the function gets what reviewers saw, with its own types
+    assert world.where.ran() == [{"tool": "model", "got": row.got}]
+    world.reviewer.assert_held("demo.row_model", 1)
 
 
 def test_substituted(world: World) -> None:
