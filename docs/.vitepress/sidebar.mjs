@@ -54,6 +54,7 @@ export const sidebar = [
   {
     text: 'Explanation',
     items: [
+      page('Comparison', '/comparison'),
       page('Architecture', '/architecture'),
       page('How proofs work', '/explanation/how-proofs-work'),
       page('What evidence proves', '/explanation/what-evidence-proves'),
