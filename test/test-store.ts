@@ -11,6 +11,12 @@ import { type RedisServer, startRedis } from './redis/server.ts'
  */
 const databases = new Map<string, number>()
 let server: Promise<RedisServer> | undefined
+let isElsewhere = false
+
+/** A test opened a store of its own on a Redis that it started itself. */
+export const openedElsewhere = (): void => {
+  isElsewhere = true
+}
 
 export async function openTestStore(directory: string, clock: ClockSources): Promise<Store> {
   if (process.env['COUNTERSIGN_TEST_STORE'] !== 'redis')
@@ -22,11 +28,13 @@ export async function openTestStore(directory: string, clock: ClockSources): Pro
   return openRedisStore({ address: parseRedisAddress(`${url}/${database}`), clock })
 }
 
-/** Ends the server, and all that is in it. Returns whether there was one. */
+/** Ends the server, and all that is in it. Returns whether the file opened a store on Redis. */
 export async function endTestStore(): Promise<boolean> {
   const ended = server
+  const wasElsewhere = isElsewhere
   server = undefined
+  isElsewhere = false
   databases.clear()
   await (await ended)?.dispose()
-  return ended !== undefined
+  return ended !== undefined || wasElsewhere
 }

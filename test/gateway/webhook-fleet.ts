@@ -8,6 +8,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 import type { Store } from '../../src/store/store.ts'
+import { openedElsewhere } from '../test-store.ts'
 import type { Place } from '../store/places.ts'
 import type { Receivers } from '../webhooks/receiver.ts'
 import { Abandoned, Leases } from './webhook-leases.ts'
@@ -62,7 +63,10 @@ export class Fleet {
         webhooks: { everyMs: 10, deadlineMs: DEADLINE_MS, ca: receivers.ca, wall: () => world.clock.wall() },
         // the embedded store is one for all of them: it outlives each
         openStore: async (clock) => {
-          if (place.kind === 'redis') return place.open(clock)
+          if (place.kind === 'redis') {
+            openedElsewhere()
+            return place.open(clock)
+          }
           shared ??= place.open(clock)
           return overriding(await shared, { close: () => Promise.resolve() })
         },
