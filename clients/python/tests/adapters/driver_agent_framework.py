@@ -68,7 +68,7 @@ class Driver(driver.Driver):
     oldest = ["agent-framework-core==1.20.0"]  # noqa: RUF012
 
     not_applicable = {  # noqa: RUF012
-        "killed_model": "the framework continues no held call with an `Enum`",
+        "killed_model": "no held call with an `Enum` continues",
         "row_exclude": "the framework leaves the field out before it asks an adapter",
         "row_serializer": "the framework runs what the serializer made",
         "row_edited": "the framework runs what the serializer made",
