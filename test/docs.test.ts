@@ -214,6 +214,20 @@ describe('docs/webhooks.md', () => {
   })
 })
 
+describe('pages that readers come to with a question', () => {
+  it.each(['docs/agent-side.md', 'docs/operations.md', 'docs/webhooks.md'])(
+    'begins each section with the question: %s',
+    (page) => {
+      const sections = read(page)
+        .replaceAll(/^```.*?^```$/gms, '')
+        .split(/^#{2,3} /m)
+        .slice(1)
+      expect(sections.length).toBeGreaterThan(4)
+      expect(sections.filter((section) => !/^.*\n\n\*[^*\n]+\?\*\n\n/.test(section))).toEqual([])
+    },
+  )
+})
+
 describe('README.md', () => {
   it('fits on two screens: at most 120 lines', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
