@@ -60,8 +60,8 @@ class Driver(driver.Driver):
     oldest = ["langchain==1.3.0", "langgraph==1.2.0", "langgraph-checkpoint-sqlite==3.1.0"]  # noqa: RUF012
 
     not_applicable = {  # noqa: RUF012
-        "row_kwargs": "the framework has no schema for them",
-        "row_positional": "the framework passes arguments by name",
+        "row_kwargs": "the framework makes one argument of them, so the call is refused",
+        "row_positional": "the framework has no schema for it, so the call is refused",
         "row_middleware_before": "the call is proposed before, so it is refused",
     }
 

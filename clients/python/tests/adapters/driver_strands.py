@@ -55,7 +55,7 @@ class Driver(driver.Driver):
     oldest = ["strands-agents==1.60.0"]  # noqa: RUF012
 
     not_applicable = {  # noqa: RUF012
-        "row_kwargs": "the framework has no schema for them",
+        "row_kwargs": "the framework makes one argument of them, so the call is refused",
         "row_positional": "the framework passes arguments by name",
     }
 

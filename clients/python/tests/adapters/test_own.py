@@ -191,6 +191,28 @@ def test_a_middleware_that_changes_an_allowed_call_has_it_refused(where: Where) 
     assert where.ran() == []
 
 
+@pytest.mark.skipif(NAME != "agent_framework", reason="is about a tool of the Microsoft Agent Framework with its model")
+def test_a_model_of_the_tools_own_shows_its_extra_members(where: Where, reviewer: Reviewer) -> None:
+    from agent_framework import FunctionTool
+    from rows import Open
+
+    def run(**given: Any) -> str:
+        return where.run("row_extra", **given)
+
+    def driver() -> Any:
+        made: Any = driver_named(NAME)(where)
+        made.functions = lambda: [FunctionTool(name="row_extra", description="Runs.", func=run, input_model=Open)]
+        return made
+
+    script = [[Call("row_extra", {"order": 1, "amount": 1000000})]]
+    turn = driver().start(script)
+    vote = reviewer.approve("demo.row_extra")
+    vote.wait()
+    assert vote.payload == {"order": 1, "amount": 1000000}
+    assert driver().resume(script, turn.saved).ended
+    assert where.ran() == [{"tool": "row_extra", "order": 1, "amount": 1000000}]
+
+
 @pytest.mark.skipif(NAME != "langgraph", reason="is about `args_schema` of LangChain")
 def test_an_args_schema_of_ones_own_shows_all_that_runs(where: Where, reviewer: Reviewer) -> None:
     from driver_langgraph import model_of
