@@ -149,6 +149,13 @@ def _type_of(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     return found[parameter.name]
 
 
+def in_places(function: Callable[..., Any], given: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
+    """Returns arguments given by name as the function takes them: those without a name in a call, and the others."""
+    parameters = inspect.signature(function).parameters.values()
+    placed = [one.name for one in parameters if one.kind is inspect.Parameter.POSITIONAL_ONLY and one.name in given]
+    return [given[name] for name in placed], {name: one for name, one in given.items() if name not in placed}
+
+
 def require_equal(running: object, approved: Mapping[str, Any]) -> None:
     """Compares arguments with the approved ones, as canonical JSON (RFC 8785).
 

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from ._adapter import Governed, handle_for, still_waits
 from ._approved import Attempt
 from ._arguments import Objects
-from ._function import Parameters, require_equal
+from ._function import Parameters, in_places, require_equal
 from ._json import JsonObject, as_object
 from ._threads import in_thread
 from .aio import AsyncCountersign
@@ -163,7 +163,12 @@ def _guard_function(tool: FunctionTool) -> None:
             require_equal(given, call.given)
         except NotExecuted as error:
             raise call.attempt.refuse(error) from error
-        return await call.attempt.arun(call.objects, lambda objects: runs(*args, **objects, **context))
+
+        def run(objects: Objects) -> Awaitable[Any]:
+            placed, named = in_places(function, {**objects, **context})
+            return runs(*args, *placed, **named)
+
+        return await call.attempt.arun(call.objects, run)
 
     setattr(checked, _MARK, True)
     tool.func = checked

@@ -25,6 +25,7 @@ from ._adapter import Governed, still_waits
 from ._approved import ApprovedRun
 from ._arguments import Objects, Reader, plain_reader, reader_of_model
 from ._canonical import canonical, sha256
+from ._function import in_places
 from ._json import JsonObject
 from .client import Countersign
 from .errors import ChangesRequested, GatewayUnavailable, InvalidPayload, NotExecuted, StillPending, Withdrawn
@@ -188,7 +189,8 @@ class _GovernedTool(BaseTool):
         if limit:
             return limit
         function = self._inner.func if isinstance(self._inner, Tool) else self._inner._run
-        result = function(**objects)
+        placed, named = in_places(function, objects)
+        result = function(*placed, **named)
         return asyncio.run(cast("Any", result)) if asyncio.iscoroutine(result) else result
 
 

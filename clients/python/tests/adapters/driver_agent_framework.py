@@ -74,7 +74,6 @@ class Driver(driver.Driver):
         "row_edited": "the framework runs what the serializer made",
         "row_middleware_after": "the framework asks for another approval",
         "row_kwargs": "the framework has no schema for them",
-        "row_positional": "the framework passes arguments by name",
     }
 
     def agent(

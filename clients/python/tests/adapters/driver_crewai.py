@@ -63,7 +63,6 @@ class Driver(driver.Driver):
         "outage": "the next kickoff proposes the call again",
         "row_edited": "other arguments make another call",
         "row_kwargs": "the framework has no schema for them",
-        "row_positional": "the framework passes arguments by name",
         "row_middleware_after": "nothing runs between the adapter and the function",
     }
 
