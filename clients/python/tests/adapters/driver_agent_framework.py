@@ -65,7 +65,7 @@ def model_of(script: Script) -> Model:
 
 class Driver(driver.Driver):
     packages = ["agent-framework-core"]  # noqa: RUF012
-    oldest = ["agent-framework-core==1.20.0"]  # noqa: RUF012
+    oldest = ["agent-framework-core==1.22.0"]  # noqa: RUF012
 
     not_applicable = {  # noqa: RUF012
         "killed_model": "no held call with an `Enum` continues",

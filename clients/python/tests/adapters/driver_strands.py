@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import driver
+import pytest
 from driver import DONE, PREFIX, Script, Turn
 from strands import Agent, Snapshot, tool
 from strands.hooks import BeforeToolCallEvent
-from strands.middleware import ExecuteToolStage
 from strands.models import Model
 
 from countersign_sdk import AsyncCountersign
@@ -66,7 +66,8 @@ class Driver(driver.Driver):
         if "before" in self.changes:
             agent.add_hook(self.change, BeforeToolCallEvent)
         if "after" in self.changes:
-            agent.add_middleware(ExecuteToolStage.Input, self.changed)
+            middleware = pytest.importorskip("strands.middleware", reason="strands has middleware from 1.62 on")
+            agent.add_middleware(middleware.ExecuteToolStage.Input, self.changed)
         return agent
 
     def changed(self, context: Any) -> Any:
