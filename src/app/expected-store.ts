@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { rootOf } from '../domain/merkle.ts'
+import { leafHash } from '../domain/digest.ts'
+import { EMPTY_TREE, grown, rootOf } from '../domain/merkle.ts'
 import { read, SYSTEM } from '../gateway/core/records.ts'
 import type { Config } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
@@ -41,10 +42,23 @@ async function requireCovered(store: Store, { tenant, size, root }: Kept): Promi
   const tree = (await read(store, tenant, 'tree', 'head'))?.value
   if ((tree?.size ?? 0) < size)
     throw unexpected(`${size} records of \`${tenant}\` were signed, and it knows ${tree?.size ?? 0}`)
-  const there =
-    tree?.size === size ? rootOf(tree) : (await read(store, tenant, 'checkpoint', String(size)))?.value.root
-  if (there !== undefined && there !== root)
+  const kept = (await read(store, tenant, 'checkpoint', String(size)))?.value.root
+  if ((kept ?? (await rootAt(store, tenant, size))) !== root)
     throw unexpected(`its first ${size} records of \`${tenant}\` are not those that were signed`)
+}
+
+const PAGE = 500
+
+/** The root over the first records; undefined when some are missing. The store keeps one checkpoint an hour. */
+async function rootAt(store: Store, tenant: string, size: number): Promise<string | undefined> {
+  let tree = EMPTY_TREE
+  while (tree.size < size) {
+    const events = await store.events(tenant, tree.size, Math.min(PAGE, size - tree.size))
+    if (events.length === 0) return undefined
+    const leaves = events.map(({ body }) => leafHash(body))
+    tree = grown(tree, leaves)
+  }
+  return rootOf(tree)
 }
 
 const NOTE = /^countersign\/([^/\n]+)\/([^/\n]+)\n(\d+)\n([A-Za-z0-9+/]{43}=)$/gm

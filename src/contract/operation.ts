@@ -52,7 +52,7 @@ export type Method = 'GET' | 'POST' | 'DELETE'
  * - `admin`: the admin key, or a reviewer with the admin role in the same tenant
  * - `adminKey`: only the admin key
  * - `adminOrReviewer`: as `admin`, and every other reviewer
- * - `page`: any page of this gateway
+ * - `page`: every page of this gateway
  * - `public`: every caller
  */
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'

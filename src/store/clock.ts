@@ -60,8 +60,7 @@ function createHolder({ holdsJumps = false }: ClockSources): Holder {
  * Creates a clock that starts at the later of the wall clock and `floor`, the last time that an earlier process stored.
  * After the start, the clock follows the monotonic clock. When the wall clock jumps forward, this clock follows,
  * because early expiry is the safe choice. A jump of more than a minute is held, and nothing is decided meanwhile.
- * When the wall clock is set back, this clock continues unchanged, so records
- * still expire on time (S12).
+ * When the wall clock is set back, this clock continues unchanged, so records still expire on time (S12).
  */
 export function createClock(floor: number, sources: ClockSources = systemClock): Clock {
   const holder = createHolder(sources)
