@@ -139,5 +139,9 @@ describe('ownSecrets', () => {
       commit: () => Promise.resolve({ ok: false, reason: 'guard', failed: [0] }),
     })
     await expect(ownSecrets(sources({ store: forgetful }))).rejects.toThrow('did not keep the secret')
+    const adminKey = 'a configured key of 32 characters or more'
+    await expect(ownSecrets(sources({ store: forgetful, adminKey }))).rejects.toThrow(
+      'did not keep the admin key',
+    )
   })
 })

@@ -31,7 +31,7 @@ const ID = 'key'
  *
  * @param own SHA-256 of this gateway's key in hex, to introduce when the store knows none
  * @param configured whether an operator chose that key. A gateway without a configured key accepts those of the store.
- * @throws ForeignDeployment
+ * @throws ForeignDeployment; Error when the store did not keep the key
  */
 export async function openAdminKeys(
   parts: AdminKeyParts,
@@ -68,8 +68,10 @@ async function introduce({ store, commitId, deadlineMs }: AdminKeyParts, own: st
     writes: [put('admin', ID, { key_hash: own })],
     events: [],
   })
-  const theirs = result.ok ? undefined : await read(store, SYSTEM, 'admin', ID)
-  return theirs?.value ?? { key_hash: own }
+  if (result.ok) return { key_hash: own }
+  const theirs = await read(store, SYSTEM, 'admin', ID)
+  if (theirs === undefined) throw new Error('the store did not keep the admin key')
+  return theirs.value
 }
 
 const MOST_HOSTS = 3
