@@ -146,7 +146,7 @@ function soak() {
 /** Runs one after another, and begins none when the time is over. Returns the exit code. */
 function inTime(runs, { length, minutes }) {
   const end = performance.now() + minutes * 60_000
-  const env = { ...process.env, COUNTERSIGN_SOAK: length }
+  const env = { ...process.env, COUNTERSIGN_TEST_SOAK: length }
   let [code, left] = [0, [...runs]]
   while (left.length > 0 && performance.now() < end) {
     const [{ projects, files }, ...others] = left

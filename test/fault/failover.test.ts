@@ -17,7 +17,9 @@ import { stopwatch } from '../stopwatch.ts'
  * frozen for longer than the election of another: no token is redeemed twice, nothing that was acknowledged is lost, and what the replicas
  * did not confirm is answered 503.
  */
-const FAILOVERS = Number(process.env['COUNTERSIGN_FAILOVERS'] ?? rounds({ check: 3, short: 3, long: 50 }))
+const FAILOVERS = Number(
+  process.env['COUNTERSIGN_TEST_FAILOVERS'] ?? rounds({ check: 3, short: 3, long: 50 }),
+)
 const TOKENS = 8
 const CALLERS = 8
 /** Some proofs are redeemed before the fault, some while it is, some after. */

@@ -23,7 +23,7 @@ import { Listener } from '../stream-listener.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /** Several gateways on one Redis: they share the work, and none of them promises what another one has kept. */
-const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? rounds({ check: 8, short: 30, long: 10_000 }))
+const TOKENS = Number(process.env['COUNTERSIGN_TEST_TOKENS'] ?? rounds({ check: 8, short: 30, long: 10_000 }))
 const RACERS = 64
 const INSTANCES = 4
 const DEADLINE_MS = 1_000

@@ -13,7 +13,7 @@ import {
   type Notebook,
 } from './life.ts'
 
-const KILLS = Number(process.env['COUNTERSIGN_KILLS'] ?? rounds({ check: 1, short: 5, long: 500 }))
+const KILLS = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? rounds({ check: 1, short: 5, long: 500 }))
 const CLIENTS = 24
 /** The server dies when a random number of answers, up to this one, was acknowledged since its start. */
 const MOST_ANSWERS = 400
@@ -31,8 +31,8 @@ it(
 )
 
 async function killAgainAndAgain(directory: string): Promise<void> {
-  const seed = Number(process.env['COUNTERSIGN_SEED'] ?? (IS_LONG ? Date.now() % 2 ** 31 : 20_261_116))
-  console.log(`seed ${seed} (COUNTERSIGN_SEED repeats the moments of the kills)`)
+  const seed = Number(process.env['COUNTERSIGN_TEST_SEED'] ?? (IS_LONG ? Date.now() % 2 ** 31 : 20_261_116))
+  console.log(`seed ${seed} (COUNTERSIGN_TEST_SEED repeats the moments of the kills)`)
   const random = seeded(seed)
   const total = { receipts: 0, threads: 0, starts: [] as number[] }
   const tokens = {

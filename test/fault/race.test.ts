@@ -8,8 +8,10 @@ import { poll, redeem } from './life.ts'
 import { seeded } from '../random.ts'
 import { rounds } from '../runs.ts'
 
-const ROUNDS = Number(process.env['COUNTERSIGN_ROUNDS'] ?? rounds({ check: 3, short: 10, long: 1_000 }))
-const REVISED = Number(process.env['COUNTERSIGN_ROUNDS'] ?? rounds({ check: 12, short: 40, long: 10_000 }))
+const ROUNDS = Number(process.env['COUNTERSIGN_TEST_ROUNDS'] ?? rounds({ check: 3, short: 10, long: 1_000 }))
+const REVISED = Number(
+  process.env['COUNTERSIGN_TEST_ROUNDS'] ?? rounds({ check: 12, short: 40, long: 10_000 }),
+)
 const RACERS = 64
 const ROUND_MS = 2_000
 const LOOKS = 8

@@ -12,7 +12,7 @@ import { IS_LONG, rounds } from '../runs.ts'
 
 /** Gateways that are killed while they decide and deliver: what was acknowledged is told, and every event has one id. */
 
-const KILLS = Number(process.env['COUNTERSIGN_KILLS'] ?? rounds({ check: 1, short: 4, long: 500 }))
+const KILLS = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? rounds({ check: 1, short: 4, long: 500 }))
 const CLIENTS = 8
 const MOST_ANSWERS = 60
 const SMALL_CENTS = 100
@@ -46,8 +46,8 @@ describe(`${KILLS} times kill -9 under load: no event is lost, and every event h
 })
 
 async function killAgainAndAgain(directory: string, args: readonly string[]): Promise<void> {
-  const seed = Number(process.env['COUNTERSIGN_SEED'] ?? (IS_LONG ? Date.now() % 2 ** 31 : 20_261_116))
-  console.log(`seed ${seed} (COUNTERSIGN_SEED repeats the moments of the kills)`)
+  const seed = Number(process.env['COUNTERSIGN_TEST_SEED'] ?? (IS_LONG ? Date.now() % 2 ** 31 : 20_261_116))
+  console.log(`seed ${seed} (COUNTERSIGN_TEST_SEED repeats the moments of the kills)`)
   const random = seeded(seed)
   const receiver = await receivers.open()
   const trust = mkdtempSync(join(tmpdir(), 'countersign-trust-'))

@@ -17,7 +17,7 @@ from countersign_sdk import Countersign, NotExecuted
 from fake import FakeGateway
 
 # the soak runs all cases
-CASES = 10_000 if "COUNTERSIGN_SOAK" in os.environ else 1_000
+CASES = 10_000 if "COUNTERSIGN_TEST_SOAK" in os.environ else 1_000
 
 
 @dataclass

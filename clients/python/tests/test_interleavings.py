@@ -21,7 +21,7 @@ from countersign_sdk._wire import Answer, Request, Unreachable  # pyright: ignor
 from fake import FakeGateway
 
 # the soak plays all of them
-GAMES = 10_000 if "COUNTERSIGN_SOAK" in os.environ else 500
+GAMES = 10_000 if "COUNTERSIGN_TEST_SOAK" in os.environ else 500
 LOOPS = 3
 CALLS = 2
 NO_CLIENT: Any = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(500)))

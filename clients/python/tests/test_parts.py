@@ -255,7 +255,7 @@ def test_a_client_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 # the soak runs all calls
-THOUSAND = 1000 if "COUNTERSIGN_SOAK" in os.environ else 200
+THOUSAND = 1000 if "COUNTERSIGN_TEST_SOAK" in os.environ else 200
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system shows no memory of a process")

@@ -31,7 +31,7 @@ from countersign_sdk._canonical import action_hash, canonical
 from countersign_sdk._json import as_object
 from fake import FakeGateway
 
-IS_LONG = "COUNTERSIGN_SOAK" in os.environ
+IS_LONG = "COUNTERSIGN_TEST_SOAK" in os.environ
 EXAMPLES = 20_000 if IS_LONG else 200
 PROPERTY = settings(
     max_examples=EXAMPLES,

@@ -9,7 +9,7 @@ import { IS_LONG } from '../../runs.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 
 /** A bundle is read while another thread changes it, in every way that deployments do: what is read is always one version. */
-const READS = Number(process.env['COUNTERSIGN_READS'] ?? (IS_LONG ? 50_000 : 100))
+const READS = Number(process.env['COUNTERSIGN_TEST_READS'] ?? (IS_LONG ? 50_000 : 100))
 const TIMEOUT_MS = IS_LONG ? 7_200_000 : 120_000
 
 const version = (n: number): Files => {
