@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
@@ -82,10 +83,13 @@ export interface AppParts {
   readonly checkpointEveryMs?: number
   /** Settings of webhooks: the interval of the outbox, the time limit of an attempt, and trusted certificates. */
   readonly webhooks?: WebhookParts
+  /** The report of the settings for `countersign doctor`. A program without settings reports none. */
+  readonly settings?: SettingsView
   /** Creates the counters; the default keeps the metrics of the table. */
   readonly createMetrics?: (sources: MetricSources) => Metrics
 }
 
+const NO_SETTINGS: SettingsView = { node: process.versions, settings: [], unknown: [], without_effect: [] }
 const TIMER_EVERY_MS = 500
 const NOTE_RETRY_MS = 1_000
 
@@ -217,6 +221,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     webhooks: webhooks.ports,
     site,
     reports,
+    settings: parts.settings ?? NO_SETTINGS,
   })
   const jobs = {
     worker: webhooks.worker,
@@ -271,6 +276,7 @@ function serverOf(
     webhooks: WebhookPorts
     site: () => Site
     reports: Reports
+    settings: SettingsView
   },
 ): { server: FastifyInstance; health: Health } {
   const { deps, metrics, log, adminKeys, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
@@ -296,6 +302,7 @@ function serverOf(
     webhooks,
     adminKeys,
     logIdentity,
+    settings: parts.settings,
     ...singleSignOnOf(config),
     site,
     shadowCounts: metrics.shadowCounts,

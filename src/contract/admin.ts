@@ -87,6 +87,29 @@ export const InstancesView = Type.Object({
 })
 export type InstancesView = Static<typeof InstancesView>
 
+export const SettingsView = Type.Object({
+  node: Type.Object({ node: Type.String(), llhttp: Type.Optional(Type.String()) }),
+  settings: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'Its variable, such as `COUNTERSIGN_PORT`.' }),
+      value: Type.String({ description: 'As text; empty when absent, `********` for a secret.' }),
+      origin: Type.Union([
+        Type.Literal('flag'),
+        Type.Literal('environment'),
+        Type.Literal('file'),
+        Type.Literal('default'),
+      ]),
+    }),
+  ),
+  unknown: Type.Array(Type.String(), {
+    description: 'Variables that begin with `COUNTERSIGN_` and are no settings.',
+  }),
+  without_effect: Type.Array(Type.Object({ name: Type.String(), counts: Type.String() }), {
+    description: 'Settings with a value that has no effect, and when it would have one.',
+  }),
+})
+export type SettingsView = Static<typeof SettingsView>
+
 export const EvidenceQuery = Type.Object(
   {
     tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { SettingsView } from '../contract/admin.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Work } from '../contract/operation.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
@@ -26,6 +27,8 @@ export interface HttpDeps {
   /** Interval of keep-alive comments on a stream, ms. */
   readonly streamBeatMs: number
   readonly adminKeys: AdminKeys
+  /** The settings of this start, without secrets. */
+  readonly settings: SettingsView
   /** The signer of evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts

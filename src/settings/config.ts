@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { SettingsView } from '../contract/admin.ts'
+import { defined } from '../contract/defined.ts'
 import { combinationProblem, settingsWithoutEffect, type WithoutEffect } from './combinations.ts'
 import { Misfit, takesNumbers } from './parsers.ts'
 import { type Config, ConfigError, SETTING_ROWS, type SettingKey, type SettingRow } from './settings.ts'
@@ -221,6 +223,42 @@ export function describeConfig({
     const text = key === 'store' ? config.store.shown : (texts[key] ?? '')
     return { name: variable, value: secret && text !== '' ? '********' : text, origin: origins[key] }
   })
+}
+
+/** The report of a gateway about its own settings (`GET /api/admin/settings`). */
+export function settingsReport(loaded: LoadedConfig): SettingsView {
+  const { node, llhttp } = process.versions
+  return {
+    node: { node, ...defined({ llhttp }) },
+    settings: describeConfig(loaded),
+    unknown: [...loaded.unknown],
+    without_effect: [...loaded.withoutEffect],
+  }
+}
+
+/**
+ * Reads the report of a gateway. Secrets are absent. So is a value that this version cannot parse, and the default
+ * takes the place of a setting that the gateway does not know: it may have another version.
+ */
+export function readReport({
+  settings,
+  unknown,
+  without_effect: withoutEffect,
+}: SettingsView): Pick<LoadedConfig, 'config' | 'origins' | 'unknown' | 'withoutEffect'> {
+  const reported = new Map(settings.map((one) => [one.name, one]))
+  const values: Partial<Record<SettingKey, unknown>> = {}
+  const origins: Partial<Record<SettingKey, Origin>> = {}
+  for (const { key, variable, secret, parse, default: standard } of SETTING_ROWS) {
+    const { value = standard ?? '', origin = 'default' } = reported.get(variable) ?? {}
+    origins[key] = origin
+    if (secret || value === '') continue
+    try {
+      values[key] = parse(value)
+    } catch {
+      if (standard !== undefined) values[key] = parse(standard)
+    }
+  }
+  return { config: values as Config, origins: origins as LoadedConfig['origins'], unknown, withoutEffect }
 }
 
 /** Returns the variables with which commands reach a running gateway. */

@@ -418,15 +418,33 @@ describe('countersign doctor, beside a running gateway', () => {
     ])
   })
 
-  it('without flags, examines only the gateway that COUNTERSIGN_URL names', async () => {
-    const gateway = await startGateway({ directory })
+  it('without flags, examines the gateway that COUNTERSIGN_URL names, by its own settings', async () => {
+    const gateway = await startGateway({
+      directory,
+      args: ['--log-level', 'debug', '--store-replicas', '1'],
+      through: ['COUNTERSIGN_VERSION=7'],
+    })
     closing.push(() => gateway.process.kill('SIGTERM'))
     const env = { COUNTERSIGN_URL: gateway.url, COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
     const { code, out } = await runCli(['doctor'], { cwd: directory, env })
     expect(out).toMatch(/^ok +gateway +runs at .* and is ready$/m)
-    expect(out).toMatch(/^warning +config +only the running gateway was examined/m)
+    expect(out).toMatch(/^ok +config +settings: [3-9] by flag, \d by environment, 0 by file/m)
+    expect(out).toMatch(/^warning +config +COUNTERSIGN_VERSION is not a setting/m)
+    expect(out).toMatch(
+      /^warning +config +--store-replicas has no effect: it applies only with a store on Redis/m,
+    )
+    expect(out).toMatch(/^warning +log +log_level=debug/m)
+    expect(out).toMatch(
+      /^ok +elsewhere +its store, files, ports and certificates are examined on its own machine/m,
+    )
     expect(out).not.toMatch(/^\w+ +(?:store|ports|files)/m)
+    expect(out).not.toContain(ADMIN_KEY)
     expect(code).toBe(0)
+    const stranger = await runCli(['doctor'], {
+      cwd: directory,
+      env: { ...env, COUNTERSIGN_ADMIN_KEY: undefined },
+    })
+    expect(stranger.out).toMatch(/^warning +config +the settings of the gateway .* are unknown/m)
     const away = { COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
     const missing = await runCli(['doctor'], { cwd: directory, env: away })
     expect([missing.code, missing.out]).toEqual([

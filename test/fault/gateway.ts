@@ -53,6 +53,8 @@ export interface GatewayOptions {
   /** False when the gateway is expected to listen without becoming ready. */
   readonly ready?: boolean
   readonly through?: readonly string[]
+  /** The program: this build, or an earlier one (test/earlier-build.ts). */
+  readonly main?: string
 }
 
 /** Runs a test against a gateway of its own, and stops the gateway by its id, also when the test fails. */
@@ -71,11 +73,11 @@ export async function withGateway(
 
 /** A gateway that does not get ready is stopped before the error is thrown. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { directory, policies = SMALL_POLICIES, args = [], ready = true, through = [] } = options
+  const { directory, policies = SMALL_POLICIES, args = [], ready = true, through = [], main = MAIN } = options
   const tookMs = stopwatch()
   const ports = ['--port', '0', '--metrics-port', '0']
   const child = startProcess(
-    MAIN,
+    main,
     ['serve', ...ports, '--store', `file:${directory}/data`, '--policies', policies, ...args],
     { through: ['env', `COUNTERSIGN_ADMIN_KEY=${ADMIN_KEY}`, ...through] },
   )

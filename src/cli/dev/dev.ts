@@ -94,7 +94,7 @@ async function begin(loaded: LoadedConfig): Promise<Begun> {
       if (report.ok) keys?.issueMissing((said) => console.log(`  ${said}`))
     }
     // a developer's machine rests at weekends
-    const accepting = { ...config, acceptClock: config.acceptClock ?? ANY_DAY }
+    const accepting = { ...loaded, config: { ...config, acceptClock: config.acceptClock ?? ANY_DAY } }
     const { app, log } = await startOrExplain(accepting, logLevel, (key) => (newAdminKey = key), onPolicyLoad)
     warnOfSettings(log, loaded)
     warnOfClock(log, app.deps.store.now() - Date.now())

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { clientEnvironment, type Config, type LoadedConfig } from '../../settings/config.ts'
+import { clientEnvironment, type Config, type LoadedConfig, readReport } from '../../settings/config.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import { lookAtCertificates } from './doctor/certificates.ts'
 import { lookAtFiles, newestOf } from './doctor/files.ts'
@@ -16,7 +16,7 @@ export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersi
 
   Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies,
   permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
-  COUNTERSIGN_URL set, it examines only the gateway at that address. Each finding is one line and says what to do.
+  COUNTERSIGN_URL set, it examines the gateway at that address, by its own report of its settings. Each finding is one line and says what to do.
   Leaves no record. Exits 3 on an error; warnings alone exit 0.`
 
 /** `countersign doctor`: finds problems before they cause damage. */
@@ -69,7 +69,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
   ]
 }
 
-/** The gateway that COUNTERSIGN_URL names. It may have other settings than this shell, so nothing else is examined. */
+/** The gateway that COUNTERSIGN_URL names, from its own report of its settings: this shell may have others. */
 async function examineNamed(config: Config, url: string): Promise<Finding[]> {
   const running = await askGateway(config, url)
   const missing = error(
@@ -77,16 +77,25 @@ async function examineNamed(config: Config, url: string): Promise<Finding[]> {
     `no gateway answers at ${url} (COUNTERSIGN_URL)`,
     'start it, or name another',
   )
+  if (running?.settings === undefined) return [...(running?.findings ?? [missing]), ONLY_ASKED]
+  const reported = readReport(running.settings)
   return [
-    lookAtNode(process.versions),
-    ...(running?.findings ?? [missing]),
-    warning(
-      'config',
-      'only the running gateway was examined, because COUNTERSIGN_URL names it',
-      'for its store, files and ports, add the flags of its `serve`',
+    lookAtNode(running.settings.node),
+    ...lookAtConfig(reported),
+    ...lookAtCombinations(reported.config),
+    ...running.findings,
+    ok(
+      'elsewhere',
+      'its store, files, ports and certificates are examined on its own machine: run the doctor there with the flags of its `serve`',
     ),
   ]
 }
+
+const ONLY_ASKED = warning(
+  'config',
+  'the settings of the gateway that COUNTERSIGN_URL names are unknown: only the gateway itself was asked',
+  'set its COUNTERSIGN_ADMIN_KEY, or run the doctor on its machine with the flags of its `serve`',
+)
 
 /** Files whose newest change is certainly in the past. */
 function filesOf(config: Config): string[] {

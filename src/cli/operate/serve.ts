@@ -20,6 +20,7 @@ import {
   loadConfig,
   type LoadedConfig,
   proxyVariables,
+  settingsReport,
 } from '../../settings/config.ts'
 import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
 import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
@@ -40,7 +41,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const loaded = readSettings(args, SERVE_USAGE)
   const { config } = loaded
   const asked = untilAskedToStop()
-  const { app, log } = await startOrExplain(config, config.logLevel, showAdminKey)
+  const { app, log } = await startOrExplain(loaded, config.logLevel, showAdminKey)
   warnOfSettings(log, loaded)
   log.info(
     {
@@ -135,11 +136,12 @@ function sayUnwritten({ message }: Error): void {
 
 /** Starts the gateway. Another core loads and checks the policies while this core loads the gateway's modules. */
 export async function startOrExplain(
-  config: Config,
-  logLevel: string,
+  loaded: LoadedConfig,
+  logLevel: Config['logLevel'],
   onNewAdminKey: (key: string) => void,
   onPolicyLoad?: AppParts['onPolicyLoad'],
 ): Promise<Started> {
+  const { config } = loaded
   let bundleChild: BundleChild | undefined
   try {
     bundleChild = startBundleChild(config.policies)
@@ -150,6 +152,7 @@ export async function startOrExplain(
     const log = createLog(logLevel, standardOutput(sayUnwritten))
     const parts = {
       log,
+      settings: settingsReport(loaded),
       bundleChild,
       webhooks: { inThread: true },
       onNewAdminKey,

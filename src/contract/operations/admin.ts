@@ -62,6 +62,14 @@ export const ADMIN = {
     answers: { 200: 'InstancesView' },
     refusals: [],
   },
+  show_settings: {
+    method: 'GET',
+    path: '/api/admin/settings',
+    access: 'adminKey',
+    summary: 'Read the settings with which the gateway that answers was started, without secrets',
+    answers: { 200: 'SettingsView' },
+    refusals: [],
+  },
   showPolicies: {
     method: 'GET',
     path: '/api/admin/policies',

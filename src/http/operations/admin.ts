@@ -33,6 +33,8 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
 
   listInstances: async ({ gateway }) => answer(200, await listInstances(gateway)),
 
+  show_settings: () => Promise.resolve(answer(200, http.settings)),
+
   // every reviewer may read the policy and request explanations; changes happen only in git
   showPolicies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
 

@@ -1,4 +1,6 @@
 import { addressToAsk, hostInUrl } from '../../../app/listen-address.ts'
+import type { SettingsView } from '../../../contract/admin.ts'
+import { defined } from '../../../contract/defined.ts'
 import { differenceOf } from '../../../gateway/jobs/instances.ts'
 import type { Config } from '../../../settings/config.ts'
 import { createApi } from '../../client/api-client.ts'
@@ -16,6 +18,8 @@ export interface RunningGateway {
   readonly findings: readonly Finding[]
   /** True when the program is a gateway. A gateway reports on its store itself. */
   readonly speaks: boolean
+  /** Its own report, when the admin key may read it. */
+  readonly settings?: SettingsView
   /** The bundle revision in force. */
   readonly revision?: string
 }
@@ -46,11 +50,11 @@ export async function askGateway(config: Config, named?: string): Promise<Runnin
     }
   const date = Date.parse(response.headers.get('date') ?? '')
   const clock = Number.isNaN(date) ? [] : [dateFinding('the gateway', date, Date.now())]
-  const { findings, revision } = await askForPolicies(config, url)
+  const { findings, revision, settings } = await askAsAdmin(config, url)
   return {
     findings: [readinessFinding(url, readiness as Readiness), ...clock, ...findings],
     speaks: true,
-    ...(revision === undefined ? {} : { revision }),
+    ...defined({ revision, settings }),
   }
 }
 
@@ -64,13 +68,13 @@ function readinessFinding(url: string, { ready, store, policies }: Readiness): F
     : warning('gateway', `runs at ${url}: ${said}`, 'run `countersign check` on the policies')
 }
 
-async function askForPolicies(config: Config, url: string): Promise<Omit<RunningGateway, 'speaks'>> {
+async function askAsAdmin(config: Config, url: string): Promise<Omit<RunningGateway, 'speaks'>> {
   if (config.adminKey === undefined)
     return {
       findings: [
         warning(
           'gateway',
-          'this configuration has no admin key: the policies in force were not checked',
+          'this configuration has no admin key: policies in force and settings were not checked',
           'set COUNTERSIGN_ADMIN_KEY',
         ),
       ],
@@ -79,9 +83,11 @@ async function askForPolicies(config: Config, url: string): Promise<Omit<Running
     const api = createApi(url, config.adminKey)
     const { in_force, revision } = await api.showPolicies()
     const { instances } = await api.listInstances()
+    // an earlier version has no report of its settings
+    const settings = await api.show_settings().catch(() => undefined)
     return {
       findings: differenceFindings(instances, config.policyRollout, Date.now()),
-      ...(in_force && revision !== undefined ? { revision } : {}),
+      ...defined({ settings, revision: in_force ? revision : undefined }),
     }
   } catch (cause) {
     return { findings: [refusedFinding(cause as CliFailure)] }

@@ -30,7 +30,11 @@ export function lookAtNode({
   return ok('node', `Node.js ${node}`)
 }
 
-export function lookAtConfig({ origins, unknown, withoutEffect }: LoadedConfig): Finding[] {
+export function lookAtConfig({
+  origins,
+  unknown,
+  withoutEffect,
+}: Pick<LoadedConfig, 'origins' | 'unknown' | 'withoutEffect'>): Finding[] {
   const from = (origin: string): number => Object.values(origins).filter((one) => one === origin).length
   const set = `${from('flag')} by flag, ${from('environment')} by environment, ${from('file')} by file`
   const ignored = unknown.map((variable) =>
