@@ -442,7 +442,7 @@ describe('countersign doctor, beside a running gateway', () => {
     expect(code).toBe(0)
     const stranger = await runCli(['doctor'], {
       cwd: directory,
-      env: { ...env, COUNTERSIGN_ADMIN_KEY: undefined },
+      env: { COUNTERSIGN_URL: gateway.url },
     })
     expect(stranger.out).toMatch(/^warning +config +the settings of the gateway .* are unknown/m)
     const away = { COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { createReadStream, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Verdict, verifyEvidence } from '../../src/evidence/verify.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
 import { stopwatch } from '../stopwatch.ts'
 
@@ -214,3 +216,18 @@ export function transfer(amount_cents: number): { tool_name: string; payload: Re
 }
 export const SMALL_CENTS = 2_500
 export const LARGE_CENTS = 25_000
+
+/** Verifies all evidence of the tenant and its checkpoints, as an auditor does with an export. */
+export async function verdictOn(gateway: Gateway, directory: string): Promise<Verdict> {
+  const file = join(directory, 'evidence.ndjson')
+  writeFileSync(file, (await gateway.admin('GET', '/evidence?tenant=acme&after=0&limit=10000')).text)
+  const { verifier_key, checkpoints } = (await gateway.admin('GET', '/checkpoints?tenant=acme')).body as {
+    verifier_key: string
+    checkpoints: { note: string }[]
+  }
+  return verifyEvidence(createReadStream(file), {
+    notes: checkpoints.map(({ note }) => note),
+    verifierKeys: [verifier_key],
+    receipts: [],
+  })
+}

@@ -1,8 +1,7 @@
-import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runCli } from '../cli/run.ts'
-import { verifyEvidence } from '../../src/evidence/verify.ts'
 import {
   evidenceAfter,
   inDirectory,
@@ -11,6 +10,7 @@ import {
   transfer,
   TRANSFER_PATH,
   until,
+  verdictOn,
   withGateway,
 } from './gateway.ts'
 
@@ -54,19 +54,7 @@ describe('an embedded store that a gateway uses', () => {
       await withGateway({ directory: restored }, async (second) => {
         const records = await evidenceAfter(second, 0)
         expect(records.length).toBeGreaterThan(before)
-        const { text } = await second.admin('GET', '/evidence?tenant=acme&after=0&limit=10000')
-        const file = join(directory, 'evidence.ndjson')
-        writeFileSync(file, text)
-        const { body } = await second.admin('GET', '/checkpoints?tenant=acme')
-        const { verifier_key, checkpoints } = body as {
-          verifier_key: string
-          checkpoints: { note: string }[]
-        }
-        const verdict = await verifyEvidence(createReadStream(file), {
-          notes: checkpoints.map(({ note }) => note),
-          verifierKeys: [verifier_key],
-          receipts: [],
-        })
+        const verdict = await verdictOn(second, directory)
         expect(verdict.faults).toEqual([])
       })
       expect(existsSync(backup) && readFileSync(backup).length).toBeGreaterThan(1_000)

@@ -49,13 +49,15 @@ interface FirstAsked {
 
 /**
  * Marks one of several simultaneous equal calls as the first. The record of the first call exists while that call
- * waits.
+ * waits. During a rolling upgrade, an earlier version ends calls without removing their records; such a record is
+ * replaced.
  */
 export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> {
   const key = keyOf(thread)
   const known = await read(deps.store, thread.tenant, 'asked', key)
   const guards = [unchanged('asked', key, known)]
-  if (known !== undefined) return { repeats: true, guards, writes: [] }
+  const first = known && (await read(deps.store, thread.tenant, 'thread', known.value.thread_id))
+  if (first !== undefined && heldKey(first.value) === key) return { repeats: true, guards, writes: [] }
   return { repeats: false, guards, writes: [put('asked', key, { thread_id: thread.thread_id })] }
 }
 
