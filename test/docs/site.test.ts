@@ -1,5 +1,5 @@
 // @first
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,11 +27,23 @@ const load = async (name: string): Promise<unknown> =>
 const pages = (await load('pages.mjs')) as Pages
 const { sidebar } = (await load('sidebar.mjs')) as { sidebar: readonly Group[] }
 
+/** The site's own packages, installed once for each lock file. */
+function install(): void {
+  const place = join(root, 'docs/.vitepress')
+  const lock = readFileSync(join(place, 'package-lock.json'), 'utf8')
+  const made = join(place, 'node_modules/.made-from')
+  if (existsSync(made) && readFileSync(made, 'utf8') === lock) return
+  const installed = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: place, timeout: 170_000 })
+  expect(installed.status, `${installed.stdout}${installed.stderr}`).toBe(0)
+  writeFileSync(made, lock)
+}
+
 let site: string
 let output: string
 beforeAll(() => {
+  install()
   site = mkdtempSync(join(tmpdir(), 'cs-site-'))
-  const args = ['node_modules/vitepress/bin/vitepress.js', 'build', 'docs', '--outDir', site]
+  const args = ['docs/.vitepress/node_modules/vitepress/bin/vitepress.js', 'build', 'docs', '--outDir', site]
   const built = spawnSync(process.execPath, args, { cwd: root, timeout: 170_000 })
   output = `${built.stdout}${built.stderr}`
   expect(built.status, output).toBe(0)
