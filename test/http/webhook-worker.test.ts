@@ -27,18 +27,29 @@ let hook: WebhookSecret
 let looks: number
 /** The store cannot say what waits. */
 let away: boolean
+/** What happens while the worker is suspended, before it makes what it has claimed. */
+let suspended: (() => Promise<void>) | undefined
 /** Takes the place of the commits to come that enqueue something. */
 let instead: ((commit: () => Promise<CommitResult>) => Promise<CommitResult>) | undefined
 
 const enqueues = ({ writes }: Parameters<Store['commit']>[1]): boolean =>
   writes.some((write) => write.op === 'put' && write.type === 'delivery')
 
+/** Suspends the worker once, when it has claimed something. */
+async function afterwards<T extends readonly unknown[]>(claiming: Promise<T>): Promise<T> {
+  const claimed = await claiming
+  const suspend = claimed.length > 0 ? suspended : undefined
+  if (suspend !== undefined) suspended = undefined
+  await suspend?.()
+  return claimed
+}
+
 const watched = (store: Store): Store =>
   overriding(store, {
     claimDue(partition, index, claim) {
       if (index.startsWith('outbox/')) looks += 1
       if (away) return Promise.reject(new StoreUnavailable('away'))
-      return store.claimDue(partition, index, claim)
+      return afterwards(store.claimDue(partition, index, claim))
     },
     commit(partition, commit) {
       const really = (): Promise<CommitResult> => store.commit(partition, commit)
@@ -49,6 +60,7 @@ const watched = (store: Store): Store =>
 beforeEach(async () => {
   receiver = await receivers.open()
   instead = undefined
+  suspended = undefined
   away = false
   world = await openWorld({
     config: { webhooksAllow: `127.0.0.1/32:${receiver.port}` },
@@ -78,13 +90,10 @@ const outbox = (): ReturnType<Store['range']> =>
 describe('a delivery', () => {
   it('is left to other instances when its gateway was suspended beyond the lease: the URL may have changed', async () => {
     let rotated: WebhookSecret | undefined
-    instead = async (commit) => {
-      const result = await commit()
+    suspended = async () => {
+      world.clock.advance(LEASE_MS + SECOND)
       const body = { overlap_ms: 0 }
       rotated = (await world.admin<WebhookSecret>('POST', `webhooks/${hook.id}/rotate-secret`, { body })).body
-      // last: a look that the worker still owed must not find the lease ended before the secret changed
-      world.clock.advance(LEASE_MS + SECOND)
-      return result
     }
     await allow()
     await until(() => {
