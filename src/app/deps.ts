@@ -1,5 +1,5 @@
 import type { Deps } from '../gateway/core/deps.ts'
-import { createByteSemaphore } from '../gateway/webhooks/byte-semaphore.ts'
+import { createByteSemaphore } from '../gateway/core/byte-semaphore.ts'
 import { enqueue } from '../gateway/webhooks/outbox.ts'
 import { budgetsOf, type Config } from '../settings/settings.ts'
 import { orderedIds } from './ids.ts'

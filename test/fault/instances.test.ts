@@ -27,7 +27,7 @@ const TOKENS = Number(process.env['COUNTERSIGN_TEST_TOKENS'] ?? rounds({ check: 
 const RACERS = 64
 const INSTANCES = 4
 const DEADLINE_MS = 1_000
-/** How often a waiting poll looks by itself (src/gateway/agent/read-decision.ts). */
+/** How often a waiting poll looks by itself (src/gateway/agent/poll.ts). */
 const SAFETY_NET_MS = 1_000
 
 let redis: RedisServer

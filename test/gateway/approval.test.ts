@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Thread, Vote } from '../../src/domain/thread.ts'
-import { approversOf } from '../../src/gateway/review/approvers.ts'
+import { approversOf } from '../../src/gateway/thread/approvers.ts'
 import type { AgentEntry, ReviewerEntry, Tenant } from '../../src/policy/evaluate/snapshot.ts'
 
 const reviewer = (id: string, ...groups: string[]): [string, ReviewerEntry] => [

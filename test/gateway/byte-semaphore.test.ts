@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { createByteSemaphore } from '../../src/gateway/webhooks/byte-semaphore.ts'
+import { createByteSemaphore } from '../../src/gateway/core/byte-semaphore.ts'
 
 describe('the byte semaphore', () => {
   it('admits a request immediately if it fits', async () => {

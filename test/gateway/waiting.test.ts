@@ -1,7 +1,7 @@
 // @store each, in the soak
 import { describe, expect, it, vi } from 'vitest'
 import { identify } from '../../src/gateway/auth/identify.ts'
-import { poll } from '../../src/gateway/agent/read-decision.ts'
+import { poll } from '../../src/gateway/agent/poll.ts'
 import { read } from '../../src/gateway/core/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { collectGarbage } from '../garbage.ts'

@@ -6,7 +6,7 @@ import type { CheckpointList, VerifierKeys } from '../../src/contract/checkpoint
 import { openCheckpoint } from '../../src/domain/checkpoint.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
-import { ownSecrets } from '../../src/gateway/core/own-secrets.ts'
+import { ownSecrets } from '../../src/gateway/jobs/own-secrets.ts'
 import {
   type Agent,
   type Answer,

@@ -2,7 +2,7 @@ import type { Decision } from '../../contract/agent.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
 import { budgetGuard, waitingOf } from '../core/budgets.ts'
-import { askFirst } from '../core/equal-calls.ts'
+import { askFirst } from '../thread/equal-calls.ts'
 import { put, revisionId, type RevisionRecord, unchanged } from '../core/records.ts'
 import {
   claimsOf,
@@ -11,12 +11,12 @@ import {
   nonceOf,
   revisionRecord,
   writeThread,
-} from '../core/thread-records.ts'
+} from '../thread/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
-import { asRepeat } from '../webhooks/notice.ts'
+import { asRepeat } from '../core/notice.ts'
 import type { Deps } from '../core/deps.ts'
 import { decisionOf, type Evaluation, evidenceOf, headingFor, payloadOf } from './evaluation.ts'
-import { chargesOf } from './limits.ts'
+import { chargesOf } from '../thread/limits.ts'
 
 /** Opens a thread in which reviewers decide the call. */
 export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Plan<Decision>> {

@@ -9,8 +9,8 @@ import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../cor
 import { purgeAt } from '../core/expiry-index.ts'
 import { put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
-import { lapseOf, STORE_CHANGED } from '../review/approval.ts'
-import { revoked } from '../review/close-thread.ts'
+import { lapseOf, STORE_CHANGED } from '../thread/approval.ts'
+import { revoked } from '../thread/close-thread.ts'
 import { decisionOn } from './own-thread.ts'
 
 /* The proof of an approval: the first one (read-decision.ts), and each one that replaces a lost one (reissue.ts). */

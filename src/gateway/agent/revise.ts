@@ -5,21 +5,21 @@ import { longTextErrors } from '../../contract/long-texts.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../../domain/thread.ts'
 import type { History, Outcome, Snapshot, ToolUse } from '../../policy/evaluate/snapshot.ts'
-import { judge, requirePolicy } from '../review/approval.ts'
+import { judge, requirePolicy } from '../thread/approval.ts'
 import type { Deps } from '../core/deps.ts'
 import { decisionDetails } from './decision-record.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
-import { freezeGuard, freezesNow, refuseFrozen } from '../admin/freezes.ts'
-import { historyFor } from './call-history.ts'
+import { freezeGuard, freezesNow, refuseFrozen } from '../core/freezes.ts'
+import { historyFor } from '../thread/call-history.ts'
 import { standingOf } from '../auth/standing.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
-import { makeHeading } from '../review/heading.ts'
-import { chargesOf, exceededBy, limitGuards } from './limits.ts'
+import { makeHeading } from '../thread/heading.ts'
+import { chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
-import { callOf } from './judge-call.ts'
+import { callOf } from '../thread/judge-call.ts'
 import {
   beforeDeadline,
   claimsOf,
@@ -30,7 +30,7 @@ import {
   tightened,
   tightenedRisk,
   writeThread,
-} from '../core/thread-records.ts'
+} from '../thread/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
 
 export interface RevisionRequest {

@@ -11,7 +11,7 @@ import type { WebhookEvent } from '../../contract/webhook.ts'
 import type { Verdict } from '../../domain/decision.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 import { webhookOf } from '../../events/events.ts'
-import { freezeGuard, frozenOutcome } from '../admin/freezes.ts'
+import { freezeGuard, frozenOutcome } from '../core/freezes.ts'
 import { keyInForce } from '../auth/identify.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
@@ -27,8 +27,8 @@ import {
 import { INDEX } from '../core/indexes.ts'
 import { unchanged } from '../core/records.ts'
 import { type Committed, isReadAhead, type Plan, transact } from '../core/transact.ts'
-import type { Notice } from '../webhooks/notice.ts'
-import { historyFor, noteHistory, type Noting } from './call-history.ts'
+import type { Notice } from '../core/notice.ts'
+import { historyFor, noteHistory, type Noting } from '../thread/call-history.ts'
 import {
   type Basis,
   basisOf,
@@ -39,8 +39,8 @@ import {
   payloadOf,
   type Submission,
 } from './evaluation.ts'
-import { callOf, decide } from './judge-call.ts'
-import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
+import { callOf, decide } from '../thread/judge-call.ts'
+import { charge, chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
 import { needsProof, openApproved } from './open-approved.ts'
 import { openThread } from './open-thread.ts'
 

@@ -8,10 +8,10 @@ import type { EvidenceRecord } from './event-record.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
 import type { Budget, Budgets } from '../../domain/budget.ts'
 import type { Caller } from './caller.ts'
-import type { ByteSemaphore } from '../webhooks/byte-semaphore.ts'
+import type { ByteSemaphore } from './byte-semaphore.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Versioned } from './records.ts'
-import type { Notice } from '../webhooks/notice.ts'
+import type { Notice } from './notice.ts'
 import type { Origin } from './trace-context.ts'
 
 /** Dependencies of all verbs. No verb creates a clock, a random source or a policy itself. */

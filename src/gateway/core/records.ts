@@ -31,7 +31,7 @@ export interface Records {
   readonly revision: RevisionRecord
   /** By thread id. */
   readonly comments: Comments
-  /** The first of equal waiting calls, by their common key (src/gateway/core/equal-calls.ts). */
+  /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
   /** By SHA-256 of the proof. */
   readonly token: ApprovalToken

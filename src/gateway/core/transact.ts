@@ -18,7 +18,7 @@ import { type ProofGuard, unauthenticated } from './caller.ts'
 import type { Deps, Enqueued } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
-import type { Notice } from '../webhooks/notice.ts'
+import type { Notice } from './notice.ts'
 
 /** The effects of one attempt of a verb, applied as a whole or not at all. */
 export interface Plan<T> {

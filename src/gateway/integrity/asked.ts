@@ -1,6 +1,6 @@
 import type { Thread } from '../../domain/thread.ts'
 import type { Fault } from '../../store/archive.ts'
-import { heldKey } from '../core/equal-calls.ts'
+import { heldKey } from '../thread/equal-calls.ts'
 import { fault, type PartCheck } from './part.ts'
 
 /**

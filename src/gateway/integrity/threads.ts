@@ -4,7 +4,7 @@ import type { Write } from '../../store/store.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { RevisionRecord } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
-import { listThread, writeThread } from '../core/thread-records.ts'
+import { listThread, writeThread } from '../thread/thread-records.ts'
 
 /*
  * Checks threads, their index entries (G01, G02) and their revisions (G03). The function that the verbs use computes

@@ -3,13 +3,13 @@ import { THREAD_ID } from '../../domain/id.ts'
 import { eligible } from '../../domain/quorum.ts'
 import { currentVotes, isExpired, type Thread, transition } from '../../domain/thread.ts'
 import type { ReviewerEntry, Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
-import { frozenMessage } from '../admin/freezes.ts'
+import { frozenMessage } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { read, type Versioned } from '../core/records.ts'
-import { isOwner } from './approvers.ts'
+import { isOwner } from '../thread/approvers.ts'
 
 /** The thread. @throws GatewayError `not_found` */
 export async function findThread(deps: Deps, tenant: string, thread_id: string): Promise<Versioned<Thread>> {

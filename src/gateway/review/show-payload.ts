@@ -3,7 +3,7 @@ import type { Picture, ThreadView } from '../../contract/reviewer.ts'
 import { checkPicture, type CheckedPicture } from '../../domain/picture.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { hideSensitive } from './mask-sensitive.ts'
+import { hideSensitive } from '../thread/mask-sensitive.ts'
 import type { RevisionRecord } from '../core/records.ts'
 
 /**

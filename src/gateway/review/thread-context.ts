@@ -5,11 +5,11 @@ import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
-import { toolOf } from '../agent/call-history.ts'
+import { toolOf } from '../thread/call-history.ts'
 import { INDEX } from '../core/indexes.ts'
-import { readableThreads } from '../core/thread-records.ts'
+import { readableThreads } from '../thread/thread-records.ts'
 import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
-import { shownHeading } from './heading.ts'
+import { shownHeading } from '../thread/heading.ts'
 
 /**
  * The context of a thread: the other calls of its task, the limits that it would charge, and its future announcements.

@@ -12,12 +12,12 @@ import { type ChatFormat, type Destination, isChat, subscribesTo } from '../../d
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps, Enqueued } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { hideSensitive } from '../review/mask-sensitive.ts'
+import { hideSensitive } from '../thread/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
 import { type DeliveryRecord, put, read, revisionId, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
-import { shownHeading } from '../review/heading.ts'
-import type { Notice } from './notice.ts'
+import { shownHeading } from '../thread/heading.ts'
+import type { Notice } from '../core/notice.ts'
 
 /*
  * The outbox (docs/webhooks.md): the commit of an event also writes its deliveries. Therefore no event is lost or

@@ -1,8 +1,8 @@
 import { signingKeyOf, type SigningKey } from '../../domain/checkpoint.ts'
 import type { Store } from '../../store/store.ts'
-import type { LogIdentity } from '../jobs/checkpoints.ts'
-import { adminKeyHash, type AdminKeys, openAdminKeys } from './admin-keys.ts'
-import { read, put, SYSTEM, unchanged } from './records.ts'
+import type { LogIdentity } from './checkpoints.ts'
+import { adminKeyHash, type AdminKeys, openAdminKeys } from '../core/admin-keys.ts'
+import { read, put, SYSTEM, unchanged } from '../core/records.ts'
 
 /** Secrets that the gateway generates once, when the store is new. */
 export interface OwnSecrets {

@@ -5,10 +5,10 @@ import type { Thread } from '../../domain/thread.ts'
 import type { Call, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { LapseCode } from '../core/closing-codes.ts'
-import { historyFor } from '../agent/call-history.ts'
+import { historyFor } from './call-history.ts'
 import { notReady } from '../core/readiness.ts'
 import type { RevisionRecord } from '../core/records.ts'
-import { callOf, decide } from '../agent/judge-call.ts'
+import { callOf, decide } from './judge-call.ts'
 import { approversOf } from './approvers.ts'
 
 /** The reason why an approval is no longer valid. The stable code is at the start of the message. */

@@ -1,5 +1,5 @@
 import { canEnd, isAbandoned, isExpired, type Thread } from '../../domain/thread.ts'
-import { frozenMessage } from '../admin/freezes.ts'
+import { frozenMessage } from '../core/freezes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { closingMessage } from '../core/closing-codes.ts'
 import type { Deps } from '../core/deps.ts'

@@ -4,10 +4,10 @@ import { freezeOf, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
-import type { Deps } from '../core/deps.ts'
-import { closingMessage } from '../core/closing-codes.ts'
-import type { KnownFreezes } from '../core/caches.ts'
-import { readAgain, unchanged } from '../core/records.ts'
+import type { Deps } from './deps.ts'
+import { closingMessage } from './closing-codes.ts'
+import type { KnownFreezes } from './caches.ts'
+import { readAgain, unchanged } from './records.ts'
 
 /*
  * Freezes for verbs (docs/operations.md and docs/store.md). A tenant's freezes are one cached record. Every commit that

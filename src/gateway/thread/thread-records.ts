@@ -13,14 +13,14 @@ import {
 import { webhookOf } from '../../events/events.ts'
 import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Write } from '../../store/store.ts'
-import { spendWaiting } from './budgets.ts'
+import { spendWaiting } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
-import type { Deps } from './deps.ts'
-import type { EvidenceRecord } from './event-record.ts'
+import type { Deps } from '../core/deps.ts'
+import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
-import { type Notice, threadNotice } from '../webhooks/notice.ts'
-import { type Claims, put, read, type RevisionRecord, unlessBroken } from './records.ts'
-import { INDEX } from './indexes.ts'
+import { type Notice, threadNotice } from '../core/notice.ts'
+import { type Claims, put, read, type RevisionRecord, unlessBroken } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 
 /** Turns threads into records and index entries, for every verb that writes one. */
 

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto'
 import { digestOf } from '../../domain/digest.ts'
 import type { Thread } from '../../domain/thread.ts'
 import type { Guard, Write } from '../../store/store.ts'
-import type { Deps } from './deps.ts'
-import { put, read, remove, unchanged } from './records.ts'
-import { INDEX } from './indexes.ts'
+import type { Deps } from '../core/deps.ts'
+import { put, read, remove, unchanged } from '../core/records.ts'
+import { INDEX } from '../core/indexes.ts'
 
 /**
  * Equal calls of one agent, task and tool that wait at the same time. Each call has its own thread, but the gateway

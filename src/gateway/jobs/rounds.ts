@@ -1,5 +1,5 @@
-import type { Deps } from './deps.ts'
-import { runDue } from '../jobs/scheduler.ts'
+import type { Deps } from '../core/deps.ts'
+import { runDue } from './scheduler.ts'
 
 /** Runs `runDue` in rounds, one after another, until closed. */
 export interface Timer {

@@ -4,7 +4,7 @@ import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { groupsBy } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
-import { type TraceContext, traceOf } from '../core/trace-context.ts'
+import { type TraceContext, traceOf } from './trace-context.ts'
 
 /** An event for webhooks, from which the outbox creates deliveries. */
 export interface Notice {
