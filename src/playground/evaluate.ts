@@ -17,7 +17,7 @@ import {
 } from '../policy/evaluate/explain-request.ts'
 import { explainOutcome, printExplanation } from '../policy/evaluate/explain.ts'
 import type { Explanation } from '../policy/evaluate/explanation.ts'
-import { callUnder } from '../policy/language/limits.ts'
+import { callUnder } from '../policy/evaluate/limits.ts'
 import type { BundleFile, Decision, Evaluated } from './messages.ts'
 
 /**

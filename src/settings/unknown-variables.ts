@@ -1,5 +1,5 @@
 import { ConfigError, SETTING_ROWS } from './settings.ts'
-import { didYouMean, nearest } from '../policy/language/nearest.ts'
+import { didYouMean, nearest } from '../policy/text/nearest.ts'
 
 /*
  * Variables with the prefix `COUNTERSIGN_` that belong to no setting. With a misspelt variable, the default would

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { hasHidden } from '../../src/policy/language/text.ts'
+import { hasHidden } from '../../src/policy/text/text.ts'
 import { runCli } from './run.ts'
 import { spawnSync } from '../sync-child.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '../../src/cli/client/credentials.ts'
 import { curlCall, pythonCall, typescriptCall } from '../../src/cli/dev/calls.ts'
 import { peopleOf } from '../../src/cli/dev/people.ts'
-import type { AgentEntry, Directory, Tenant } from '../../src/policy/evaluate/snapshot.ts'
+import type { AgentEntry, Directory, Tenant } from '../../src/policy/language/snapshot.ts'
 
 function tenant(agents: Record<string, string[]>, reviewers: readonly string[]): Tenant {
   const entry = ([id, owners]: [string, string[]]): [string, AgentEntry] => [

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
-import type { SuiteReport } from '../../src/policy/tests/report.ts'
+import type { SuiteReport } from '../../src/policy/bundle/test-report.ts'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))

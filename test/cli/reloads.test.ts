@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createReloadLines } from '../../src/cli/dev/reloads.ts'
-import type { Snapshot } from '../../src/policy/evaluate/snapshot.ts'
+import type { Snapshot } from '../../src/policy/language/snapshot.ts'
 
 const REVISION = 'a'.repeat(64)
 const snapshot = (files: Readonly<Record<string, string>>): Snapshot =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Thread, Vote } from '../../src/domain/thread.ts'
 import { approversOf } from '../../src/gateway/thread/approvers.ts'
-import type { AgentEntry, ReviewerEntry, Tenant } from '../../src/policy/evaluate/snapshot.ts'
+import type { AgentEntry, ReviewerEntry, Tenant } from '../../src/policy/language/snapshot.ts'
 
 const reviewer = (id: string, ...groups: string[]): [string, ReviewerEntry] => [
   id,

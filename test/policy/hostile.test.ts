@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { findHidden } from '../../src/policy/language/text.ts'
+import { findHidden } from '../../src/policy/text/text.ts'
 import { bundle, call, CONTRACT, diagnose, rules, snapshotOf, withRules } from './support.ts'
 
 interface Entry {

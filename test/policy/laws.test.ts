@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { RISKS, VERDICTS, type Risk, type Verdict } from '../../src/domain/decision.ts'
 import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
-import type { Outcome } from '../../src/policy/evaluate/snapshot.ts'
+import type { Outcome } from '../../src/policy/language/snapshot.ts'
 import {
   filesOf,
   payloads,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NO_HISTORY, type Call, type Outcome } from '../../src/policy/evaluate/snapshot.ts'
+import { NO_HISTORY, type Call, type Outcome } from '../../src/policy/language/snapshot.ts'
 import { bundle, call, diagnose, rules, snapshotOf, type Files } from './support.ts'
 
 /** Limits and history in the policy language (docs/policy-language.md): what policy says of them, without a store. */

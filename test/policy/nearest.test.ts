@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { editDistance, nearest } from '../../src/policy/language/nearest.ts'
+import { editDistance, nearest } from '../../src/policy/text/nearest.ts'
 import { cpuMs } from '../growth.ts'
 import { IS_SOAK, runs } from '../runs.ts'
 

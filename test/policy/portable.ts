@@ -7,8 +7,8 @@ import {
 } from '../../src/policy/evaluate/conditions.ts'
 import { fieldText } from '../../src/policy/language/fields.ts'
 import type { BundleIr, FieldIr, RuleFileIr, RuleIr, ToolIr } from '../../src/policy/language/rule.ts'
-import type { ToolContract } from '../../src/policy/evaluate/snapshot.ts'
-import { createWhenMissing } from '../../src/policy/language/when-missing.ts'
+import type { ToolContract } from '../../src/policy/language/snapshot.ts'
+import { createWhenMissing } from '../../src/policy/schema/when-missing.ts'
 
 /**
  * The rules of a bundle as plain json-rules-engine JSON: the input of the oracle (portable-engine.ts). It has four operators and one constant

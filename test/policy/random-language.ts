@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { RISKS, VERDICTS } from '../../src/domain/decision.ts'
-import type { Call } from '../../src/policy/evaluate/snapshot.ts'
+import type { Call } from '../../src/policy/language/snapshot.ts'
 import { NOON, ROUTING, type Files } from './support.ts'
 
 /** Random bundles that use the whole language: every field, function and test, nested matches, defaults, `missing_means`, `until`, shadow. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
-import * as bounds from '../../src/policy/language/bounds.ts'
+import * as bounds from '../../src/policy/text/bounds.ts'
 import { printDiagnostics } from '../../src/policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
 import type { PreparedBundle } from '../../src/policy/bundle/load.ts'

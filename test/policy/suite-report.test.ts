@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { watchSuite } from '../../src/cli/author/test.ts'
 import { prepareBundle } from '../../src/policy/bundle/load.ts'
-import { printJunit, printSuite, reportSuite, type SuiteReport } from '../../src/policy/tests/report.ts'
+import { printJunit, printSuite, reportSuite, type SuiteReport } from '../../src/policy/bundle/test-report.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from './support.ts'
 
 const RULES = `  - id: small

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/contract/json.ts'
 import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
 import { printDiagnostics, type Diagnostic } from '../../src/policy/report/diagnostics.ts'
 import { prepareBundle } from '../../src/policy/bundle/load.ts'
-import type { Call } from '../../src/policy/evaluate/snapshot.ts'
+import type { Call } from '../../src/policy/language/snapshot.ts'
 
 /** Files of a bundle by path. */
 export type Files = Readonly<Record<string, string>>

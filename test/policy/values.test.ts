@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { MISSING, UNREADABLE, walk, type Reading } from '../../src/policy/language/reading.ts'
 import { createPayloadChecks } from '../../src/policy/schema/payload.ts'
 import { schemaValues } from '../../src/policy/schema/values.ts'
-import { fitsLength, inRange, type Values } from '../../src/policy/language/possible.ts'
+import { fitsLength, inRange, type Values } from '../../src/policy/schema/possible.ts'
 import { runs } from '../runs.ts'
 
 /** What the type check and the analysis rest on: whatever a valid payload holds is among the values of its path. */

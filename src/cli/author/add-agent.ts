@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import type { BundleText } from '../../policy/check/check.ts'
+import type { BundleText } from '../../policy/bundle/check.ts'
 import { type Permission, withPermission } from '../../policy/import/agent-entry.ts'
 import { usage } from '../terminal/failure.ts'
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { BundleText } from '../../policy/check/check.ts'
+import type { BundleText } from '../../policy/bundle/check.ts'
 import { prepareBundle } from '../../policy/bundle/load.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { LOCK_FILE } from '../../policy/bundle/lock.ts'

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import { parseRequest } from '../../contract/strict-json.ts'
 import type { ExplainRequest } from '../../policy/evaluate/explain-request.ts'
-import { showHidden } from '../../policy/language/text.ts'
+import { showHidden } from '../../policy/text/text.ts'
 import { usage } from '../terminal/failure.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 

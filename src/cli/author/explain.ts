@@ -10,7 +10,7 @@ import {
   strangersIn,
   usedOf,
 } from '../../policy/evaluate/explain-request.ts'
-import { callUnder } from '../../policy/language/limits.ts'
+import { callUnder } from '../../policy/evaluate/limits.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { readRequest } from './explain-request.ts'
 import { EXIT, oneOf, refuseMore, usage } from '../terminal/failure.ts'

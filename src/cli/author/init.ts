@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { BundleText } from '../../policy/check/check.ts'
+import type { BundleText } from '../../policy/bundle/check.ts'
 import { isStartedByNpx } from '../../settings/config.ts'
 import { CliFailure, EXIT, refuseMore } from '../terminal/failure.ts'
 import { EMPTY_BUNDLE, starterBundle, writeNew } from './starter.ts'

@@ -8,7 +8,7 @@ import {
   reportSuite,
   untestedRules,
   type SuiteReport,
-} from '../../policy/tests/report.ts'
+} from '../../policy/bundle/test-report.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from '../terminal/failure.ts'
 import { untilInterrupted, type Watching, watchPrepared } from './watch.ts'

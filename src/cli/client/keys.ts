@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { IssuedKey } from '../../contract/admin.ts'
 import { defined } from '../../contract/defined.ts'
-import { parseDuration } from '../../policy/language/text.ts'
+import { parseDuration } from '../../policy/text/text.ts'
 import { createApi } from './api-client.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { refuseMore, usage } from '../terminal/failure.ts'

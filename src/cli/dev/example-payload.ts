@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
 import type { JsonObject } from '../../contract/json.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
-import type { BundleText } from '../../policy/check/check.ts'
+import type { BundleText } from '../../policy/bundle/check.ts'
 
 /** A call that a test of the bundle describes. */
 export interface TestedCall {

@@ -1,4 +1,4 @@
-import type { AgentEntry, Directory, Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { AgentEntry, Directory, Tenant } from '../../policy/language/snapshot.ts'
 
 /** The holders of the keys that a development gateway issues. */
 export interface People {

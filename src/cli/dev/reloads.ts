@@ -1,5 +1,5 @@
 import type { LoadReport } from '../../policy/bundle/feed.ts'
-import type { BundleFile, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { BundleFile, Snapshot } from '../../policy/language/snapshot.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
 /** Maximum number of files listed in a line. */

@@ -1,5 +1,5 @@
 import { type Proofs, verifyEvidence } from '../../evidence/verify.ts'
-import { parseDuration } from '../../policy/language/text.ts'
+import { parseDuration } from '../../policy/text/text.ts'
 import { exported, keptText } from './evidence-files.ts'
 import { EXIT, usage } from '../terminal/failure.ts'
 import { withProgress } from '../terminal/progress.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { openStore } from '../../app/store.ts'
 import { rotateAdminKey } from '../../gateway/core/admin-keys.ts'
-import { parseDuration } from '../../policy/language/text.ts'
+import { parseDuration } from '../../policy/text/text.ts'
 import type { Config } from '../../settings/config.ts'
 import { usage } from '../terminal/failure.ts'
 import { orExplain } from './store-failure.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldError, GatewayError } from '../../contract/errors.ts'
-import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/language/bounds.ts'
+import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/text/bounds.ts'
 import type { Explanation } from '../../policy/evaluate/explanation.ts'
 import {
   callOfRequest,
@@ -8,7 +8,7 @@ import {
   strangersIn,
   usedOf,
 } from '../../policy/evaluate/explain-request.ts'
-import { callUnder } from '../../policy/language/limits.ts'
+import { callUnder } from '../../policy/evaluate/limits.ts'
 import type { Deps } from '../core/deps.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../contract/defined.ts'
 import type { AgentList, AgentView } from '../../contract/reviewer.ts'
-import type { AgentEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { AgentEntry, Tenant } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { canonicalJson, digestOf, sha256 } from '../../domain/digest.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
-import type { LimitUse, Outcome } from '../../policy/evaluate/snapshot.ts'
+import type { LimitUse, Outcome } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'
 

@@ -1,7 +1,7 @@
 import type { Decision, DecisionRequest } from '../../contract/agent.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Heading } from '../../domain/heading.ts'
-import type { History, Outcome, ToolUse } from '../../policy/evaluate/snapshot.ts'
+import type { History, Outcome, ToolUse } from '../../policy/language/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { standingOf } from '../auth/standing.ts'

@@ -1,6 +1,6 @@
 import type { ResolveResult } from '../../contract/agent.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import type { ToolContract } from '../../policy/evaluate/snapshot.ts'
+import type { ToolContract } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
 import { keyInForce } from '../auth/identify.ts'

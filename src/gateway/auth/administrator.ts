@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors.ts'
-import type { ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { ReviewerEntry, Snapshot } from '../../policy/language/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
 import type { Actor } from '../../domain/evidence.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'

@@ -1,5 +1,5 @@
 import { SignInError } from '../../contract/sign-in-problems.ts'
-import type { Directory, ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
+import type { Directory, ReviewerEntry } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Identity, IdentityProvider } from './identity-provider.ts'
 import { claimAt, refuseUnknownGroups, vouchedGroups } from './vouched-groups.ts'

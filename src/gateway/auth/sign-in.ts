@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { composeCredential, hashCredential, parseCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../../domain/session.ts'
-import type { ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
+import type { ReviewerEntry } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'

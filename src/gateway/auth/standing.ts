@@ -1,5 +1,5 @@
 import { entryDigest } from '../../domain/session.ts'
-import type { ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { ReviewerEntry, Snapshot } from '../../policy/language/snapshot.ts'
 import { type Caller, type Standing, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { requireDirectory } from '../core/readiness.ts'

@@ -1,5 +1,5 @@
 import { SignInError } from '../../contract/sign-in-problems.ts'
-import type { Directory, ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
+import type { Directory, ReviewerEntry } from '../../policy/language/snapshot.ts'
 
 /*
  * The groups that an identity provider reports for a person, by their names in the directory. An unreadable claim ends

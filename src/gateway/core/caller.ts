@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors.ts'
-import type { AgentEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { AgentEntry, Snapshot } from '../../policy/language/snapshot.ts'
 import type { RecordGuard } from '../../store/store.ts'
 
 /** The caller, as proved by a key or a session, and by nothing else. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors.ts'
-import type { Directory, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Directory, Snapshot } from '../../policy/language/snapshot.ts'
 
 const RETRY_AFTER_SECONDS = 5
 

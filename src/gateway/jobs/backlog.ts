@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RISKS } from '../../domain/decision.ts'
 import { type FreezeKind, frozenNow, kindOf } from '../../domain/freeze.ts'
-import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { destinations } from '../webhooks/destinations.ts'
 import { FREEZES } from '../core/freezes.ts'

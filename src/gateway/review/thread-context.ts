@@ -8,7 +8,7 @@ import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { toolOf } from '../thread/call-history.ts'
 import { INDEX } from '../core/indexes.ts'
 import { readableThreads } from '../thread/thread-records.ts'
-import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Snapshot } from '../../policy/language/snapshot.ts'
 import { shownHeading } from '../thread/heading.ts'
 
 /**

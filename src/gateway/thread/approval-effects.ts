@@ -1,7 +1,7 @@
 import type { Actor } from '../../domain/evidence.ts'
 import { quorum } from '../../domain/quorum.ts'
 import { type Approval, currentVotes, type Thread } from '../../domain/thread.ts'
-import type { Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { Snapshot, Tenant } from '../../policy/language/snapshot.ts'
 import { approversOf } from './approvers.ts'
 import type { Deps } from '../core/deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'

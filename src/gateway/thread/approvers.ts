@@ -1,5 +1,5 @@
 import { currentVotes, type Thread } from '../../domain/thread.ts'
-import type { ReviewerEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { ReviewerEntry, Tenant } from '../../policy/language/snapshot.ts'
 
 /**
  * The reviewers whose approvals of the current revision still count: they are in the directory and do not own the

@@ -1,4 +1,4 @@
-import type { History, HistoryNeeds, Snapshot, ToolUse } from '../../policy/evaluate/snapshot.ts'
+import type { History, HistoryNeeds, Snapshot, ToolUse } from '../../policy/language/snapshot.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Noted } from '../core/caches.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { type Heading, headingOf, hideFields } from '../../domain/heading.ts'
 import { isSensitive } from '../../policy/language/sensitive.ts'
-import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { tagger } from './mask-sensitive.ts'
 

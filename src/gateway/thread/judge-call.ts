@@ -1,4 +1,4 @@
-import type { Call, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Call, Outcome, Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 
 /** Decides a call. Every call is refused while there is no snapshot. */

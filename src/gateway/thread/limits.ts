@@ -1,5 +1,5 @@
 import { isUsed, type LimitCharge, type Thread } from '../../domain/thread.ts'
-import type { LimitUse, Outcome } from '../../policy/evaluate/snapshot.ts'
+import type { LimitUse, Outcome } from '../../policy/language/snapshot.ts'
 import { type Guard, type LimitGuard, STORE_LIMITS, type Write } from '../../store/store.ts'
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 

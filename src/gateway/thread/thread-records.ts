@@ -11,7 +11,7 @@ import {
   transition,
 } from '../../domain/thread.ts'
 import { webhookOf } from '../../events/events.ts'
-import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
+import type { History, Outcome } from '../../policy/language/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import { spendWaiting } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'

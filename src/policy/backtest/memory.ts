@@ -1,5 +1,5 @@
 import { amountIn, charged, type LimitWindow } from '../../domain/limit-window.ts'
-import type { History, LimitUse, Snapshot, ToolContract } from '../evaluate/snapshot.ts'
+import type { History, LimitUse, Snapshot, ToolContract } from '../language/snapshot.ts'
 
 const AGENT_WINDOW_MS = 24 * 3_600_000
 /** The charge for an unknown amount. */

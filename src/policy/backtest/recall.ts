@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
 import { MISSING, walk } from '../language/reading.ts'
 import type { FieldIr } from '../language/rule.ts'
-import type { Call } from '../evaluate/snapshot.ts'
+import type { Call } from '../language/snapshot.ts'
 import type { Decided } from './records.ts'
 
 /** A call rebuilt from its evidence, and the fields whose values the evidence lacks. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BundleText } from '../check/check.ts'
+import type { BundleText } from './check.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { readCommit } from './commit.ts'
 import { fingerprint, listBundle, readListed, type ListedFile, type Listing } from './files.ts'

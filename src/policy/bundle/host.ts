@@ -1,4 +1,4 @@
-import { DEFAULT_LOAD_TIMEOUT_MS } from '../language/bounds.ts'
+import { DEFAULT_LOAD_TIMEOUT_MS } from '../text/bounds.ts'
 import { compileBundle } from '../evaluate/compile.ts'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { createAssembly, type LoadPart } from './parts.ts'

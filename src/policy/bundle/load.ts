@@ -3,12 +3,12 @@
  * Imports: as policy, and beside it check, evaluate, language, report, schema, tests, yaml.
  * Start: load.ts, then watch.ts.
  */
-import { checkBundle, type BundleText, type CheckedBundle } from '../check/check.ts'
+import { checkBundle, type BundleText, type CheckedBundle } from './check.ts'
 import { compileBundle, type CompiledSnapshot } from '../evaluate/compile.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleIr } from '../language/rule.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
-import type { RuleSummary } from '../evaluate/snapshot.ts'
+import type { RuleSummary } from '../language/snapshot.ts'
 import { runSuite, untestedRules, type CaseResult } from '../tests/run.ts'
 
 export type LoadResult =

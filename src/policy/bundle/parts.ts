@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { BundleHead, BundleIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import type { BundleFile, ToolContract } from '../evaluate/snapshot.ts'
+import type { BundleFile, ToolContract } from '../language/snapshot.ts'
 
 /**
  * A message of the child process. The host requests each part with `next`, so that its event loop never blocks for

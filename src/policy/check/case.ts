@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { didYouMean } from '../text/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import {
   defined,
@@ -16,9 +16,9 @@ import {
   TENANT_NAME,
   type Reader,
 } from '../yaml/shape.ts'
-import type { History } from '../evaluate/snapshot.ts'
+import type { History } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
-import { showForeign } from '../language/text.ts'
+import { showForeign } from '../text/text.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from '../language/time.ts'
 
 /** An inline test (docs/policy-language.md): one call and its expected decision. */

@@ -1,5 +1,5 @@
-import { DEFAULT_TOKEN_TTL_MS } from '../language/bounds.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { DEFAULT_TOKEN_TTL_MS } from '../text/bounds.ts'
+import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import {
   checkName,
@@ -18,7 +18,7 @@ import {
   WORD,
   type Reader,
 } from '../yaml/shape.ts'
-import type { AgentEntry, Directory, ReviewerEntry, Tenant } from '../evaluate/snapshot.ts'
+import type { AgentEntry, Directory, ReviewerEntry, Tenant } from '../language/snapshot.ts'
 
 const ROLES = ['admin'] as const
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { isFieldProblem, parseField, type FieldProblem, payloadName } from '../language/fields.ts'
-import { nearest } from '../language/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { propertyNames, sameValueParts, isSchema } from '../schema/part.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { childOf } from '../schema/child.ts'
-import { showHidden } from '../language/text.ts'
+import { showHidden } from '../text/text.ts'
 
 /** Returns the hint for text that is not a FIELD. If possible, the hint is a payload field of a contract. */
 export function hintForField(

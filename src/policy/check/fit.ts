@@ -3,8 +3,8 @@ import type { Scalar } from '../language/compiled-test.ts'
 import { namesWith, OPERATORS, type NameWith, type OperatorName } from '../language/operators.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
-import { hasReadable, NO_VALUES } from '../language/possible.ts'
-import { describeKinds } from '../language/possible-words.ts'
+import { hasReadable, NO_VALUES } from '../schema/possible.ts'
+import { describeKinds } from '../schema/possible-words.ts'
 
 /** A test that does not fit the values of a field, with its position. */
 export interface Misfit extends Problem {

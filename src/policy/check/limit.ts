@@ -5,7 +5,7 @@ import { checkFunction } from './types.ts'
 import { type RuleContext, checkId, checkReason } from './rule-context.ts'
 import { fieldText, isFieldProblem, parseField } from '../language/fields.ts'
 import type { FieldIr, FieldRoot, LimitIr } from '../language/rule.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import { schemaAt } from '../schema/defaults.ts'
 import {
@@ -20,8 +20,8 @@ import {
   type Reader,
 } from '../yaml/shape.ts'
 import { lineOf } from '../yaml/source.ts'
-import { hasReadable } from '../language/possible.ts'
-import { describeKinds } from '../language/possible-words.ts'
+import { hasReadable } from '../schema/possible.ts'
+import { describeKinds } from '../schema/possible-words.ts'
 
 const VERDICTS = ['review', 'reject'] as const
 const MEASURES = ['count', 'sum'] as const

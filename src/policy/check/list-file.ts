@@ -1,7 +1,7 @@
-import { MAX_LIST_ENTRIES } from '../language/bounds.ts'
+import { MAX_LIST_ENTRIES } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { toNfc } from '../../domain/normal-form.ts'
-import { findHidden, nameOf } from '../language/text.ts'
+import { findHidden, nameOf } from '../text/text.ts'
 import { WORD, type Reader } from '../yaml/shape.ts'
 
 const LIST_FILE = /^lists\/(.+)\.txt$/

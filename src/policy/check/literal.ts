@@ -3,7 +3,7 @@ import { isMultiple } from '../schema/multiple.ts'
 import { literalParts } from '../language/glob.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { compileTest, cutsOf, type NameWith } from '../language/operators.ts'
-import { nearest } from '../language/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import {
   fitsLength,
   inRange,
@@ -12,9 +12,9 @@ import {
   type Numbers,
   type Texts,
   type Values,
-} from '../language/possible.ts'
+} from '../schema/possible.ts'
 import { FALSE, TRUE } from '../language/truth.ts'
-import { describeAmong, describeKinds, describeLength, describeRange } from '../language/possible-words.ts'
+import { describeAmong, describeKinds, describeLength, describeRange } from '../schema/possible-words.ts'
 
 /** The name of a field in messages, its possible values, and the lists of the bundle. */
 export interface Fitting {

@@ -9,16 +9,16 @@ import {
   payloadName,
 } from '../language/fields.ts'
 import { hintForField } from './field-hint.ts'
-import type { FieldValues } from '../language/possible-fields.ts'
+import type { FieldValues } from '../schema/possible-fields.ts'
 import type { FieldIr } from '../language/rule.ts'
-import { didYouMean, nearest } from '../language/nearest.ts'
+import { didYouMean, nearest } from '../text/nearest.ts'
 import { childOf } from '../schema/child.ts'
 import { isSchema, propertyNames, sameValueParts } from '../schema/part.ts'
 import type { Reader } from '../yaml/shape.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
-import { canBePresent, type Values } from '../language/possible.ts'
-import { describeKinds } from '../language/possible-words.ts'
+import { canBePresent, type Values } from '../schema/possible.ts'
+import { describeKinds } from '../schema/possible-words.ts'
 
 /** The contracts and fields that a payload path is checked against. */
 export interface PathContext {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MAX_TOOL_PATTERNS_PROGRAM } from '../language/bounds.ts'
+import { MAX_TOOL_PATTERNS_PROGRAM } from '../text/bounds.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { CheckedTool } from './tool.ts'
 import { cutsOf, type Test } from '../language/operators.ts'

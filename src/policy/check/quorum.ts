@@ -3,11 +3,11 @@ import { groupsEver, quorum } from '../../domain/quorum.ts'
 import type { CheckedRouting, GroupUse } from './routing.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { RoutingIr, RuleIr } from '../language/rule.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { didYouMean } from '../text/nearest.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
-import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../evaluate/snapshot.ts'
-import { compileGlob } from '../language/text.ts'
+import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../language/snapshot.ts'
+import { compileGlob } from '../text/text.ts'
 
 /** Reports groups that no reviewer belongs to. Without reviewers in the directory, groups are not checked. */
 export function checkGroupNames(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {

@@ -1,6 +1,6 @@
 import { BUDGET_NAMES, type Budgets } from '../../domain/budget.ts'
 import { RISKS, type Escalation, type ReviewRequirement, type Risk } from '../../domain/decision.ts'
-import { MAX_APPROVALS } from '../language/bounds.ts'
+import { MAX_APPROVALS } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import type { RoutingIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'

@@ -11,7 +11,7 @@ import { checkMeaning } from './types.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import type { LimitIr, MissingMeans, RuleFileIr, RuleIr } from '../language/rule.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
 import {
   given,
@@ -24,8 +24,8 @@ import {
   TOOL_GLOB,
   type Reader,
 } from '../yaml/shape.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
-import { compileGlob, showForeign } from '../language/text.ts'
+import type { ToolContract } from '../language/snapshot.ts'
+import { compileGlob, showForeign } from '../text/text.ts'
 
 export interface CheckedRuleFile {
   readonly file: RuleFileIr

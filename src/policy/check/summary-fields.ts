@@ -1,10 +1,10 @@
 import { checkPayloadField, type PathContext } from './path.ts'
 import type { CheckedTool } from './tool.ts'
-import type { FieldValues } from '../language/possible-fields.ts'
+import type { FieldValues } from '../schema/possible-fields.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { READS } from '../summary/formats.ts'
 import type { SummaryField } from '../summary/template.ts'
-import { canBePresent } from '../language/possible.ts'
+import { canBePresent } from '../schema/possible.ts'
 import type { Doc } from '../yaml/parse.ts'
 
 /** Checks that the contract has every field of the summary, with a type that the field's format can read. */

@@ -1,9 +1,9 @@
 import type { FieldIr } from '../language/rule.ts'
 import { OPERATORS, WRITTEN_NAMES } from '../language/operators.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
-import { compileGlob, showForeign } from '../language/text.ts'
+import { compileGlob, showForeign } from '../text/text.ts'
 
 /** A tool name that may lack a contract without an error, because the tool was removed or will be added later. */
 export interface ToolUse {

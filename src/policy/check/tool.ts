@@ -20,7 +20,7 @@ import {
   WORD,
   type Reader,
 } from '../yaml/shape.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 

@@ -6,8 +6,8 @@ import type { Scalar } from '../language/compiled-test.ts'
 import type { FieldIr, FieldRoot } from '../language/rule.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
-import { hasReadable, type Values } from '../language/possible.ts'
-import { describeKinds } from '../language/possible-words.ts'
+import { hasReadable, type Values } from '../schema/possible.ts'
+import { describeKinds } from '../schema/possible-words.ts'
 
 interface TypeContext extends PathContext {
   readonly lists: ReadonlyMap<string, readonly Scalar[]>

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
 /**

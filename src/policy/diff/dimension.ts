@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
 import type { MISSING } from '../language/reading.ts'
 import type { Truth } from '../language/truth.ts'
-import type { Call } from '../evaluate/snapshot.ts'
+import type { Call } from '../language/snapshot.ts'
 import type { Leaf } from './side.ts'
 
 /** A property of a call that varies independently of its other dimensions. */

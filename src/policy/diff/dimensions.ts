@@ -1,6 +1,6 @@
 import { RISKS } from '../../domain/decision.ts'
 import type { FieldRoot } from '../language/rule.ts'
-import type { Call } from '../evaluate/snapshot.ts'
+import type { Call } from '../language/snapshot.ts'
 import { classify, type Dimension } from './dimension.ts'
 import { FACTS, factDimension } from './facts.ts'
 import { instantsFor } from './instants.ts'

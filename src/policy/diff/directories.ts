@@ -1,4 +1,4 @@
-import type { AgentEntry, Directory, ReviewerEntry } from '../evaluate/snapshot.ts'
+import type { AgentEntry, Directory, ReviewerEntry } from '../language/snapshot.ts'
 import { duration } from '../language/time.ts'
 import type { Direction } from './outcome.ts'
 

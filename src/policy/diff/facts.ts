@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { FieldRoot } from '../language/rule.ts'
 import { MISSING } from '../language/reading.ts'
-import { type Call, type History, NO_HISTORY } from '../evaluate/snapshot.ts'
+import { type Call, type History, NO_HISTORY } from '../language/snapshot.ts'
 import { classify, type Dimension, type Value } from './dimension.ts'
 import { addTest, createPlace } from './place.ts'
 import type { Leaf } from './side.ts'

@@ -1,7 +1,7 @@
 import { leavesOf, type ConditionNode } from '../evaluate/conditions.ts'
 import type { FieldRoot, RoutingIr, ToolIr } from '../language/rule.ts'
 import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
-import { type Call, NO_HISTORY } from '../evaluate/snapshot.ts'
+import { type Call, NO_HISTORY } from '../language/snapshot.ts'
 import type { Direction } from './outcome.ts'
 import { createSide, type Bundle, type Leaf, type SideRule } from './side.ts'
 

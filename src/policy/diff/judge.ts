@@ -1,4 +1,4 @@
-import type { Call } from '../evaluate/snapshot.ts'
+import type { Call } from '../language/snapshot.ts'
 import type { Dimension } from './dimension.ts'
 import type { Result } from './outcome.ts'
 import type { Side } from './side.ts'

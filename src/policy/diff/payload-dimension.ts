@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { acceptanceOf, wholeAcceptanceOf } from './acceptance.ts'
 import { MISSING } from '../language/reading.ts'
-import type { Call } from '../evaluate/snapshot.ts'
+import type { Call } from '../language/snapshot.ts'
 import { classify, type Dimension, type Fit, type Value } from './dimension.ts'
 import { boundsOf } from './numbers.ts'
 import { addTest, createPlace, placeAt, type Place } from './place.ts'

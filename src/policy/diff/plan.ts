@@ -1,6 +1,6 @@
 import type { ConditionNode } from '../evaluate/conditions.ts'
 import { TRUE, type Truth } from '../language/truth.ts'
-import type { Call } from '../evaluate/snapshot.ts'
+import type { Call } from '../language/snapshot.ts'
 import type { Plan, PlanClass, SideState } from './diagram.ts'
 import type { Dimensions } from './dimensions.ts'
 import type { Leaf, Side, SideRule } from './side.ts'

@@ -7,10 +7,10 @@ import { fieldText } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
 import type { BundleIr, FieldIr } from '../language/rule.ts'
 import { FALSE, TRUE, truthOf, type Truth } from '../language/truth.ts'
-import { unmeasured } from '../language/limits.ts'
+import { unmeasured } from '../evaluate/limits.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
-import type { Call, ToolContract } from '../evaluate/snapshot.ts'
+import type { Call, ToolContract } from '../language/snapshot.ts'
 import { createClock } from '../language/time.ts'
 
 /** One of the two bundles, as data and as an evaluator. */

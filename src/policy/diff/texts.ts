@@ -1,5 +1,5 @@
 import { toNfc } from '../../domain/normal-form.ts'
-import { hasHidden } from '../language/text.ts'
+import { hasHidden } from '../text/text.ts'
 import type { Machine, State } from './machines.ts'
 
 export interface FoundTexts {

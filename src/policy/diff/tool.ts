@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS } from '../../domain/decision.ts'
-import { type Call, NO_HISTORY } from '../evaluate/snapshot.ts'
+import { type Call, NO_HISTORY } from '../language/snapshot.ts'
 import { weekdayBefore } from '../language/time.ts'
 import { boundingBox, boxesOf, countCells, trimmed, type Box, type Covers } from './boxes.ts'
 import { buildDiagram, type Diagram, type Ending } from './diagram.ts'

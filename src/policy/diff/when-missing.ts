@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
 import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import { createWhenMissing, type WhenMissing } from '../language/when-missing.ts'
+import { createWhenMissing, type WhenMissing } from '../schema/when-missing.ts'
 import type { Direction } from './outcome.ts'
 import { requiredOf, wholePart } from './subschema.ts'
 

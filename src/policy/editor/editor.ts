@@ -4,7 +4,7 @@
  * Start: editor.ts, then shapes.ts.
  */
 import type { JsonObject } from '../../contract/json.ts'
-import type { BundleText } from '../check/check.ts'
+import type { BundleText } from '../bundle/check.ts'
 import { checkDirectory } from '../check/directory.ts'
 import { isListFile, listNameOf } from '../check/list-file.ts'
 import { checkRouting } from '../check/routing.ts'

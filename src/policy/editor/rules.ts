@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
-import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../language/bounds.ts'
+import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
 import { matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
 import { RULE_ID } from '../yaml/shape.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
 /** The contracts and names that a rule may use. */

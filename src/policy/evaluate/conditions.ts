@@ -14,7 +14,7 @@ import {
   valueWhenNull,
   type WhenMissing,
   type WhenMissingOf,
-} from '../language/when-missing.ts'
+} from '../schema/when-missing.ts'
 
 /** A compiled condition as a tree, used to explain decisions. Decisions use the flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode

@@ -15,8 +15,8 @@ import {
 import type { RoutingIr } from '../language/rule.ts'
 import { fieldText } from '../language/fields.ts'
 import { UNKNOWN, type Truth } from '../language/truth.ts'
-import { unmeasured, useLimits } from '../language/limits.ts'
-import { NOTHING } from '../language/when-missing.ts'
+import { unmeasured, useLimits } from './limits.ts'
+import { NOTHING } from '../schema/when-missing.ts'
 import { describeUnknown } from '../language/words.ts'
 import {
   foldCondition,
@@ -29,7 +29,7 @@ import {
 import { createRun, strictestHit, type Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
 import type { Hit, Run } from './run.ts'
-import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
+import type { Call, LimitUse, Outcome, ShadowOutcome } from '../language/snapshot.ts'
 import type { LocalTime } from '../language/time.ts'
 
 /** The data of the bundle that a decision needs in addition to the tool's program. */

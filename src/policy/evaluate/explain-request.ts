@@ -2,7 +2,7 @@ import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Risk } from '../../domain/decision.ts'
 import type { CompiledSnapshot } from './compile.ts'
-import type { Call, History } from './snapshot.ts'
+import type { Call, History } from '../language/snapshot.ts'
 import { dateTimeOf } from '../language/time.ts'
 
 /** A request for an explanation: the body of an evaluation, with its agent and time. */

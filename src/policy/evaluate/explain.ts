@@ -3,7 +3,7 @@ import { MISSING, UNREADABLE, type Applied, type AppliedElement, type Reading } 
 import { isSensitive } from '../language/sensitive.ts'
 import { duration } from '../language/time.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
-import { NOTHING } from '../language/when-missing.ts'
+import { NOTHING } from '../schema/when-missing.ts'
 import { describeTest, describeUnknown } from '../language/words.ts'
 import {
   foldCondition,
@@ -17,7 +17,7 @@ import { isOver } from './plan.ts'
 import type { Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from './run.ts'
-import type { FieldRead, LimitUse, Outcome } from './snapshot.ts'
+import type { FieldRead, LimitUse, Outcome } from '../language/snapshot.ts'
 import type {
   Answer,
   ConditionExplanation,

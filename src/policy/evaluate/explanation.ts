@@ -1,5 +1,5 @@
 import type { Verdict } from '../../domain/decision.ts'
-import type { Call, Outcome, Snapshot } from './snapshot.ts'
+import type { Call, Outcome, Snapshot } from '../language/snapshot.ts'
 
 /** A snapshot that also explains its decisions. */
 export interface ExplainingSnapshot extends Snapshot {

@@ -1,6 +1,6 @@
 import { refuse } from './evaluate.ts'
-import type { AgentEntry, Call, Directory, Outcome, ToolContract, ToolUse } from './snapshot.ts'
-import { compileGlob, showHidden } from '../language/text.ts'
+import type { AgentEntry, Call, Directory, Outcome, ToolContract, ToolUse } from '../language/snapshot.ts'
+import { compileGlob, showHidden } from '../text/text.ts'
 
 /** Decides which agent may use which tool, by the directory of one bundle. */
 export interface Permits {

@@ -9,14 +9,14 @@ import {
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { Test } from '../language/operators.ts'
 import type { FieldIr, FieldRoot, RuleFileIr, RuleIr } from '../language/rule.ts'
-import { compileLimit } from '../language/limits.ts'
-import { createWhenMissing } from '../language/when-missing.ts'
+import { compileLimit } from './limits.ts'
+import { createWhenMissing } from '../schema/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'
-import type { FieldRead, HistoryNeeds, ToolContract } from './snapshot.ts'
+import type { FieldRead, HistoryNeeds, ToolContract } from '../language/snapshot.ts'
 
 /** The compiled rules and limits of one tool. Compiled once, on first use. */
 export interface Program {

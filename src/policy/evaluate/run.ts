@@ -3,7 +3,7 @@ import type { ConditionNode, LeafNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'
 import type { Facts } from '../language/facts.ts'
 import type { LimitIr, RuleFileIr, RuleIr } from '../language/rule.ts'
-import type { FiredRule } from './snapshot.ts'
+import type { FiredRule } from '../language/snapshot.ts'
 
 /** One evaluation: the facts and the hits. A new object for each call. */
 export interface Run extends Facts, EngineCall {

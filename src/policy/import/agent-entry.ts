@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml'
-import { compileGlob } from '../language/text.ts'
+import { compileGlob } from '../text/text.ts'
 import { PARSE_OPTIONS } from '../yaml/parse.ts'
 
 /** A tool that an agent may use. The agent need not exist yet. */

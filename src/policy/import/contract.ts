@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { Risk } from '../../domain/decision.ts'
-import type { BundleText } from '../check/check.ts'
+import type { BundleText } from '../bundle/check.ts'
 import { checkTool } from '../check/tool.ts'
 import { loosen } from './loosen.ts'
 import {

@@ -4,7 +4,7 @@ import { compilePattern } from '../language/patterns.ts'
 import { BOUNDING, SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
 import { misfitOfDefault } from '../schema/contradictions.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
-import { showForeign, showHidden } from '../language/text.ts'
+import { showForeign, showHidden } from '../text/text.ts'
 
 /**
  * A note about a position in a foreign description (JSON Pointer), such as a dropped condition, which makes the

@@ -4,7 +4,7 @@ import { isObject } from './schema.ts'
 import { parseSummary } from '../summary/template.ts'
 import { READS, type SummaryFormat } from '../summary/formats.ts'
 import { schemaValues } from '../schema/values.ts'
-import { canBePresent } from '../language/possible.ts'
+import { canBePresent } from '../schema/possible.ts'
 
 /** The maximum number of fields in a proposal. Required fields are first. */
 const PROPOSED_FIELDS = 4

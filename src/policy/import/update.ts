@@ -1,6 +1,6 @@
 import { isMap, parseDocument } from 'yaml'
 import { RISKS } from '../../domain/decision.ts'
-import type { BundleText } from '../check/check.ts'
+import type { BundleText } from '../bundle/check.ts'
 import { type Effect, type ImportedFile, problemOf } from './contract.ts'
 
 /** The differences between existing contracts and a new import. */

@@ -1,4 +1,4 @@
-import { hasHidden } from './text.ts'
+import { hasHidden } from '../text/text.ts'
 
 /** The maximum number of characters in a path, which is a common limit of file systems. */
 const MAX_PATH_CHARACTERS = 4_096

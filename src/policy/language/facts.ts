@@ -1,4 +1,4 @@
-import type { Call, ToolContract } from '../evaluate/snapshot.ts'
+import type { Call, ToolContract } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
 
 /** The facts of one call that a condition may read. */

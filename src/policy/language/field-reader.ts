@@ -1,7 +1,7 @@
 import { MISSING, UNREADABLE, walk, type Reading } from './reading.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import type { Facts } from './facts.ts'
-import type { FieldRead } from '../evaluate/snapshot.ts'
+import type { FieldRead } from './snapshot.ts'
 
 /** Reads one field of a call. */
 export type Read = (facts: Facts) => Reading

@@ -1,8 +1,8 @@
 import { FUNCTION_NAMES } from './function-names.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
-import { didYouMean, nearest } from './nearest.ts'
+import { didYouMean, nearest } from '../text/nearest.ts'
 import { payloadPath } from './payload-path.ts'
-import { escapeHidden, showForeign } from './text.ts'
+import { escapeHidden, showForeign } from '../text/text.ts'
 
 export const FIELD_ROOTS: readonly FieldRoot[] = [
   'payload',

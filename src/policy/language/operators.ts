@@ -17,7 +17,7 @@ import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob
 import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
 import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './reading.ts'
-import { compileGlob } from './text.ts'
+import { compileGlob } from '../text/text.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 /** The members of a checked test, except its name, by the kind of operand in a rule file. */

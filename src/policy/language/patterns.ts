@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
-import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from './bounds.ts'
+import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from '../text/bounds.ts'
 
 /** A regular expression whose search takes time linear in the length of the text. */
 export interface Pattern {

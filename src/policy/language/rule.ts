@@ -10,7 +10,7 @@
  */
 import type { JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
-import type { BundleFile, Directory, ToolContract } from '../evaluate/snapshot.ts'
+import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { FunctionName } from './function-names.ts'

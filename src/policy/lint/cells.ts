@@ -9,7 +9,7 @@ import {
   type ListCell,
 } from './cell.ts'
 import { atomSets, collectAtoms } from './text.ts'
-import { numberPoints, type Lists, type Texts, type Values } from '../language/possible.ts'
+import { numberPoints, type Lists, type Texts, type Values } from '../schema/possible.ts'
 
 /** The maximum number of cells of list entries. With more, there would be too many lists. */
 const MAX_ENTRY_CELLS = 5

@@ -1,4 +1,4 @@
-import { unconstrained, type FieldValues } from '../language/possible-fields.ts'
+import { unconstrained, type FieldValues } from '../schema/possible-fields.ts'
 import { MISSING, type Applied } from '../language/reading.ts'
 import type { Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
@@ -7,8 +7,8 @@ import type { Cell, CellTruth, ExactCell } from './cell.ts'
 import { cellsOf } from './cells.ts'
 import { truthWhenMissing, truthWhenNull } from './open-rule.ts'
 import type { ConditionCompiler, LeafNode } from '../evaluate/conditions.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
-import type { Values } from '../language/possible.ts'
+import type { ToolContract } from '../language/snapshot.ts'
+import type { Values } from '../schema/possible.ts'
 
 /** A field that some tests read, with every combination of answers to these tests. */
 export interface Variable {

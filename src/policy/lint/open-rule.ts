@@ -8,7 +8,7 @@ import {
 import type { CompiledRule } from '../evaluate/run.ts'
 import { MISSING } from '../language/reading.ts'
 import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../language/truth.ts'
-import { valueWhenMissing, valueWhenNull } from '../language/when-missing.ts'
+import { valueWhenMissing, valueWhenNull } from '../schema/when-missing.ts'
 
 /** A rule for one tool whose leaves have no truths yet. Each leaf is listed once. */
 export interface OpenRule {

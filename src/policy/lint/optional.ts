@@ -1,7 +1,7 @@
 import { schemasAt } from '../check/path.ts'
 import type { OpenRule } from './open-rule.ts'
 import type { RuleFacts } from './rule.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 
 /** Keywords that can make a field required in only some payloads. */
 const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'dependentSchemas', 'minProperties']

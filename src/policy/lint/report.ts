@@ -1,5 +1,5 @@
 import type { RuleIr } from '../language/rule.ts'
-import { fieldsOf } from './history.ts'
+import { fieldsOf } from '../language/history.ts'
 import type { Standing } from './standing.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'

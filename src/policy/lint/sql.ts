@@ -1,5 +1,5 @@
 import type { RuleIr } from '../language/rule.ts'
-import { fieldsOf } from './history.ts'
+import { fieldsOf } from '../language/history.ts'
 
 /**
  * Returns a field whose SQL verbs let the rule allow a call, although no rule in its file checks the functions that the

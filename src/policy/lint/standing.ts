@@ -2,7 +2,7 @@ import type { RuleIr } from '../language/rule.ts'
 import type { OpenRule } from './open-rule.ts'
 import { undecidedFields } from './optional.ts'
 import type { RuleFacts } from './rule.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 
 /**
  * The findings about a rule across all tools that it applies to. A finding applies only when it applies to each tool.

@@ -2,8 +2,8 @@ import type { CheckedRuleFile } from '../check/rules.ts'
 import type { CheckedTool } from '../check/tool.ts'
 import { riskAbove, maxRisk } from '../../domain/decision.ts'
 import type { RoutingIr, RuleIr } from '../language/rule.ts'
-import type { Directory, ToolContract } from '../evaluate/snapshot.ts'
-import { compileGlob } from '../language/text.ts'
+import type { Directory, ToolContract } from '../language/snapshot.ts'
+import { compileGlob } from '../text/text.ts'
 
 /** A tool with its rule files and the routing. */
 export interface LintedTool {

@@ -10,8 +10,8 @@ import {
   MAX_SCHEMA_BYTES,
   MAX_SCHEMA_DEPTH,
   MAX_SCHEMA_NODES,
-} from '../language/bounds.ts'
-import { didYouMean } from '../language/nearest.ts'
+} from '../text/bounds.ts'
+import { didYouMean } from '../text/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { contradictionsOf } from './contradictions.ts'

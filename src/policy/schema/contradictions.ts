@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isMultiple } from './multiple.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { didYouMean } from '../text/nearest.ts'
 import { isSchema } from './part.ts'
 import { formatForm, patternForm } from './values.ts'
-import { lengthOf } from '../language/possible.ts'
+import { lengthOf } from './possible.ts'
 
 /** Two keywords of one schema that contradict each other. */
 export interface Contradiction {

@@ -1,4 +1,4 @@
-import { MAX_SCHEMA_WEIGHT } from '../language/bounds.ts'
+import { MAX_SCHEMA_WEIGHT } from '../text/bounds.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import { resolveRef } from './ref.ts'
 import type { Reader } from '../yaml/shape.ts'

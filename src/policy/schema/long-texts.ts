@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { longTextError, longTextsIn, type TextPlace } from '../../contract/long-texts.ts'
-import type { PayloadProblem } from '../evaluate/snapshot.ts'
+import type { PayloadProblem } from '../language/snapshot.ts'
 import { schemaValues } from './values.ts'
 
 /** Reports strings that exceed the general limit (docs/limits.md), unless the contract has a larger `maxLength`. */

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../language/bounds.ts'
+import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../text/bounds.ts'
 import { isMultiple } from './multiple.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { longTextProblems } from './long-texts.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
-import type { PayloadProblem } from '../evaluate/snapshot.ts'
-import { hasHidden, showHidden } from '../language/text.ts'
+import type { PayloadProblem } from '../language/snapshot.ts'
+import { hasHidden, showHidden } from '../text/text.ts'
 
 /** Returns the problems of a payload under one input_schema; empty when the payload fits. Never changes the payload. */
 export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]

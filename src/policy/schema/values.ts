@@ -18,7 +18,7 @@ import {
   type TextForm,
   type Texts,
   type Values,
-} from '../language/possible.ts'
+} from './possible.ts'
 
 /** The maximum number of schema parts to visit for one path. All other parts count as permitting any value. */
 const MAX_VISITS = 20_000

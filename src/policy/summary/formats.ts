@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
-import type { Values } from '../language/possible.ts'
+import type { Values } from '../schema/possible.ts'
 import { formatMoney } from './money.ts'
 import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'
 

@@ -1,7 +1,7 @@
 import { headingOf } from '../../domain/heading.ts'
 import type { BundleIr, FieldIr, LimitIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
-import { fieldsOf } from '../lint/history.ts'
-import type { Snapshot, ToolContract } from '../evaluate/snapshot.ts'
+import { fieldsOf } from '../language/history.ts'
+import type { Snapshot, ToolContract } from '../language/snapshot.ts'
 import { renderDefault, renderSummary } from './summary.ts'
 import { parseSummary, type SummaryTemplate } from './template.ts'
 

@@ -8,7 +8,7 @@ import { type Heading, headingOf, type HeadingSegment } from '../../domain/headi
 import { MISSING, UNREADABLE, walk, type Reading } from '../language/reading.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { isSensitive } from '../language/sensitive.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { ToolContract } from '../language/snapshot.ts'
 import { formatValue } from './formats.ts'
 import { plainText } from './plain.ts'
 import type { SummaryField, SummaryPart, SummaryTemplate } from './template.ts'

@@ -1,9 +1,9 @@
 import { sha256 } from '../../domain/digest.ts'
-import { MAX_SUMMARY_CHARACTERS, MAX_SUMMARY_FIELDS } from '../language/bounds.ts'
+import { MAX_SUMMARY_CHARACTERS, MAX_SUMMARY_FIELDS } from '../text/bounds.ts'
 import { isFieldProblem, parseField, type FieldProblem } from '../language/fields.ts'
 import type { FieldIr } from '../language/rule.ts'
-import { didYouMean } from '../language/nearest.ts'
-import { showForeign } from '../language/text.ts'
+import { didYouMean } from '../text/nearest.ts'
+import { showForeign } from '../text/text.ts'
 import { SUMMARY_FORMATS, type SummaryFormat } from './formats.ts'
 
 /** The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. */

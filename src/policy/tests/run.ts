@@ -6,8 +6,8 @@
 import type { CaseIr, CaseTime } from '../check/case.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { BundleIr } from '../language/rule.ts'
-import { callUnder } from '../language/limits.ts'
-import type { Call, Outcome } from '../evaluate/snapshot.ts'
+import { callUnder } from '../evaluate/limits.ts'
+import type { Call, Outcome } from '../language/snapshot.ts'
 import { instantOf, weekdayBefore } from '../language/time.ts'
 
 /** The result of one inline test. */

@@ -19,12 +19,12 @@ import {
   type Scalar,
   type YAMLError,
 } from 'yaml'
-import { MAX_YAML_DEPTH } from '../language/bounds.ts'
+import { MAX_YAML_DEPTH } from '../text/bounds.ts'
 import type { Doc, DocEntry } from './doc.ts'
 import { warnOfLookAlikes } from './look-alikes.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { scanTokens } from './scan.ts'
-import { findHidden, nameOf } from '../language/text.ts'
+import { findHidden, nameOf } from '../text/text.ts'
 
 export type { Doc, DocBoolean, DocEntry, DocList, DocMap, DocNull, DocNumber, DocText } from './doc.ts'
 

@@ -1,9 +1,9 @@
 import { CST, Lexer } from 'yaml'
-import { MAX_YAML_DEPTH } from '../language/bounds.ts'
+import { MAX_YAML_DEPTH } from '../text/bounds.ts'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
-import { fileBounds } from '../language/file-bounds.ts'
+import { fileBounds } from '../text/file-bounds.ts'
 import type { Findings, Source } from './source.ts'
-import { findHidden, nameOf } from '../language/text.ts'
+import { findHidden, nameOf } from '../text/text.ts'
 
 /** The tokens that no policy may contain. */
 const REFUSED: Readonly<Record<string, readonly [DiagnosticCode, string]>> = {

@@ -1,10 +1,10 @@
 import { RISKS, type Risk } from '../../domain/decision.ts'
-import { MAX_DURATION_MS } from '../language/bounds.ts'
-import { didYouMean } from '../language/nearest.ts'
+import { MAX_DURATION_MS } from '../text/bounds.ts'
+import { didYouMean } from '../text/nearest.ts'
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
-import { parseDuration, showForeign } from '../language/text.ts'
+import { parseDuration, showForeign } from '../text/text.ts'
 
 /** Collects the findings about one file. Every `read...` below reports a problem and then returns undefined. */
 export interface Reader {

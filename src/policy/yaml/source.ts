@@ -4,7 +4,7 @@ import {
   type Diagnostic,
   type DiagnosticCode,
 } from '../report/diagnostics.ts'
-import { hasHidden, nameOf, showHidden } from '../language/text.ts'
+import { hasHidden, nameOf, showHidden } from '../text/text.ts'
 
 /** Part of a source, as UTF-16 offsets. */
 export interface Mark {

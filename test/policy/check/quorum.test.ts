@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { quorum } from '../../../src/domain/quorum.ts'
 import { fillable } from '../../../src/policy/check/quorum.ts'
-import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/evaluate/snapshot.ts'
+import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/language/snapshot.ts'
 import { people, requirement } from '../../domain/arbitraries.ts'
 import { runs } from '../../runs.ts'
 

@@ -1,7 +1,7 @@
 import { RISKS } from '../../../src/domain/decision.ts'
 import type { Box } from '../../../src/policy/diff/boxes.ts'
 import type { Dimension } from '../../../src/policy/diff/dimension.ts'
-import type { Call } from '../../../src/policy/evaluate/snapshot.ts'
+import type { Call } from '../../../src/policy/language/snapshot.ts'
 
 /** The class of a call, by the answers of the tests alone. */
 function classOf(dimension: Dimension, at: Call): number | undefined {

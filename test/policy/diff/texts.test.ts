@@ -6,7 +6,7 @@ import { patternMachine } from '../../../src/policy/diff/pattern-machine.ts'
 import { textsOfLength } from '../../../src/policy/diff/long-texts.ts'
 import { searchTexts } from '../../../src/policy/diff/texts.ts'
 import { compilePattern } from '../../../src/policy/language/patterns.ts'
-import { compileGlob } from '../../../src/policy/language/text.ts'
+import { compileGlob } from '../../../src/policy/text/text.ts'
 import { runs } from '../../runs.ts'
 
 const PATTERNS = [

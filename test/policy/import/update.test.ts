@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
-import type { BundleText } from '../../../src/policy/check/check.ts'
+import type { BundleText } from '../../../src/policy/bundle/check.ts'
 import type { ImportedFile } from '../../../src/policy/import/contract.ts'
 import { importMcp } from '../../../src/policy/import/mcp.ts'
 import { updateContracts } from '../../../src/policy/import/update.ts'

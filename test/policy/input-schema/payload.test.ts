@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../../../src/contract/json.ts'
 import { createPayloadChecks } from '../../../src/policy/schema/payload.ts'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
-import type { ToolContract } from '../../../src/policy/evaluate/snapshot.ts'
+import type { ToolContract } from '../../../src/policy/language/snapshot.ts'
 import { bundle, call, CONTRACT, diagnose, snapshotOf } from '../support.ts'
 import { growth, LINEAR } from '../../growth.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
-import type { Outcome } from '../../../src/policy/evaluate/snapshot.ts'
+import type { Outcome } from '../../../src/policy/language/snapshot.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
 import { analyzeTool } from '../../../src/policy/diff/tool.ts'
 import {

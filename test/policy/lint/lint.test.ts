@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FieldIr, NodeIr } from '../../../src/policy/language/rule.ts'
-import { isTaskScoped } from '../../../src/policy/lint/history.ts'
+import { isTaskScoped } from '../../../src/policy/language/history.ts'
 import { directory, pay, runCases, runFine, type Case } from '../cases.ts'
 import { bundle, CONTRACT, diagnose, diagnoseAll, DIRECTORY, ROUTING, rules } from '../support.ts'
 

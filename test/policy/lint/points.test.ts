@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ANY_NUMBER, inRange, numberPoints, type Numbers } from '../../../src/policy/language/possible.ts'
+import { ANY_NUMBER, inRange, numberPoints, type Numbers } from '../../../src/policy/schema/possible.ts'
 import { runs } from '../../runs.ts'
 
 /** Within two neighbours of the limits every comparison has one answer: each stretch that holds a number at all has a point. */

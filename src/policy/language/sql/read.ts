@@ -1,4 +1,4 @@
-import { MAX_SQL_CHARACTERS } from '../bounds.ts'
+import { MAX_SQL_CHARACTERS } from '../../text/bounds.ts'
 import { selectFunctions } from './select.ts'
 
 /** Words that change data or permissions wherever they are in a text. */

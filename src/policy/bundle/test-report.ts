@@ -1,9 +1,9 @@
 import type { Risk, Verdict } from '../../domain/decision.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
-import type { PreparedBundle } from '../bundle/load.ts'
-import type { RuleSummary } from '../evaluate/snapshot.ts'
+import type { PreparedBundle } from './load.ts'
+import type { RuleSummary } from '../language/snapshot.ts'
 import { lineOf } from '../yaml/source.ts'
-import type { CaseResult } from './run.ts'
+import type { CaseResult } from '../tests/run.ts'
 
 /** The results of a bundle's tests, as plain data: `countersign test --format json` prints it. */
 export interface SuiteReport {

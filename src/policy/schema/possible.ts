@@ -1,4 +1,4 @@
-import { commonStep, isMultiple, nextMultiple } from '../schema/multiple.ts'
+import { commonStep, isMultiple, nextMultiple } from './multiple.ts'
 
 /**
  * The possible values of one part of a payload, according to its contract. They include every value of a valid payload,

@@ -1,10 +1,10 @@
-import { fieldText } from './fields.ts'
-import { applyFunction } from './functions.ts'
-import { type ListFunction, type FunctionName, givesList } from './function-names.ts'
-import type { FieldIr, FieldRoot } from './rule.ts'
-import { literalValues, schemaValues } from '../schema/values.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
-import { WEEKDAYS } from './time.ts'
+import { fieldText } from '../language/fields.ts'
+import { applyFunction } from '../language/functions.ts'
+import { type ListFunction, type FunctionName, givesList } from '../language/function-names.ts'
+import type { FieldIr, FieldRoot } from '../language/rule.ts'
+import { literalValues, schemaValues } from './values.ts'
+import type { ToolContract } from '../language/snapshot.ts'
+import { WEEKDAYS } from '../language/time.ts'
 import {
   ANY_READING,
   ANY_TEXT,

@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../contract/json.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
-import { schemaDefaults } from '../schema/defaults.ts'
-import { asksNull, type Test } from './operators.ts'
-import { MISSING, walk, type Defaults, type Reading } from './reading.ts'
-import type { FieldIr, RuleFileIr } from './rule.ts'
+import type { ToolContract } from '../language/snapshot.ts'
+import { schemaDefaults } from './defaults.ts'
+import { asksNull, type Test } from '../language/operators.ts'
+import { MISSING, walk, type Defaults, type Reading } from '../language/reading.ts'
+import type { FieldIr, RuleFileIr } from '../language/rule.ts'
 
 /**
  * The replacement for a missing field. If undefined, the field has no replacement, and every test of its value is

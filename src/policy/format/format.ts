@@ -1,10 +1,10 @@
 import { isMap, isScalar, isSeq, parseDocument, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { JsonValue } from '../../contract/json.ts'
-import type { BundleText } from '../check/check.ts'
+import type { BundleText } from '../bundle/check.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { orderInside, orderOf, type KeyOrder } from './format-order.ts'
-import { PARSE_OPTIONS, parseSource, toJson } from './parse.ts'
-import { createFindings, createSource } from './source.ts'
+import { PARSE_OPTIONS, parseSource, toJson } from '../yaml/parse.ts'
+import { createFindings, createSource } from '../yaml/source.ts'
 
 export type FormatResult =
   | { readonly ok: true; readonly text: string }

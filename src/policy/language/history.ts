@@ -1,4 +1,4 @@
-import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../language/rule.ts'
+import type { FieldIr, FieldRoot, NodeIr, RuleIr } from './rule.ts'
 
 /** History that an agent can evade by choosing another task id (docs/policy-language.md). */
 const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']

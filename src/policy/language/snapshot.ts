@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
-import type { Proof } from '../language/proof.ts'
+import type { Proof } from './proof.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { Heading } from '../../domain/heading.ts'
