@@ -135,7 +135,8 @@ const COMMANDS: Record<string, Entry> = {
   },
   doctor: {
     summary: 'check everything that a gateway needs, and report the remedies',
-    load: () => import('./cli/operate/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
+    load: () =>
+      import('./cli/operate/doctor/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
   },
   health: {
     summary: 'check that a gateway answers, for a container',

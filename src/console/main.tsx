@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { startKeyboard } from './keyboard/keyboard.ts'
-import { startRouter } from './router.ts'
+import { startRouter } from './route/router.ts'
 import { startSession } from './session/session.ts'
 import { startTheme } from './shell/theme.ts'
 import { startClock } from './time/clock.ts'

@@ -4,8 +4,8 @@
  * Start: kinds/reviews.ts, then laws/reviews.ts.
  */
 import type { WebhookEvent } from '../contract/webhook.ts'
-import type { EventKind } from './event.ts'
-import type { DetailsOf } from './field.ts'
+import type { EventKind } from './kinds/event.ts'
+import type { DetailsOf } from './record/field.ts'
 import { ACCESS } from './kinds/access.ts'
 import { DECISIONS } from './kinds/decisions.ts'
 import { REVIEWS } from './kinds/reviews.ts'

@@ -1,12 +1,12 @@
 import type { JsonValue } from '../contract/json.ts'
 import { SYSTEM } from '../domain/evidence.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
-import type { EventKind } from '../events/event.ts'
+import type { EventKind } from '../events/kinds/event.ts'
 import { kindOf, webhookOf } from '../events/events.ts'
 import { requireCredential } from '../events/laws/access.ts'
 import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
-import { readEvent, type ReadEvent } from '../events/read-event.ts'
-import { LawBroken, requireThat } from '../events/require.ts'
+import { readEvent, type ReadEvent } from '../events/record/read-event.ts'
+import { LawBroken, requireThat } from '../events/record/require.ts'
 
 /** A tenant's state after all of its records. */
 export interface Story {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { defined } from '../contract/defined.ts'
 import type { Operation } from '../contract/operation.ts'
-import { OPERATIONS } from '../contract/operations.ts'
+import { OPERATIONS } from '../contract/operations/operations.ts'
 import { accessHooks } from './access/access.ts'
 import type { HttpDeps } from './deps.ts'
 import type { Answer, Handlers } from './handler.ts'

@@ -8,7 +8,7 @@ import {
   readDemoCredentials,
   writeDemoCredentials,
 } from '../../src/cli/client/credentials.ts'
-import { curlCall, pythonCall, typescriptCall } from '../../src/cli/dev/calls.ts'
+import { curlCall, pythonCall, typescriptCall } from '../../src/cli/author/example-calls.ts'
 import { peopleOf } from '../../src/cli/dev/people.ts'
 import type { AgentEntry, Directory, Tenant } from '../../src/policy/language/snapshot.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Brought, verdictText } from '../../src/cli/author/print-verdict.ts'
+import { type Brought, verdictText } from '../../src/cli/operate/print-verdict.ts'
 import type { Verdict } from '../../src/evidence/verify.ts'
 
 /** What an auditor reads (docs/evidence.md). */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fold } from '../../src/console/payload/fold.ts'
+import { fold } from '../../src/console/text/fold.ts'
 import { canonicalText, treeOf } from '../../src/console/payload/tree.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson } from '../../src/domain/canonical-json.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { above, hashOf, routeOf } from '../../src/console/route.ts'
-import { filtersOf, queryOf, searchOf, withFilter } from '../../src/console/queue/filters.ts'
+import { above, hashOf, routeOf } from '../../src/console/route/route.ts'
+import { filtersOf, queryOf, searchOf, withFilter } from '../../src/console/route/filters.ts'
 
 describe('routeOf', () => {
   it.each([

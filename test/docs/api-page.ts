@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ERRORS } from '../../src/contract/errors.ts'
-import { openApiDocument } from '../../src/contract/openapi.ts'
+import { openApiDocument } from '../../src/contract/operations/openapi.ts'
 import { API_EXAMPLES, commandOf } from './api-examples.ts'
 
 /** docs/reference/api.md: every operation of schemas/openapi.json, with the examples that api-examples.test.ts runs. */

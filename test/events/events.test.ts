@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { WebhookEvent } from '../../src/contract/webhook.ts'
-import type { EventKind } from '../../src/events/event.ts'
+import type { EventKind } from '../../src/events/kinds/event.ts'
 import { EVENTS, kindOf, sayingOf, webhookOf } from '../../src/events/events.ts'
 
 const ROWS = Object.entries<EventKind>(EVENTS)

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { EventKind } from '../../src/events/event.ts'
+import type { EventKind } from '../../src/events/kinds/event.ts'
 import { EVENTS, sayingOf } from '../../src/events/events.ts'
-import type { Field } from '../../src/events/field.ts'
+import type { Field } from '../../src/events/record/field.ts'
 
 const PAGE = fileURLToPath(new URL('../../docs/evidence.md', import.meta.url))
 const ROWS = Object.entries<EventKind>(EVENTS)

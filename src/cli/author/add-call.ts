@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { createClient } from '@countersign/sdk'
 import { type DemoCredentials, readDemoCredentials } from '../client/credentials.ts'
-import { exampleCalls } from '../dev/calls.ts'
-import { sdkPlaces } from '../dev/sdk-places.ts'
+import { exampleCalls } from './example-calls.ts'
+import { sdkPlaces } from './sdk-places.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { visible } from '../terminal/visible-text.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { FieldError, Problem } from '../../contract/errors.ts'
 import { type Answered, type Asked, type Media, type Operation, pathTo } from '../../contract/operation.ts'
-import { OPERATIONS } from '../../contract/operations.ts'
+import { OPERATIONS } from '../../contract/operations/operations.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'

@@ -19,12 +19,12 @@ import {
   warnOfClock,
   warnOfSettings,
 } from '../operate/serve.ts'
-import { exampleCalls } from './calls.ts'
+import { exampleCalls } from '../author/example-calls.ts'
 import { createDevKeys, type DevKeys } from './dev-keys.ts'
 import { exampleCallIn } from './example-payload.ts'
 import { createReloadLines } from './reloads.ts'
 import { screen, type Shown } from './screen.ts'
-import { sdkPlaces } from './sdk-places.ts'
+import { sdkPlaces } from '../author/sdk-places.ts'
 
 export const DEV_USAGE = `countersign dev [--policies DIR] [--store file:DIR] ...
 

@@ -1,5 +1,5 @@
 import { NotProved, openProof, proveRecord } from '../../evidence/prove.ts'
-import { exported, keptText } from './evidence-files.ts'
+import { exported, keptText } from '../author/evidence-files.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 

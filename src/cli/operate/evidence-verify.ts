@@ -1,9 +1,9 @@
 import { type Proofs, verifyEvidence } from '../../evidence/verify.ts'
 import { parseDuration } from '../../policy/text/text.ts'
-import { exported, keptText } from './evidence-files.ts'
+import { exported, keptText } from '../author/evidence-files.ts'
 import { EXIT, usage } from '../terminal/failure.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { verdictText } from '../author/print-verdict.ts'
+import { verdictText } from './print-verdict.ts'
 import { jsonOf } from '../terminal/visible-text.ts'
 
 export interface VerifyOptions {

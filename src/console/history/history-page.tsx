@@ -1,6 +1,6 @@
 import { useLayoutEffect } from 'preact/hooks'
 import { List } from '../list/list.tsx'
-import { type Filters, queryOf } from '../queue/filters.ts'
+import { type Filters, queryOf } from '../route/filters.ts'
 import { ThreadRow } from '../queue/thread-row.tsx'
 import { addressOf, createThreads } from '../queue/threads.ts'
 import { Heading } from '../shell/heading.tsx'

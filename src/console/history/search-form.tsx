@@ -1,5 +1,5 @@
-import { type FilterName, type Filters, withFilter } from '../queue/filters.ts'
-import { refine } from '../router.ts'
+import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
+import { refine } from '../route/router.ts'
 import { Field } from '../shell/field.tsx'
 import { More } from '../shell/more.tsx'
 

@@ -1,6 +1,6 @@
-import { go, list, route } from '../router.ts'
+import { go, list, route } from '../route/router.ts'
 import { signal } from '@preact/signals'
-import { above, type Route } from '../route.ts'
+import { above, type Route } from '../route/route.ts'
 import { type Action, strike } from './keymap.ts'
 
 /** The page's action for each key. A key without an action has no effect. */

@@ -1,4 +1,4 @@
-import type { Page } from '../route.ts'
+import type { Page } from '../route/route.ts'
 
 /** The actions that keys can have. Keys with held modifiers, and keys typed into a field, have no effect. */
 export type Action =

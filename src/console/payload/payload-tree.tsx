@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { AgentText } from '../text/agent-text.tsx'
-import { more } from './fold.ts'
-import { LongText } from './long-text.tsx'
+import { more } from '../text/fold.ts'
+import { LongText } from '../text/long-text.tsx'
 import type { TreeNode } from './tree.ts'
 
 /** A payload as nested lists. Names and values come from the agent, and are drawn only as text. */

@@ -1,5 +1,5 @@
 import { type Playground, type PlaygroundState, textOf } from '../../playground/playground.ts'
-import { Panel } from '../thread/panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 interface EditorProps {
   readonly state: PlaygroundState

@@ -3,7 +3,7 @@ import type { Reply } from '../../playground/messages.ts'
 import { Explanation } from '../policies/explanation.tsx'
 import { Finding } from '../policies/finding.tsx'
 import { AgentText } from '../text/agent-text.tsx'
-import { Panel } from '../thread/panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 import { BUNDLE_EDITOR } from './editors.tsx'
 
 type Diagnostic = Reply['diagnostics'][number]

@@ -1,5 +1,5 @@
 import type { PoliciesView } from '../../contract/admin.ts'
-import { Panel } from '../thread/panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { Finding } from './finding.tsx'
 

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ExplanationView } from '../../contract/admin.ts'
-import { Panel } from '../thread/panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 import { call, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 import { Explanation } from './explanation.tsx'

@@ -1,9 +1,9 @@
-import { refine } from '../router.ts'
+import { refine } from '../route/router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { Field } from '../shell/field.tsx'
 import { More } from '../shell/more.tsx'
-import { counts } from './counts.ts'
-import { type FilterName, type Filters, withFilter } from './filters.ts'
+import { counts } from '../session/counts.ts'
+import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 
 /** The filters of the queue. */
 export function FilterBar({ filters }: { readonly filters: Filters }) {

@@ -1,6 +1,6 @@
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import type { Loaded } from '../list/list-state.ts'
-import type { Filters } from './filters.ts'
+import type { Filters } from '../route/filters.ts'
 
 export interface Merged extends Loaded<ThreadSummary> {
   /** True when the thread waits and was not in the list before. */

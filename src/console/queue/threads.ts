@@ -1,7 +1,7 @@
 import type { ThreadList, ThreadSummary } from '../../contract/reviewer.ts'
 import { createList } from '../list/list-state.ts'
 import type { Address } from '../wire/path.ts'
-import { type Filters, queryOf } from './filters.ts'
+import { type Filters, queryOf } from '../route/filters.ts'
 
 export const createThreads = () =>
   createList({

@@ -1,4 +1,4 @@
-import { LongText } from '../payload/long-text.tsx'
+import { LongText } from '../text/long-text.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { type Change, type Path, splitText } from './changes.ts'
 

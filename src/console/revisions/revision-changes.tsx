@@ -1,6 +1,6 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
-import { Panel } from '../thread/panel.tsx'
-import { revisionIn, type ThreadState } from '../thread/thread-state.ts'
+import { Panel } from '../shell/panel.tsx'
+import { revisionIn, type ThreadState } from '../call/thread-state.ts'
 import { ChangeList } from './change-list.tsx'
 import { changesBetween } from './changes.ts'
 

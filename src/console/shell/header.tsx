@@ -1,8 +1,8 @@
 import type { Me } from '../../contract/session.ts'
-import { waiting } from '../queue/counts.ts'
+import { waiting } from '../session/counts.ts'
 import { isAdmin } from '../session/session.ts'
-import type { Page } from '../route.ts'
-import { route } from '../router.ts'
+import type { Page } from '../route/route.ts'
+import { route } from '../route/router.ts'
 import { link } from '../wire/stream.ts'
 import { ProfileMenu } from './profile-menu.tsx'
 

@@ -1,5 +1,5 @@
 import { AgentText } from '../text/agent-text.tsx'
-import type { ThreadState } from './thread-state.ts'
+import type { ThreadState } from '../call/thread-state.ts'
 
 export const ACKNOWLEDGE = 'acknowledge'
 

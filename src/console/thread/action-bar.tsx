@@ -2,8 +2,8 @@ import type { ThreadView } from '../../contract/reviewer.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
 import { NewRevision } from './notices.tsx'
-import { say } from './thread-acts.ts'
-import type { ThreadState } from './thread-state.ts'
+import { say } from '../call/thread-acts.ts'
+import type { ThreadState } from '../call/thread-state.ts'
 
 interface BarProps {
   readonly thread: ThreadState

@@ -1,6 +1,6 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
-import { Panel } from './panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 type Rule = ThreadRevision['rules'][number]
 

@@ -3,9 +3,9 @@ import { useEffect } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { getBlob } from '../wire/call.ts'
 import type { Address } from '../wire/path.ts'
-import { LongText } from '../payload/long-text.tsx'
+import { LongText } from '../text/long-text.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
-import { Panel } from './panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 interface ClaimsProps {
   readonly view: ThreadView

@@ -3,8 +3,8 @@ import type { VoteDecision } from '../../contract/reviewer.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { ACKNOWLEDGE } from './acknowledge.tsx'
-import { vote } from './thread-acts.ts'
-import type { ThreadState } from './thread-state.ts'
+import { vote } from '../call/thread-acts.ts'
+import type { ThreadState } from '../call/thread-state.ts'
 
 export const COMMENT = 'comment'
 export type Deciding = ReturnType<typeof createDeciding>

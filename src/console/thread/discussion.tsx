@@ -1,7 +1,7 @@
 import type { CommentView, ThreadView, VoteView } from '../../contract/reviewer.ts'
-import { LongText } from '../payload/long-text.tsx'
+import { LongText } from '../text/long-text.tsx'
 import { Ago } from '../time/countdown.tsx'
-import { Panel } from './panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 const SAID = { approve: 'approved', reject: 'rejected', request_changes: 'asked for changes' } as const
 

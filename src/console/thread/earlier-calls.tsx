@@ -2,7 +2,7 @@ import type { EarlierCall } from '../../contract/reviewer.ts'
 import { Gist, Status } from '../queue/thread-row.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
-import { Panel } from './panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 /** Other calls of the agent in this task, and their decisions. */
 export function EarlierCalls({ calls }: { readonly calls: readonly EarlierCall[] }) {

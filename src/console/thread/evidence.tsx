@@ -1,6 +1,6 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { Ago } from '../time/countdown.tsx'
-import { Panel } from './panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 /** The numbers of the thread's evidence records. */
 export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence'] }) {

@@ -1,6 +1,6 @@
 import type { LimitState } from '../../contract/reviewer.ts'
 import { duration } from '../time/elapsed.ts'
-import { Panel } from './panel.tsx'
+import { Panel } from '../shell/panel.tsx'
 
 /** The used part of each limit, and the amount that this call would add. */
 export function Limits({ limits }: { readonly limits: readonly LimitState[] }) {

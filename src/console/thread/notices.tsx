@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { ThreadList, ThreadView } from '../../contract/reviewer.ts'
-import { hashOf } from '../route.ts'
-import { list } from '../router.ts'
+import { hashOf } from '../route/route.ts'
+import { list } from '../route/router.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { startReading, takeFocus } from '../shell/heading.tsx'
@@ -11,7 +11,7 @@ import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
-import type { Notice, ThreadState } from './thread-state.ts'
+import type { Notice, ThreadState } from '../call/thread-state.ts'
 
 /** The note that a newer revision exists. The note appears in the bar, next to the buttons that it blocks. */
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {

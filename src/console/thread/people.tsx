@@ -3,9 +3,9 @@ import { me } from '../session/session.ts'
 import { now } from '../time/clock.ts'
 import { Countdown } from '../time/countdown.tsx'
 import { span } from '../time/elapsed.ts'
-import { Panel } from './panel.tsx'
-import { claim as claimIt, release } from './thread-acts.ts'
-import type { ThreadState } from './thread-state.ts'
+import { Panel } from '../shell/panel.tsx'
+import { claim as claimIt, release } from '../call/thread-acts.ts'
+import type { ThreadState } from '../call/thread-state.ts'
 
 interface PeopleProps {
   readonly view: ThreadView

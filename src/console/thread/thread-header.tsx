@@ -5,7 +5,7 @@ import { Heading } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
-import type { ThreadState } from './thread-state.ts'
+import type { ThreadState } from '../call/thread-state.ts'
 
 /** The heading, the agent and the time left. The wording is never the agent's own. */
 export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {

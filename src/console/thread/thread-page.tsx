@@ -18,7 +18,7 @@ import { Limits } from './limits.tsx'
 import { Outcome } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
-import { createThread, type ThreadState } from './thread-state.ts'
+import { createThread, type ThreadState } from '../call/thread-state.ts'
 import { createDeciding } from './deciding.ts'
 
 /** One thread: the payload, the agent's claims, the assessment of policy, and the reviewers. */

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../route.ts'
+import type { DeliveryState } from '../route/route.ts'
 import { AdminsOnly } from '../shell/admins-only.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { Destination } from './destination.tsx'

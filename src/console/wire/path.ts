@@ -1,4 +1,4 @@
-import type { OPERATIONS } from '../../contract/operations.ts'
+import type { OPERATIONS } from '../../contract/operations/operations.ts'
 
 type Table = typeof OPERATIONS
 type PathsOf<Method> = {

@@ -1,5 +1,5 @@
-import { alone, event } from '../event.ts'
-import { flag, moment, number, oneOf, optional, text, texts } from '../field.ts'
+import { alone, event } from './event.ts'
+import { flag, moment, number, oneOf, optional, text, texts } from '../record/field.ts'
 import {
   freezeEnded,
   freezeStarted,

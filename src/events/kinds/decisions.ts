@@ -1,8 +1,8 @@
 import { type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/decision.ts'
 import { OTHER, REJECTION_REASONS } from '../../metrics/labels.ts'
 import type { Meter } from '../../metrics/table.ts'
-import { type Counted, event } from '../event.ts'
-import { type DetailsOf, object, objects, oneOf, optional, text, texts } from '../field.ts'
+import { type Counted, event } from './event.ts'
+import { type DetailsOf, object, objects, oneOf, optional, text, texts } from '../record/field.ts'
 import {
   decisionAllowed,
   decisionApproved,

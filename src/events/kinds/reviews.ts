@@ -1,8 +1,8 @@
 import { type Risk, RISKS } from '../../domain/decision.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
 import type { LabelsOf, Meter } from '../../metrics/table.ts'
-import { alone, event } from '../event.ts'
-import { anything, flag, moment, number, oneOf, optional, text, texts } from '../field.ts'
+import { alone, event } from './event.ts'
+import { anything, flag, moment, number, oneOf, optional, text, texts } from '../record/field.ts'
 import {
   approvalCollected,
   approvalReleased,

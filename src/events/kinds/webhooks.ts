@@ -1,5 +1,5 @@
-import { event } from '../event.ts'
-import { number, oneOf, optional, text } from '../field.ts'
+import { event } from './event.ts'
+import { number, oneOf, optional, text } from '../record/field.ts'
 import {
   webhookChanged,
   webhookCreated,

@@ -1,8 +1,8 @@
 import { SYSTEM } from '../../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
 import type { SessionEnd } from '../../domain/session.ts'
-import type { ReadEvent } from '../read-event.ts'
-import { listOf, momentOf, requireThat, textOf } from '../require.ts'
+import type { ReadEvent } from '../record/read-event.ts'
+import { listOf, momentOf, requireThat, textOf } from '../record/require.ts'
 import { NOT_VOUCHED, type Vouched } from './requirement.ts'
 import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, wayOf } from './ledger.ts'
 

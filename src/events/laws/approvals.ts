@@ -1,7 +1,7 @@
 import { LIMITS } from '../../contract/limits.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
-import type { ReadEvent } from '../read-event.ts'
-import { momentOf, requireThat, textOf } from '../require.ts'
+import type { ReadEvent } from '../record/read-event.ts'
+import { momentOf, requireThat, textOf } from '../record/require.ts'
 import {
   keyHeld,
   currentThread,

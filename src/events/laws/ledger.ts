@@ -1,8 +1,8 @@
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
-import type { ReadEvent } from '../read-event.ts'
-import { requireThat, textOf } from '../require.ts'
+import type { ReadEvent } from '../record/read-event.ts'
+import { requireThat, textOf } from '../record/require.ts'
 import type { Vouched, Voter } from './requirement.ts'
 import type { RuleVerdicts } from './verdict.ts'
 

@@ -7,7 +7,7 @@ import {
   type Seat,
 } from '../../domain/decision.ts'
 import { eligible, escalatedGroups, groupsEver, type Person, quorum } from '../../domain/quorum.ts'
-import { listOf, objectOf, requireThat, textOf } from '../require.ts'
+import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
 
 /**
  * A number far above the seats and escalations that policy can require. Each vote is checked against all seats and

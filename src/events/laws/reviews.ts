@@ -3,8 +3,8 @@ import { BY_FREEZE, NO_BUNDLE } from '../../domain/evidence.ts'
 import { freezeOf } from '../../domain/freeze.ts'
 import { transition } from '../../domain/thread.ts'
 import { requireVerdict } from './verdict.ts'
-import type { ReadEvent } from '../read-event.ts'
-import { listOf, momentOf, objectOf, requireThat, textOf } from '../require.ts'
+import type { ReadEvent } from '../record/read-event.ts'
+import { listOf, momentOf, objectOf, requireThat, textOf } from '../record/require.ts'
 import {
   givingWayTo,
   requireEligible,

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { strictest, type Verdict } from '../../domain/decision.ts'
-import type { ReadEvent } from '../read-event.ts'
-import { listOf, objectOf, requireThat, textOf } from '../require.ts'
+import type { ReadEvent } from '../record/read-event.ts'
+import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
 
 /*
  * The consistency of a verdict with its record (docs/policy-language.md). The strictest rule that fired decides. A

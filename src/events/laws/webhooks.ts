@@ -1,5 +1,5 @@
-import type { ReadEvent } from '../read-event.ts'
-import { requireThat, textOf } from '../require.ts'
+import type { ReadEvent } from '../record/read-event.ts'
+import { requireThat, textOf } from '../record/require.ts'
 import type { Ledger, LedgerWebhook } from './ledger.ts'
 
 /* Webhooks and their deliveries (docs/webhooks.md). A delivery is written in the commit of its event. */

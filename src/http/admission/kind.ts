@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Operation, RequestKind } from '../../contract/operation.ts'
-import { OPERATIONS } from '../../contract/operations.ts'
+import { OPERATIONS } from '../../contract/operations/operations.ts'
 
 /** Matches an escape in one of the first two segments of a path, because the router decodes `%61gent` to `agent`. */
 const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/

@@ -2,7 +2,7 @@ import { kindOf } from '../../events/events.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Exemplar, Instruments } from './instruments.ts'
 import { type Meter, type MetricName, METRICS } from '../../metrics/table.ts'
-import { traceOf } from '../tracing/trace.ts'
+import { traceOf } from './trace.ts'
 import type { MetricSpec } from '../../metrics/metric-spec.ts'
 
 /** Counts evidence records by their rows in the table of events, so that metrics and evidence agree. */

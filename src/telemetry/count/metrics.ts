@@ -15,7 +15,7 @@ import type { LabelsOf } from '../../metrics/table.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
 import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
-import { traceOf } from '../tracing/trace.ts'
+import { traceOf } from './trace.ts'
 
 /** Counters for the adapters. The counters never throw. */
 export interface Metrics {

@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { SIGN_IN_PROBLEMS } from '../../contract/sign-in-problems.ts'
 import type { SignInOptions } from '../../contract/session.ts'
-import { refine, route } from '../router.ts'
+import { refine, route } from '../route/router.ts'
 import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { ended, me, signIn } from './session.ts'
+import { ended, me, signIn } from '../session/session.ts'
 import { beginSingleSignOn, takeVerifier } from './single-sign-on.ts'
 
 const INSECURE: Refusal = {

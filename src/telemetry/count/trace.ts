@@ -1,4 +1,4 @@
-import type { Exemplar } from '../count/instruments.ts'
+import type { Exemplar } from './instruments.ts'
 
 /** Returns the trace of a W3C traceparent (version 00) as an exemplar. */
 export function traceOf(traceparent: string | undefined): Exemplar | undefined {

@@ -1,9 +1,9 @@
-import type { WebhookEvent } from '../contract/webhook.ts'
-import type { Actor } from '../domain/evidence.ts'
-import type { Meter } from '../metrics/table.ts'
-import type { DetailsOf, Fields } from './field.ts'
-import type { Ledger } from './laws/ledger.ts'
-import type { ReadEvent } from './read-event.ts'
+import type { WebhookEvent } from '../../contract/webhook.ts'
+import type { Actor } from '../../domain/evidence.ts'
+import type { Meter } from '../../metrics/table.ts'
+import type { DetailsOf, Fields } from '../record/field.ts'
+import type { Ledger } from '../laws/ledger.ts'
+import type { ReadEvent } from '../record/read-event.ts'
 
 /** The parts of the gateway that act automatically. */
 export type GatewayPart = 'quorum' | 'policy' | 'timer' | 'freeze' | 'webhooks' | 'sign-in' | 'policies'

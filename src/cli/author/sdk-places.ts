@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PACKAGE_ROOT } from '../../system/package.ts'
-import type { SdkPlaces } from './calls.ts'
+import type { SdkPlaces } from './example-calls.ts'
 
 const SDK = '@countersign/sdk'
 

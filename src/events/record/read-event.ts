@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { type Actor, EVIDENCE_VERSION } from '../domain/evidence.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
 import { momentOf, objectOf, requireThat, textOf } from './require.ts'
 
 /** A parsed record of an export. Every part of the record is checked before use. */

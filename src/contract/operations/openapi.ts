@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document, made from the declarations in this folder. Run `npm run schemas` after a change. */
-import { ERRORS } from './errors.ts'
-import type { Access, Answer, Header, Operation, RequestHeader } from './operation.ts'
-import { referTo, SCHEMAS } from './openapi-schemas.ts'
-import { LIMITS } from './limits.ts'
+import { ERRORS } from '../errors.ts'
+import type { Access, Answer, Header, Operation, RequestHeader } from '../operation.ts'
+import { referTo, SCHEMAS } from '../openapi-schemas.ts'
+import { LIMITS } from '../limits.ts'
 import { OPERATIONS } from './operations.ts'
 
 const SECURITY = {

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { AgentText } from '../text/agent-text.tsx'
+import { AgentText } from './agent-text.tsx'
 import { fold } from './fold.ts'
 
 /** A text of any length. Long text is folded, with a count of the rest, and one press unfolds it. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isMoment, isObject, isText } from './require.ts'
 
 /** A member of a record's `details`, with its values and its meaning. */

@@ -1,5 +1,5 @@
-import type { DeliveryView } from '../contract/webhook.ts'
-import { type Filters, filtersOf, searchOf } from './queue/filters.ts'
+import type { DeliveryView } from '../../contract/webhook.ts'
+import { type Filters, filtersOf, searchOf } from './filters.ts'
 
 /** The page in the fragment of the address. */
 export type Route =

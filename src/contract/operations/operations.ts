@@ -1,0 +1,18 @@
+/** Every endpoint of the API, in the order of the OpenAPI document. */
+import { ADMIN } from './admin.ts'
+import { AGENT } from './agent.ts'
+import { FREEZE } from './freeze.ts'
+import { PUBLIC } from './public.ts'
+import { REVIEW } from './review.ts'
+import { SESSION } from './session.ts'
+import { WEBHOOKS } from './webhooks.ts'
+
+export const OPERATIONS = {
+  ...AGENT,
+  ...REVIEW,
+  ...SESSION,
+  ...ADMIN,
+  ...PUBLIC,
+  ...FREEZE,
+  ...WEBHOOKS,
+} as const
