@@ -1,9 +1,3 @@
-/**
- * Holds: the parts of a gateway, each opened and closed; app.ts puts them together.
- * Imports: contract, domain, evidence, gateway, http, outbound, policy, settings, sign-in, store, system,
- *   telemetry, webhooks.
- * Start: store.ts, then ../app.ts.
- */
 import { defined } from '../contract/defined.ts'
 import { requireExpected, requireSaneClock } from './expected-store.ts'
 import { SYSTEM } from '../gateway/core/records.ts'

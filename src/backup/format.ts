@@ -1,8 +1,3 @@
-/**
- * Holds: the file of `store export`: its format, writing, reading, verifying.
- * Imports: store, system.
- * Start: format.ts, then write.ts.
- */
 import type { StoredEntry } from '../store/archive.ts'
 
 /*

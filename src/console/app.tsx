@@ -1,8 +1,3 @@
-/**
- * Holds: the reviewer's browser app.
- * Imports: contract, domain, playground.
- * Start: app.tsx, then thread/thread-page.tsx.
- */
 import { useEffect } from 'preact/hooks'
 import { AgentsPage } from './agents/agents-page.tsx'
 import { HistoryPage } from './history/history-page.tsx'

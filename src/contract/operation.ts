@@ -1,9 +1,4 @@
 /**
- * Holds: the wire: schemas and their types, operations, error codes, limits, the strict JSON scan.
- * Imports: nothing.
- * Start: operations/agent.ts, then errors.ts.
- */
-/**
  * An endpoint, which is an entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md,
  * clients, admission and traces derive from the table. The code compiles only when every entry has a handler
  * (src/http/handler.ts).

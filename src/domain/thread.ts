@@ -1,8 +1,3 @@
-/**
- * Holds: pure rules, never async: thread states, quorum, tokens, digests, Merkle trees.
- * Imports: contract.
- * Start: thread.ts, then quorum.ts.
- */
 import type { ReviewRequirement, Risk } from './decision.ts'
 import type { Heading } from './heading.ts'
 

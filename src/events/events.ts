@@ -1,8 +1,3 @@
-/**
- * Holds: the table of evidence records: each entry names the writers of a kind, the law of replay and the consequences.
- * Imports: contract, domain, metrics.
- * Start: kinds/reviews.ts, then laws/reviews.ts.
- */
 import type { WebhookEvent } from '../contract/webhook.ts'
 import type { EventKind } from './kinds/event.ts'
 import type { DetailsOf } from './record/field.ts'

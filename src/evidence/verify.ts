@@ -1,8 +1,3 @@
-/**
- * Holds: checkpoints, and offline verification of an export.
- * Imports: contract, domain, events, system.
- * Start: verify.ts, then replay.ts.
- */
 import type { JsonObject } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'

@@ -1,8 +1,3 @@
-/**
- * Holds: the gate of coding agents: reads one call, asks the gateway.
- * Imports: @countersign/sdk, contract, system.
- * Start: permit.ts, then harness.ts.
- */
 import { type Gate, NotExecuted } from '@countersign/sdk'
 import { type CallIds, isUndecided, leaveWaiting, withdrawLeft } from '@countersign/sdk/runtime'
 import type { HeldCall } from './call.ts'

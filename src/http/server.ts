@@ -1,8 +1,3 @@
-/**
- * Holds: the HTTP server: wire rules, admission, access, and routes that call verbs.
- * Imports: contract, domain, gateway, system.
- * Start: server.ts, then operations/agent.ts.
- */
 import { randomBytes } from 'node:crypto'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { acceptRequests } from './wire/wire-guard.ts'

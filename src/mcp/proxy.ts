@@ -1,8 +1,3 @@
-/**
- * Holds: the proxy in front of an MCP server.
- * Imports: @countersign/sdk, contract, system.
- * Start: proxy.ts, then tools.ts.
- */
 import type { JsonObject } from '../contract/json.ts'
 import { type Gate, type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
 import {

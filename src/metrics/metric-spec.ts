@@ -1,8 +1,3 @@
-/**
- * Holds: the table of metrics, with their labels and bounds.
- * Imports: contract, domain.
- * Start: table-reviews.ts, then table.ts.
- */
 import type { LabelSet } from './labels.ts'
 
 /** A row of the table of metrics (table.ts). */

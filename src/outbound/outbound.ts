@@ -1,8 +1,3 @@
-/**
- * Holds: the guard of outgoing connections, in a thread of its own.
- * Imports: system.
- * Start: outbound.ts, then address.ts.
- */
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, request, type RequestOptions } from 'node:https'
 import type { Duplex } from 'node:stream'

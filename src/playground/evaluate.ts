@@ -1,8 +1,3 @@
-/**
- * Holds: the playground: a bundle and a request, both as texts, become findings, a verdict and its explanation.
- * Imports: contract, domain, policy.
- * Start: evaluate.ts, then worker.ts, which runs it in a browser.
- */
 import { parse } from 'yaml'
 import type { ExplanationView } from '../contract/admin.ts'
 import type { JsonObject } from '../contract/json.ts'

@@ -1,9 +1,4 @@
 /**
- * Holds: flags, variables, file and defaults, as one configuration.
- * Imports: contract, domain, outbound, policy, store.
- * Start: settings.ts, then config.ts.
- */
-/**
  * Every setting as a row: the parser of its text, its default, whether it is a secret, and the condition of its effect.
  * `Config`, flags, variables, the file, `countersign config` and the doctor derive from it. A test compares the rows
  * with the table in docs/operations.md.

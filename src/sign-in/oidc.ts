@@ -1,8 +1,3 @@
-/**
- * Holds: the OpenID Connect client.
- * Imports: contract, domain, gateway, outbound.
- * Start: oidc.ts.
- */
 import type * as OpenId from 'openid-client'
 import { SignInError, type SignInProblem } from '../contract/sign-in-problems.ts'
 import type { Outbound } from '../outbound/outbound.ts'

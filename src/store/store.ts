@@ -1,9 +1,4 @@
 /**
- * Holds: the store interface with its laws, and two adapters that do not import one another.
- * Imports: domain, system.
- * Start: store.ts, then embedded/store.ts or redis/store.ts.
- */
-/**
  * The store port: one mini-transaction, seven reads and one lease. Adapters contain no business rules, and verbs in
  * gateway/ contain no store details.
  *

@@ -1,8 +1,3 @@
-/**
- * Holds: the few things that need the operating system and no other module.
- * Imports: nothing.
- * Start: lines.ts.
- */
 const LINE_END = 0x0a
 
 /** A line without its end. `ended` is false for the last line of a truncated file. */

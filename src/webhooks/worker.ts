@@ -1,8 +1,3 @@
-/**
- * Holds: the worker of the outbox: leases, signatures, attempts.
- * Imports: contract, domain, gateway, outbound.
- * Start: worker.ts, then signature.ts.
- */
 import { setMaxListeners } from 'node:events'
 import { readRetryAfter } from '../domain/retry.ts'
 import { type Destination, secretsInForce } from '../domain/webhook.ts'

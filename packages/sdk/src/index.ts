@@ -1,8 +1,3 @@
-/**
- * Holds: `@countersign/sdk`, the agent's side, for Node, Bun, Deno and Workers. The SDK needs fetch and Web Crypto.
- * Imports: nothing.
- * Start: gate.ts, then flow.ts.
- */
 export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical-json.ts'
 export { type CallOptions, type Client, createClient, type WithdrawOptions } from './client.ts'
 export { type Complaint, CountersignError, NotExecuted, type Outcome } from './errors.ts'

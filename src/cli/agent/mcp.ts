@@ -1,8 +1,3 @@
-/**
- * Folder: commands on the agent's side: the MCP proxy and the hook.
- * Imports: as cli, and beside it client, terminal.
- * Start: mcp.ts, then hook.ts.
- */
 import { parseArgs } from 'node:util'
 import { LIMITS } from '../../contract/limits.ts'
 import { SERVER_NAME, serverOf } from '../../contract/tool-source.ts'

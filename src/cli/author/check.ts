@@ -1,8 +1,3 @@
-/**
- * Folder: commands for authors of policy.
- * Imports: as cli, and beside it client, dev, operate, terminal.
- * Start: check.ts, then diff.ts.
- */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { printDiagnosticsJson, printFolded, type Diagnostic } from '../../policy/report/diagnostics.ts'

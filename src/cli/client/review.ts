@@ -1,8 +1,3 @@
-/**
- * Folder: commands that send requests to a gateway.
- * Imports: as cli, and beside it terminal.
- * Start: review.ts, then api-client.ts.
- */
 import { parseArgs } from 'node:util'
 import { defined } from '../../contract/defined.ts'
 import type { ThreadList, ThreadsQuery, VoteRequest } from '../../contract/reviewer.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: the demo agent and its world.
- * Imports: as cli, and beside it client, terminal.
- * Start: demo.ts, then demo-script.ts.
- */
 import { parseArgs } from 'node:util'
 import { runDemo } from './demo-script.ts'
 import { demoGateway } from './demo-gateway.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: a gateway for development, with keys and a first call.
- * Imports: as cli, and beside it author, client, operate, terminal.
- * Start: dev.ts, then screen.ts.
- */
 import { existsSync, readdirSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { App, AppParts } from '../../app.ts'

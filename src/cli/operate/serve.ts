@@ -1,14 +1,3 @@
-/**
- * Holds: the commands, which main.ts finds and loads.
- * Imports: @countersign/sdk, app, backup, contract, domain, evidence, gateway, hook, mcp, policy, settings,
- *   store, system, telemetry.
- * Start: operate/serve.ts, then author/check.ts.
- */
-/**
- * Folder: commands of an operator: serve, doctor, store, evidence.
- * Imports: as cli, and beside it author, client, terminal.
- * Start: serve.ts, then doctor.ts.
- */
 import { createRequire } from 'node:module'
 import type { Logger } from 'pino'
 import type * as Yaml from 'yaml'

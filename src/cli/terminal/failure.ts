@@ -1,9 +1,3 @@
-/**
- * Folder: exit codes, output, progress and signals, for all commands.
- * Imports: as cli.
- * Start: failure.ts, then output.ts.
- */
-
 /** Exit codes of every command (docs/policy-language.md). */
 export const EXIT = {
   ok: 0,

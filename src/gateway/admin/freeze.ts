@@ -1,8 +1,3 @@
-/**
- * Folder: verbs of administrators: freezes, agents, policies, export of evidence.
- * Imports: as gateway, and beside it auth, core, review.
- * Start: freeze.ts, then freezes.ts.
- */
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { FreezeList, FreezeRequest, FreezeView, Frozen } from '../../contract/freeze.ts'

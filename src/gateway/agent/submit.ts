@@ -1,8 +1,3 @@
-/**
- * Folder: verbs of the agent API, from a proposed call to its redeemed proof.
- * Imports: as gateway, and beside it admin, auth, core, review, webhooks.
- * Start: submit.ts, then read-decision.ts and redeem.ts.
- */
 import type { Decision, DecisionRequest } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: keys, sessions and sign-in. They identify callers, and ask whether the directory still lists them.
- * Imports: as gateway, and beside it core.
- * Start: identify.ts, then standing.ts.
- */
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
 import { type Caller, unauthenticated } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'

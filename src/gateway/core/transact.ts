@@ -1,13 +1,3 @@
-/**
- * Holds: one file per verb, by plane; core/ has the code that all verbs share.
- * Imports: contract, domain, events, evidence, policy, store.
- * Start: core/transact.ts, then agent/submit.ts.
- */
-/**
- * Folder: code that all verbs share: commits, records, caches, budgets, the caller.
- * Imports: as gateway, and beside it jobs, webhooks.
- * Start: transact.ts, then deps.ts.
- */
 import { GatewayError } from '../../contract/errors.ts'
 import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: `store check`, which reads a whole store and reports records that break the gateway's laws.
- * Imports: as gateway, and beside it core.
- * Start: store.ts, then part.ts.
- */
 import { createLawCheck, nameOf } from '../../store/archive-laws.ts'
 import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../../store/archive.ts'
 import { checkAsked } from './asked.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: timed work: expiry, reminders, escalations, deletion, checkpoints.
- * Imports: as gateway, and beside it admin, agent, auth, core, review, webhooks.
- * Start: scheduler.ts, then checkpoints.ts.
- */
 import { createByteSemaphore } from '../core/byte-semaphore.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '../../contract/limits.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: verbs of reviewers: votes, comments, claims, views of threads.
- * Imports: as gateway, and beside it admin, agent, auth, core.
- * Start: vote.ts, then show-thread.ts.
- */
 import type { VoteRequest } from '../../contract/reviewer.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { saysSomething } from '../../domain/comment.ts'

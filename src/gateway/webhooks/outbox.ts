@@ -1,8 +1,3 @@
-/**
- * Folder: destinations, deliveries, and the outbox that the worker in src/webhooks/ empties.
- * Imports: as gateway, and beside it auth, core, review.
- * Start: outbox.ts, then destinations.ts.
- */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { WebhookChatBody } from '../../contract/webhook.ts'
 import { defined } from '../../contract/defined.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: identifies callers: by key, by cookie and origin, by role.
- * Imports: as http, and beside it wire.
- * Start: access.ts, then auth.ts.
- */
 import type {
   FastifyRequest,
   onRequestAsyncHookHandler,

@@ -1,8 +1,3 @@
-/**
- * Folder: admits requests, queues them, or answers 503.
- * Imports: as http, and beside it access.
- * Start: admission.ts, then fair-queue.ts.
- */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Waiting } from './fair-queue.ts'
 import type { RequestKind } from '../../contract/operation.ts'

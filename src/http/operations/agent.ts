@@ -1,8 +1,3 @@
-/**
- * Folder: the handler of each operation, by plane.
- * Imports: as http, and beside it access, wire.
- * Start: agent.ts, then review.ts.
- */
 import type { FastifyRequest } from 'fastify'
 import type { Revision } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: everything below the routes: framing, pipelining, parse errors, strict JSON, shutdown.
- * Imports: as http, and beside it admission.
- * Start: wire-guard.ts, then strict-json.ts.
- */
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'

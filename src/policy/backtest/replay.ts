@@ -1,8 +1,3 @@
-/**
- * Folder: replays recorded calls on two bundles, and reports decisions that differ.
- * Imports: as policy, and beside it diff, evaluate, language, schema.
- * Start: replay.ts, then compare.ts.
- */
 import { defined } from '../../contract/defined.ts'
 import {
   joinRequirements,

@@ -1,8 +1,3 @@
-/**
- * Folder: the path from YAML documents to checked rules, routing, directory, contracts and tests.
- * Imports: as policy, and beside it evaluate, language, lint, report, schema, summary, yaml.
- * Start: check.ts, then rule.ts.
- */
 import { createHash } from 'node:crypto'
 import { fileBounds } from '../text/file-bounds.ts'
 import { checkDirectory } from '../check/directory.ts'

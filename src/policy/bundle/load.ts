@@ -1,8 +1,3 @@
-/**
- * Folder: the bundle on disk: read, watched, loaded by a child process, locked.
- * Imports: as policy, and beside it check, evaluate, language, report, schema, tests, yaml.
- * Start: load.ts, then watch.ts.
- */
 import { checkBundle, type BundleText, type CheckedBundle } from './check.ts'
 import { compileBundle, type CompiledSnapshot } from '../evaluate/compile.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'

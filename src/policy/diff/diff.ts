@@ -1,8 +1,3 @@
-/**
- * Folder: finds the calls that two bundles decide differently.
- * Imports: as policy, and beside it evaluate, language, schema.
- * Start: diff.ts, then tool.ts.
- */
 import type { BundleIr, LimitIr } from '../language/rule.ts'
 import { contractNotes } from './contracts.ts'
 import { diffDirectories, type DirectoryChange } from './directories.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: JSON Schemas with which an editor completes and checks policy files.
- * Imports: as policy, and beside it check, evaluate, language, report, schema, yaml.
- * Start: editor.ts, then shapes.ts.
- */
 import type { JsonObject } from '../../contract/json.ts'
 import type { BundleText } from '../bundle/check.ts'
 import { checkDirectory } from '../check/directory.ts'

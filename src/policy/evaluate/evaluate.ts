@@ -1,8 +1,3 @@
-/**
- * Folder: the path from a checked bundle to a program, and from a call to its verdict and explanation.
- * Imports: as policy, and beside it language, report, schema, summary.
- * Start: evaluate.ts, then compile.ts.
- */
 import {
   joinRequirements,
   maxRisk,

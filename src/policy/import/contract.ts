@@ -1,8 +1,3 @@
-/**
- * Folder: contracts from MCP servers and OpenAPI documents.
- * Imports: as policy, and beside it check, language, schema, summary, yaml.
- * Start: contract.ts, then mcp.ts.
- */
 import { stringify } from 'yaml'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'

@@ -1,13 +1,3 @@
-/**
- * Holds: the path from YAML to a checked bundle to a verdict, and the tools for its author.
- * Imports: contract, domain, system.
- * Start: language/rule.ts, then evaluate/compile.ts and bundle/load.ts.
- */
-/**
- * Folder: the language of rules: fields, operators, functions, limits, truth values.
- * Imports: as policy, and beside it evaluate, report, schema.
- * Start: rule.ts, then operators.ts.
- */
 import type { JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from './snapshot.ts'

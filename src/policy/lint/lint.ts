@@ -1,8 +1,3 @@
-/**
- * Folder: finds rules that are valid but wrong, such as a rule that never fires.
- * Imports: as policy, and beside it check, evaluate, language, summary, yaml.
- * Start: lint.ts, then beaten.ts.
- */
 import type { CheckedRuleFile } from '../check/rules.ts'
 import { createToolReport, type ToolUse } from '../check/tool-names.ts'
 import type { CheckedTool } from '../check/tool.ts'

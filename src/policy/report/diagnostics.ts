@@ -1,9 +1,3 @@
-/**
- * Folder: findings as text, GitHub annotations and SARIF.
- * Imports: as policy.
- * Start: diagnostics.ts, then sarif.ts.
- */
-
 /** One finding about a policy bundle. Lines and columns start at 1. */
 export interface Diagnostic {
   readonly code: string

@@ -1,8 +1,3 @@
-/**
- * Folder: the JSON Schemas of contracts: permitted keywords, and the check of payloads.
- * Imports: as policy, and beside it evaluate, language, yaml.
- * Start: check.ts, then payload.ts.
- */
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import {
   MAX_ENUM_VALUES,

@@ -1,8 +1,3 @@
-/**
- * Folder: the heading of a call, which a contract's template describes.
- * Imports: as policy, and beside it evaluate, language, lint.
- * Start: summary.ts, then template.ts.
- */
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { type Heading, headingOf, type HeadingSegment } from '../../domain/heading.ts'
 import { MISSING, UNREADABLE, walk, type Reading } from '../language/reading.ts'

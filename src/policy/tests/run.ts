@@ -1,8 +1,3 @@
-/**
- * Folder: runs the tests inside rule files.
- * Imports: as policy, and beside it bundle, check, evaluate, language, report, yaml.
- * Start: run.ts, then report.ts.
- */
 import type { CaseIr, CaseTime } from '../check/case.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { BundleIr } from '../language/rule.ts'

@@ -1,8 +1,3 @@
-/**
- * Folder: the path from text to a document whose parts know their places, and the formatter.
- * Imports: as policy, and beside it check, language, report.
- * Start: parse.ts, then format.ts.
- */
 import type { JsonValue } from '../../contract/json.ts'
 import { MOST_MARKS, toNfc } from '../../domain/normal-form.ts'
 import {

@@ -1,8 +1,3 @@
-/**
- * Folder: the store on a local disk, in LMDB.
- * Imports: as store.
- * Start: store.ts, then group-commit.ts.
- */
 import { randomUUID } from 'node:crypto'
 import { statfsSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,8 +1,3 @@
-/**
- * Folder: the store on Redis, Sentinel or Cluster.
- * Imports: as store.
- * Start: store.ts, then scripts.ts.
- */
 import { createHash } from 'node:crypto'
 
 /*

@@ -1,8 +1,3 @@
-/**
- * Holds: the code that counts into the table of metrics, its exposition, logs and traces.
- * Imports: contract, domain, events, gateway, metrics, store.
- * Start: count/metrics.ts, then count/count-evidence.ts.
- */
 import type { ErrorCode } from '../../contract/errors.ts'
 import type { Observation } from '../../gateway/core/deps.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
