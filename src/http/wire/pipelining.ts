@@ -31,8 +31,8 @@ const READ_NO_MORE = 2
  * on its connection, and Node emits `close` for it when the caller disconnects. Without that event, a request would
  * keep its place permanently.
  *
- * A request that waited begins in a turn of its own, because an answer without work, such as a refusal, ends within the
- * turn in which its request began. Other connections would wait for the whole line.
+ * A request that waited begins in a turn of its own. An answer without work, such as a refusal, ends within the turn in
+ * which its request began. Without a turn between them, other connections would wait for the whole line.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Line>()
