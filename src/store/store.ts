@@ -38,7 +38,7 @@
  * S17 mark: a mark indexes the commit's first event by its number, in the same commit. A commit without events has no
  *   mark.
  * S18 limit: a commit with a limit guard applies only when the charges in the window plus the guard's amount are at
- *   most `atMost`. The window ends with the commit. Commits that guard and charge a limit therefore never exceed it
+ *   most `atMost`, and the guard's share is at most three times what is left. The window ends with the commit. Commits that guard and charge a limit therefore never exceed it
  *   together. A window counts at least its charges. An older charge counts for at most a 24th of the window's length
  *   longer. A charge is unconditional, and shortens the limit's window only in a commit that guards it. `charged`
  *   returns the sum that a guard would compare.
@@ -172,12 +172,16 @@ export interface RecordGuard {
   readonly commitId?: string
 }
 
-/** Requires room for a further `amount` (S18). Amounts are integers, 0 or more. */
+/**
+ * Requires room for a further `amount` (S18). Amounts are integers, 0 or more. With `share`, another limit with the same
+ * window, the charges of `share` plus the amount are also at most three times the room that is then left.
+ */
 export interface LimitGuard {
   readonly limit: string
   readonly windowMs: number
   readonly amount: number
   readonly atMost: number
+  readonly share?: string
 }
 
 export type Write =

@@ -1,6 +1,6 @@
 /**
  * Folder: identifies callers: by key, by cookie and origin, by role.
- * Imports: as http, and beside it wire.
+ * Imports: as http, and beside it admission, wire.
  * Start: access.ts, then auth.ts.
  */
 import type {

@@ -1,3 +1,5 @@
+import { TIMES_WHAT_IS_LEFT } from '../../domain/limit-window.ts'
+
 /** A limited amount (places, bytes, polls), of which a part always remains for names that have none. */
 export interface Shares {
   /**
@@ -10,9 +12,6 @@ export interface Shares {
   /** The sum of all reserved amounts. */
   held(): number
 }
-
-/** A single name gets at most three quarters of the amount. Every further name makes that share smaller. */
-const TIMES_WHAT_IS_LEFT = 3
 
 export function createShares(most: number): Shares {
   const taken = new Map<string, number>()

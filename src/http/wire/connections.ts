@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { BlockList, Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
@@ -205,6 +205,13 @@ export function networkOf(address: string): string {
   const after = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length
   return [...before, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...after].slice(0, 4).join(':')
+}
+
+/** The network of the caller. A trusted proxy adds its client's address at the end of `X-Forwarded-For`. */
+export function addressOf({ socket, headers }: IncomingMessage, trusted: BlockList): string {
+  const { remoteAddress = '' } = socket
+  const forwarded = isTrusted(trusted, remoteAddress) ? headers['x-forwarded-for'] : undefined
+  return networkOf([forwarded].flat().at(-1)?.split(',').at(-1)?.trim() || remoteAddress)
 }
 
 function isTrusted(trusted: BlockList, address: string): boolean {
