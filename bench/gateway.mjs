@@ -15,8 +15,8 @@ export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta
 const plain = new Map()
 
 /**
- * Returns a copy of the starter policies in which allowed calls need no proof, so that an allow is one request, and in
- * which the agent of the benchmarks meets no rate.
+ * Returns a copy of the starter policies in which allowed calls need no proof, so that an allow is one request. The
+ * agent of the benchmarks has a rate that it never reaches.
  */
 export function plainPolicies(policies = STARTER_POLICIES) {
   const known = plain.get(policies)
