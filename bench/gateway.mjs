@@ -12,19 +12,27 @@ import { fileURLToPath } from 'node:url'
 
 export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url))
 export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
-let plain
+const plain = new Map()
 
-/** Returns a copy of the starter policies in which allowed calls need no proof, so that an allow is one request. */
-export function plainPolicies() {
-  if (plain !== undefined) return plain
-  plain = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
-  cpSync(STARTER_POLICIES, plain, { recursive: true })
-  for (const file of readdirSync(join(plain, 'tools'))) {
-    const path = join(plain, 'tools', file)
+/**
+ * Returns a copy of the starter policies in which allowed calls need no proof, so that an allow is one request. The
+ * agent of the benchmarks has a rate that it never reaches.
+ */
+export function plainPolicies(policies = STARTER_POLICIES) {
+  const known = plain.get(policies)
+  if (known !== undefined) return known
+  const copy = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
+  plain.set(policies, copy)
+  cpSync(policies, copy, { recursive: true })
+  for (const file of readdirSync(join(copy, 'tools'))) {
+    const path = join(copy, 'tools', file)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^proof: always.*\n/m, ''))
   }
-  process.once('exit', () => rmSync(plain, { recursive: true, force: true }))
-  return plain
+  const directory = join(copy, 'directory.yaml')
+  const text = readFileSync(directory, 'utf8')
+  writeFileSync(directory, text.replace(/(demo-agent: +\{ )/, '$1rate: 9999999/s, '))
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+  return copy
 }
 
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'

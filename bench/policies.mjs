@@ -35,7 +35,7 @@ levels:
 const DIRECTORY = `tenants:
   acme:
     agents:
-      demo-agent: { owners: [dana], tools: ['*'] }
+      demo-agent: { owners: [dana], tools: ['*'], rate: 9999999/s }
     reviewers:
       alice: { name: Alice, email: alice@acme.example, groups: [everyone] }
       dana:  { name: Dana, email: dana@acme.example, groups: [everyone], roles: [admin] }

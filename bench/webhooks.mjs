@@ -69,7 +69,7 @@ cpSync(plainPolicies(), policies, { recursive: true })
 const QUIET = `
   quiet:
     agents:
-      quiet-agent: { owners: [erin], tools: ['*'] }
+      quiet-agent: { owners: [erin], tools: ['*'], rate: 9999999/s }
     reviewers:
       erin: { name: Erin, email: erin@quiet.example, groups: [on-call, team-leads, security, security-leads, fraud-desk] }
       finn: { name: Finn, email: finn@quiet.example, groups: [on-call, team-leads, security, security-leads, fraud-desk] }

@@ -3,7 +3,7 @@ import type { SettingsView } from './contract/admin.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
-import { admissionOf, strangersOf } from './app/admission.ts'
+import { admissionOf, connectionsOf } from './app/admission.ts'
 import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
 import { type Channel, createChannel } from './app/channel.ts'
@@ -295,7 +295,7 @@ function serverOf(
       ? {}
       : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),
     rates: createRates(),
-    strangers: strangersOf(config),
+    connections: connectionsOf(config, metrics.observeShedConnection),
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,

@@ -53,6 +53,7 @@ describe('the source of a setting', () => {
       logLevel: 'info',
       bodyLimit: LIMITS.BODY_BYTES,
       storeDeadline: LIMITS.STORE_DEADLINE_MS,
+      connections: 16_384,
       connectionsPerAddress: 4_096,
       storeMinFree: 64 * 1024 * 1024,
       storeNewCallsMinFree: 256 * 1024 * 1024,

@@ -193,8 +193,8 @@ export class Browser {
   }
 
   /** One request; nothing is followed. */
-  async ask(url: string): Promise<Response> {
-    const headers = { ...this.#cookie(), 'sec-fetch-mode': 'navigate' }
+  async ask(url: string, more: Record<string, string> = {}): Promise<Response> {
+    const headers = { ...this.#cookie(), 'sec-fetch-mode': 'navigate', ...more }
     const response = await fetch(url, { redirect: 'manual', headers })
     for (const line of response.headers.getSetCookie()) this.#keep(line)
     return response

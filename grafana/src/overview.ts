@@ -251,6 +251,13 @@ export const OVERVIEW: Board = {
           queries: [[sum(rate('shed'), 'kind'), '{{kind}}']],
         },
         {
+          title: 'Connections beyond a bound',
+          description:
+            'Idle connections ended to make room, and connections refused because all others had requests in progress.',
+          unit: 'ops',
+          queries: [[sum(rate('connectionsShed'), 'how'), '{{how}}']],
+        },
+        {
           title: 'Connections and files',
           description: 'Connections of callers, and open file descriptors.',
           unit: 'short',

@@ -4,8 +4,9 @@ import type { AdminKeys } from '../gateway/core/admin-keys.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { createAdmission, type Admission } from '../http/admission/admission.ts'
 import { senderOf } from '../http/admission/sender.ts'
-import type { StrangerBounds } from '../http/wire/strangers.ts'
+import type { ConnectionBounds } from '../http/wire/connections.ts'
 import type { Config } from '../settings/config.ts'
+import { mostOpenFiles } from '../system/open-files.ts'
 
 /**
  * Creates the queue of requests. Logs a line when the queue begins to refuse requests, and another line when it stops.
@@ -24,7 +25,15 @@ export function admissionOf(
   })
 }
 
-export const strangersOf = ({ connectionsPerAddress, trustedProxies }: Config): StrangerBounds => ({
+/** Files that the process needs besides connections of callers: store, policies, logs, its own connections. */
+const OTHER_FILES = 256
+
+export const connectionsOf = (
+  { connections, connectionsPerAddress, trustedProxies }: Config,
+  onShed: ConnectionBounds['onShed'],
+): ConnectionBounds => ({
+  most: Math.max(1, Math.min(connections, mostOpenFiles() - OTHER_FILES)),
   perAddress: connectionsPerAddress,
   trusted: trustedProxies ?? new BlockList(),
+  onShed,
 })

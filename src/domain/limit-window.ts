@@ -12,6 +12,12 @@ export interface LimitWindow {
 
 const BUCKETS = 24
 
+/**
+ * A share of a limited amount is at most so many times the rest. One holder gets at most three quarters, and each
+ * further holder at most three quarters of the rest, so that some always remains.
+ */
+export const TIMES_WHAT_IS_LEFT = 3
+
 /** A charge to a limit, as in a commit. */
 export interface WindowCharge {
   readonly windowMs: number

@@ -11,7 +11,7 @@ import type { Schemas } from './validation.ts'
 import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import type { Site } from './access/same-origin.ts'
 import type { Waits } from './long-polls.ts'
-import type { StrangerBounds } from './wire/strangers.ts'
+import type { ConnectionBounds } from './wire/connections.ts'
 import type { Admission } from './admission/admission.ts'
 
 /** Parts that routes need in addition to the verbs. */
@@ -21,7 +21,7 @@ export interface HttpDeps {
   readonly admission: Admission
   readonly waits: Waits
   readonly rates: Rates
-  readonly strangers: StrangerBounds
+  readonly connections: ConnectionBounds
   readonly log: FastifyBaseLogger
   readonly bodyBytes: number
   /** Interval of keep-alive comments on a stream, ms. */

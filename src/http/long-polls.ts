@@ -1,19 +1,25 @@
 import type { FastifyRequest } from 'fastify'
 import type { Wait } from '../gateway/core/wait.ts'
-import { createShares } from './admission/shares.ts'
+import { createSharesOfTenants } from './admission/shares.ts'
 
 /** A request that waits until it is released. */
 export type Held = Wait & { release(): void }
+
+/** The agent that polls, and its tenant. */
+interface Sender {
+  readonly tenant: string
+  readonly id: string
+}
 
 /**
  * Requests on hold. A held request ends when its connection or the gateway closes. A poll also ends after its time.
  */
 export interface Waits {
   /**
-   * Holds a poll of `sender` for at most this time. Undefined when too many polls are held, in total or for this
-   * sender. A server may ignore a preference (RFC 7240 section 2).
+   * Holds a poll of `sender` for at most this time. Undefined when too many polls are held, in total, of this
+   * tenant or of this agent. A server may ignore a preference (RFC 7240 section 2).
    */
-  holdPoll(request: FastifyRequest, seconds: number, sender: string): Held | undefined
+  holdPoll(request: FastifyRequest, seconds: number, sender: Sender): Held | undefined
   holdStream(request: FastifyRequest): Held
   /** The number of held requests: polls, and streams, which do not wait for a specific decision. */
   held(): { readonly polls: number; readonly streams: number }
@@ -22,13 +28,14 @@ export interface Waits {
 }
 
 /**
- * One agent can hold at most three quarters of the polls (src/http/admission/shares.ts), which leaves room for others.
+ * One tenant can hold at most three quarters of the polls, and one agent three quarters of those
+ * (src/http/admission/shares.ts), which leaves room for others.
  */
 const MOST_POLLS = 10_000
 
 export function createWaits(): Waits {
   const open = new Set<AbortController>()
-  const polls = createShares(MOST_POLLS)
+  const polls = createSharesOfTenants(MOST_POLLS)
   let ended = false
 
   /** Uses the local clock, like the caller, because the store's clock may temporarily run slower. */
@@ -56,8 +63,9 @@ export function createWaits(): Waits {
 
   return {
     holdPoll(request, seconds, sender) {
-      if (!polls.take(sender, 1)) return undefined
-      return hold(request, seconds, () => polls.free(sender, 1))
+      const { tenant, id } = sender
+      if (!polls.take(tenant, id, 1)) return undefined
+      return hold(request, seconds, () => polls.free(tenant, id, 1))
     },
     holdStream: (request) => hold(request, undefined, () => undefined),
     held: () => ({ polls: polls.held(), streams: open.size - polls.held() }),

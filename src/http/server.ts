@@ -10,7 +10,7 @@ import { answerMalformed } from './wire/parse-errors.ts'
 import { rememberOrigins } from './tracing.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
 import { watchTraffic } from './request-metrics.ts'
-import { boundStrangers } from './wire/strangers.ts'
+import { boundConnections } from './wire/connections.ts'
 
 /** Time limits of clients, ms. Idle connections end after these times. */
 export const TIMEOUTS = {
@@ -67,7 +67,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   rememberOrigins(app)
   drainWhileClosing(app, () => http.waits.endAll())
   watchTraffic(app, http)
-  boundStrangers(app, http.strangers)
+  boundConnections(app, http.connections)
   // before its body is read, because anyone can request an unknown path and must hold a place only briefly
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) void answerNotFound(request, reply)

@@ -39,6 +39,10 @@ export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
 /** Limits that cause refusals: the budgets, and the disk. */
 export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
+/** Ends of connections beyond a bound (docs/operations.md#budgets). */
+export const SHED_CONNECTIONS = ['ended', 'refused'] as const
+export type ShedConnection = (typeof SHED_CONNECTIONS)[number]
+
 export const METHODS = ['GET', 'POST', 'DELETE', OTHER] as const
 
 /** Reasons for rejections: a rule, no matching rule, or a code that replaces a rule's id. */

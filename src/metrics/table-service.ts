@@ -5,6 +5,7 @@ import {
   PROBLEMS,
   RELEASE,
   ROUTES,
+  SHED_CONNECTIONS,
   STATUSES,
   STORE_OPERATIONS,
 } from './labels.ts'
@@ -64,6 +65,13 @@ export const SERVICE_METRICS = {
     unit: 'connections',
     help: 'Open connections of callers.',
     labels: {},
+  },
+  connectionsShed: {
+    kind: 'counter',
+    name: 'countersign_http_connections_shed_total',
+    unit: 'connections',
+    help: 'Connections beyond a bound: ended, because they had no request in progress, or refused.',
+    labels: { how: SHED_CONNECTIONS },
   },
   pollsHeld: {
     kind: 'gauge',

@@ -132,6 +132,10 @@ export const SETTINGS = {
     default: String(LIMITS.BODY_BYTES),
     help: 'largest request body in bytes',
   }),
+  connections: setting(whole(1, MOST), {
+    default: '16384',
+    help: 'connections of all callers, fewer when the process may open fewer files',
+  }),
   connectionsPerAddress: setting(whole(1, MOST), {
     default: '4096',
     help: 'connections of one address without an accepted credential',

@@ -57,6 +57,7 @@ function checkGuard(guard: Guard): void {
     checkLimit(guard.limit, guard.windowMs)
     checkCount('amount', guard.amount)
     checkCount('atMost', guard.atMost)
+    if (guard.share !== undefined) checkLimit(guard.share, guard.windowMs)
   } else {
     checkRecordName(guard.type, guard.id)
     checkCount('revision', guard.revision)

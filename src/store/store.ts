@@ -33,10 +33,10 @@
  * S17 mark: a mark indexes the commit's first event by its number, in the same commit. A commit without events has no
  *   mark.
  * S18 limit: a commit with a limit guard applies only when the charges in the window plus the guard's amount are at
- *   most `atMost`. The window ends with the commit. Commits that guard and charge a limit therefore never exceed it
- *   together. A window counts at least its charges. An older charge counts for at most a 24th of the window's length
- *   longer. A charge is unconditional, and shortens the limit's window only in a commit that guards it. `charged`
- *   returns the sum that a guard would compare.
+ *   most `atMost`. A share of the limit is at most three times the rest. The window ends with the commit. Commits
+ *   that guard and charge a limit therefore never exceed it together. A window counts at least its charges. An older
+ *   charge counts for at most a 24th of the window's length longer. A charge is unconditional, and shortens the limit's
+ *   window only in a commit that guards it. `charged` returns the sum that a guard would compare.
  * S20 room: `shortOfRoom` reports a reason before `commit` refuses writes because the store is full. Between the two
  *   points, commits still succeed.
  * S19 epoch: the epoch of a partition changes whenever the store may have lost an acknowledged commit. This happens
@@ -167,12 +167,16 @@ export interface RecordGuard {
   readonly commitId?: string
 }
 
-/** Requires room for a further `amount` (S18). Amounts are integers, 0 or more. */
+/**
+ * Requires room for a further `amount` (S18). Amounts are integers, 0 or more. `share` is another limit with the same
+ * window. Its charges plus the amount are also at most three times the room that is then left.
+ */
 export interface LimitGuard {
   readonly limit: string
   readonly windowMs: number
   readonly amount: number
   readonly atMost: number
+  readonly share?: string
 }
 
 export type Write =

@@ -88,8 +88,8 @@ describe('the budgets', () => {
     expect((await foreign.submit(newTask(), HOLD)).status).toBe(200)
   })
 
-  it('429 of bytes for proposals, events, refused proofs and comments, but not for votes and redemptions', async () => {
-    await open({ budgetBytesPerDay: 60_000 })
+  it('429 of bytes for proposals, events and refused proofs, but not for votes, comments and redemptions', async () => {
+    await open({ budgetBytesPerDay: 80_000 })
     const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
     const task = newTask()
     const thread_id = (await bot.submit(task, HOLD)).body.thread_id ?? ''
@@ -101,12 +101,13 @@ describe('the budgets', () => {
     let proposal = await bot.submit(newTask(), HOLD)
     for (let i = 0; i < 100 && proposal.status === 200; i++) proposal = await bot.submit(newTask(), HOLD)
     expectSpent(proposal, 'bytes_per_day')
-    let said = await ann.call('POST', `threads/${thread_id}/comments`, {
-      body: { comment: 'x'.repeat(4_000) },
-    })
-    for (let i = 0; i < 5 && said.status < 300; i++)
-      said = await ann.call('POST', `threads/${thread_id}/comments`, { body: { comment: 'y'.repeat(4_000) } })
-    expectSpent(said, 'bytes_per_day')
+    // another agent has its share of what is left, and people have a budget of their own
+    const other = await world.agent('other')
+    expect((await other.submit(newTask(), HOLD)).status).toBe(200)
+    const comment = (text: string): Promise<Answer<unknown>> =>
+      ann.call('POST', `threads/${thread_id}/comments`, { body: { comment: text } })
+    expect((await comment('x'.repeat(4_000))).status).toBe(201)
+    expect((await ann.call('POST', `threads/${thread_id}/claim`, { body: {} })).status).toBeLessThan(300)
     expect((await ann.approve(thread_id)).status).toBe(200)
     const { approval_token: signature } = (await bot.poll({ thread_id })).body
     expect((await bot.validate({ task_id: task, signature, request_payload: {} })).body).toEqual({
@@ -116,17 +117,31 @@ describe('the budgets', () => {
     expect((await bot.event(task, big)).status).toBe(201)
   })
 
-  it('429 of idempotency records, but not for a replay', async () => {
-    await open({ budgetIdempotencyRecords: 4 })
+  it('429 of bytes for comments of one reviewer, with room for another', async () => {
+    await open({ budgetBytesPerDay: 80_000 })
+    const [bot, ann, ben] = [await world.agent(), await world.reviewer('ann'), await world.reviewer('ben')]
+    const thread_id = (await bot.submit(newTask(), HOLD)).body.thread_id ?? ''
+    const say = (who: typeof ann, text: string): Promise<Answer<unknown>> =>
+      who.call('POST', `threads/${thread_id}/comments`, { body: { comment: text } })
+    let said = await say(ann, 'first')
+    for (let i = 0; i < 40 && said.status < 300; i++) said = await say(ann, `${i}${'x'.repeat(3_900)}`)
+    expectSpent(said, 'bytes_per_day')
+    expect((await say(ben, 'short')).status).toBe(201)
+  })
+
+  it('429 of idempotency records, but not for a replay and not for another agent', async () => {
+    await open({ budgetIdempotencyRecords: 5 })
     const bot = await world.agent()
     const task = newTask()
     const submit = (key: string): Promise<Answer<unknown>> =>
       bot.submit(task, { tool_name: 't' }, { 'idempotency-key': key })
     const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => submit(`k${i}`)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3)
     expectSpent(answers.find(({ status }) => status !== 200) as Answer<unknown>, 'idempotency_records')
     const kept = answers.findIndex(({ status }) => status === 200)
     expect((await submit(`k${kept}`)).headers.get('idempotent-replayed')).toBe('true')
+    const other = await world.agent('other')
+    expect((await other.submit(task, { tool_name: 't' }, { 'idempotency-key': 'k' })).status).toBe(200)
     expect((await bot.submit(task, { tool_name: 't' })).status).toBe(200)
     world.clock.advance(26 * HOUR)
     expect((await submit('another')).status).toBe(200)

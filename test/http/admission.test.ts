@@ -181,6 +181,23 @@ describe('places', () => {
     expect(begun(calls)).toHaveLength(2 * OWN)
   })
 
+  it('refusals of one turn are bounded too, although each gives up its place at once and no queue exists', () => {
+    const refusing = (tenant: string): Call[] =>
+      Array.from({ length: 300 }, () => {
+        const call = new Call(PROPOSE, tenant, {})
+        admission.enter(call.request as unknown as IncomingMessage, response(call), () => {
+          call.began++
+          call.end()
+        })
+        return call
+      })
+    const strangers = refusing('?')
+    expect(begun(strangers)).toHaveLength(BEGIN_AT_ONCE)
+    pass(300 / BEGIN_AT_ONCE + 2)
+    expect(begun(strangers)).toHaveLength(300)
+    expect(begun(refusing('acme'))).toHaveLength(PLACES.propose)
+  })
+
   it('thousands of requests that are answered at once do not overflow the stack', () => {
     const held = askOften(OWN)
     const others = Array.from({ length: 4_000 }, () => new Call(PROPOSE, 'acme', {}))

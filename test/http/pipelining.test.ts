@@ -1,7 +1,9 @@
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { ADMISSION } from '../../src/http/admission/admission.ts'
+import { oneAtATime } from '../../src/http/wire/pipelining.ts'
 import {
   type Agent,
   held,
@@ -123,7 +125,7 @@ describe('requests on one connection', () => {
     expect(statuses(text)).toEqual([200, 200, 404, 200, 200, 200, 415])
   })
 
-  it('more than a hundred waiting requests end the connection', async () => {
+  it('more than sixteen waiting requests end the connection', async () => {
     const { thread } = await held(bot)
     const { socket, text, ended } = open(world)
     socket.write(poll(thread, 'Prefer: wait=50\r\n') + get('/livez').repeat(LIMITS.PIPELINED + 1))
@@ -134,14 +136,57 @@ describe('requests on one connection', () => {
     socket.destroy()
   })
 
+  it('a request that waited begins in a turn of its own, and one turn begins sixteen of all connections', async () => {
+    let begun = 0
+    const server = createServer(
+      oneAtATime((_, response) => {
+        begun += 1
+        response.end()
+      }),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const eachTurn: number[] = []
+    let before = 0
+    const turn = (): void => {
+      eachTurn.push(begun - before)
+      before = begun
+      if (server.listening) setImmediate(turn)
+    }
+    turn()
+    const one = 'GET / HTTP/1.1\r\nHost: gw.test\r\n\r\n'
+    const callers = Array.from({ length: 40 }, () => connect(port, '127.0.0.1').resume())
+    for (const socket of callers) socket.write(one.repeat(1 + LIMITS.PIPELINED))
+    await until(() => begun === callers.length * (1 + LIMITS.PIPELINED))
+    for (const socket of callers) socket.destroy()
+    server.close()
+    // the first ones of connections begin when they are read
+    const later = eachTurn.filter((count) => count > 0)
+    expect(Math.max(...later)).toBeLessThanOrEqual(callers.length + 16)
+    expect(later.length).toBeGreaterThanOrEqual(LIMITS.PIPELINED * Math.floor(callers.length / 16))
+  })
+
+  it('a refused credential ends a connection with more requests behind it, and only such a connection', async () => {
+    const stranger = 'GET /api/agent/decisions?thread_id=x HTTP/1.1\r\nHost: gw.test\r\n\r\n'
+    const { text, ended, socket } = open(world)
+    socket.write(stranger)
+    await until(() => statuses(text()).length === 1)
+    socket.write(stranger)
+    await until(() => statuses(text()).length === 2)
+    socket.write(stranger.repeat(5))
+    await ended
+    expect(statuses(text())).toEqual([401, 401, 401])
+    await until(async () => (await inFlight()) === 0)
+  })
+
   it('requests on one connection are never read after the caller has disconnected, and leave nothing behind', async () => {
     const { thread } = await held(bot)
     const before = (await world.allEvidence()).length
-    for (let i = 0; i < (4 * ADMISSION.PLACES.propose) / 64; i++) {
+    for (let i = 0; i < (4 * ADMISSION.PLACES.propose) / LIMITS.PIPELINED; i++) {
       const { socket, ended } = open(world)
-      socket.write(poll(thread, 'Prefer: wait=50\r\n') + propose().repeat(64))
+      socket.write(poll(thread, 'Prefer: wait=50\r\n') + propose().repeat(LIMITS.PIPELINED))
       await until(() => world.watches > 0)
-      await until(async () => (await inFlight()) === 65)
+      await until(async () => (await inFlight()) === LIMITS.PIPELINED + 1)
       socket.destroy()
       await ended
       await until(() => world.watches === 0)

@@ -48,7 +48,29 @@ async function held(store: Store, limit = 'l', windowMs = DAY, partition = 't'):
   return low
 }
 
+/** Guards a share of a limit and charges both. */
+async function spendShare(store: Store, share: string, atMost: number): Promise<boolean> {
+  const writes = [charge(store.now(), 1), charge(store.now(), 1, share)]
+  const guards = [{ ...guard(1, atMost), share }]
+  return (await store.commit('t', commitOf(store, { guards, writes, events: ['e'] }))).ok
+}
+
 export const LIMIT_LAWS: Record<string, Law> = {
+  async 'S18 a share of a limit is at most three times what is left, also for commits at the same time'({
+    store,
+  }) {
+    const counts: number[] = []
+    for (const share of ['a', 'b', 'c']) {
+      const all = await Promise.all(Array.from({ length: 120 }, () => spendShare(store, share, 100)))
+      counts.push(all.filter(Boolean).length)
+    }
+    expect(counts).toEqual([75, 18, 5])
+    const failed = await store.commit('t', commitOf(store, { guards: [{ ...guard(1, 100), share: 'a' }] }))
+    expect(failed).toEqual({ ok: false, reason: 'guard', failed: [0] })
+    expect(await spendShare(store, 'd', 100)).toBe(true)
+    expect(await store.charged('t', 'l', DAY)).toBe(99)
+  },
+
   async 'S18 commits that guard a limit and charge it never exceed it together'({ store }) {
     const results = await Promise.all(Array.from({ length: 500 }, () => spend(store, 1, 100)))
     expect(results.filter(({ ok }) => ok)).toHaveLength(100)

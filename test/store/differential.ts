@@ -72,12 +72,16 @@ const write: fc.Arbitrary<Write> = fc.oneof(
 
 const commit: fc.Arbitrary<RandomCommit> = fc.record({
   limits: fc.array(
-    fc.record({
-      limit: name(INDEXES),
-      windowMs: fc.constant(WINDOW_MS),
-      amount: fc.nat(9),
-      atMost: fc.constantFrom(5, 20, 60),
-    }),
+    fc.record(
+      {
+        limit: name(INDEXES),
+        windowMs: fc.constant(WINDOW_MS),
+        amount: fc.nat(9),
+        atMost: fc.constantFrom(5, 20, 60),
+        share: name(INDEXES),
+      },
+      { requiredKeys: ['limit', 'windowMs', 'amount', 'atMost'] },
+    ),
     { maxLength: 2 },
   ),
   late: fc.nat(9).map((n) => n === 0),

@@ -1,5 +1,6 @@
 import type {
   Claim,
+  LimitGuard,
   Commit,
   CommitResult,
   IndexEntry,
@@ -22,14 +23,16 @@ export class ModelPartition {
   readonly log: StoredEvent[] = []
   readonly charges: { readonly limit: string; readonly at: number; readonly amount: number }[] = []
 
+  #hasRoom({ limit, windowMs, amount, atMost, share }: LimitGuard, now: number): boolean {
+    const left = atMost - amount - this.charged(limit, windowMs, now)
+    return left >= 0 && (share === undefined || this.charged(share, windowMs, now) + amount <= 3 * left)
+  }
+
   commit(commit: Commit, now: number): CommitResult {
     if (now > commit.deadline) return { ok: false, reason: 'late' }
     const failed = commit.guards.flatMap((guard, position) => {
       if ('epoch' in guard) return guard.epoch === MODEL_EPOCH ? [] : [position]
-      const holds =
-        'limit' in guard
-          ? this.charged(guard.limit, guard.windowMs, now) + guard.amount <= guard.atMost
-          : isOf(this.get(guard.type, guard.id), guard)
+      const holds = 'limit' in guard ? this.#hasRoom(guard, now) : isOf(this.get(guard.type, guard.id), guard)
       return holds ? [] : [position]
     })
     if (failed.length > 0) return { ok: false, reason: 'guard', failed }

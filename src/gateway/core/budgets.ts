@@ -1,6 +1,7 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { type Budget, boundOf, BUDGET_NAMES } from '../../domain/budget.ts'
+import type { Actor } from '../../domain/evidence.ts'
 import type { Thread, ThreadStatus } from '../../domain/thread.ts'
 import { type Guard, STORE_LIMITS, type Write } from '../../store/store.ts'
 import type { Deps } from './deps.ts'
@@ -32,8 +33,9 @@ const TERMS: Readonly<Record<Budget, { readonly windowMs: number; readonly retry
 const SAYS: Readonly<Record<Budget, string>> = {
   waiting_per_agent: 'this agent has as many waiting threads as it may have',
   waiting_per_tenant: 'this tenant has as many waiting threads as it may have',
-  bytes_per_day: 'this tenant has stored as much within 24 hours as it may store',
-  idempotency_records: 'this tenant has as many answers kept for Idempotency-Keys as it may have',
+  bytes_per_day: 'this caller or its tenant has stored as much within 24 hours as it may store',
+  idempotency_records:
+    'this agent or its tenant has as many answers kept for Idempotency-Keys as it may have',
   sessions_per_reviewer: 'this reviewer has as many open sessions as a reviewer may have',
   sessions_per_tenant: 'this tenant has as many open sessions as it may have',
 }
@@ -45,10 +47,14 @@ const OF_TENANT = Object.fromEntries(BUDGET_NAMES.map((name) => [name, PREFIX + 
   string
 >
 
-/** One budget and its holder; the tenant is the default holder. */
+/**
+ * One budget and its holder; the tenant is the default holder. `by` has at most three quarters of what the others with
+ * the same holder leave.
+ */
 export interface Spending {
   readonly budget: Budget
   readonly holder?: string
+  readonly by?: string
 }
 
 const counterOf = ({ budget, holder }: Spending): string =>
@@ -56,15 +62,23 @@ const counterOf = ({ budget, holder }: Spending): string =>
 
 export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
   const atMost = boundOf(spending.budget, deps.budgets, deps.policies.current()?.budgets)
-  return { limit: counterOf(spending), windowMs: TERMS[spending.budget].windowMs, amount, atMost }
+  const limit = counterOf(spending)
+  const share = spending.by === undefined ? {} : { share: shareOf(limit, spending.by) }
+  return { limit, windowMs: TERMS[spending.budget].windowMs, amount, atMost, ...share }
 }
+
+const shareOf = (limit: string, by: string): string => `${limit}/by/${by}`
 
 /** Charges the budget at the time `at`. A negative amount reverses the charge of that time. */
 export function spend(spending: Spending, at: number, amount = 1): Write[] {
   const limit = counterOf(spending)
-  const charge: Write = { op: 'charge', limit, windowMs: TERMS[spending.budget].windowMs, at, amount }
-  if (amount < 0) return [charge]
-  return [charge, purgeAt('limit', limit, Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS)]
+  const limits = spending.by === undefined ? [limit] : [limit, shareOf(limit, spending.by)]
+  const { windowMs } = TERMS[spending.budget]
+  const until = Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS
+  return limits.flatMap((one): Write[] => {
+    const charge: Write = { op: 'charge', limit: one, windowMs, at, amount }
+    return amount < 0 ? [charge] : [charge, purgeAt('limit', one, until)]
+  })
 }
 
 /** The parts of a commit that is not sent yet. */
@@ -74,13 +88,16 @@ interface Parts {
   readonly events: readonly string[]
 }
 
-const BYTES = { budget: 'bytes_per_day' } as const
-
-/** Adds a charge for the commit's size to the tenant's budget of bytes per day. */
-export function chargeBytes(deps: Deps, commit: Parts, at: number): void {
+/**
+ * Adds a charge for the commit's size to the budget of bytes per day. People have a budget of their own, of the same
+ * size, so that agents cannot keep them from reviewing.
+ */
+export function chargeBytes(deps: Deps, commit: Parts, { at, actor }: { at: number; actor: Actor }): void {
   const amount = bytesOf(commit)
-  commit.guards.push(budgetGuard(deps, BYTES, amount))
-  commit.writes.push(...spend(BYTES, at, amount))
+  const holder = actor.kind === 'agent' ? {} : { holder: 'people' }
+  const spending: Spending = { budget: 'bytes_per_day', ...holder, by: actor.id }
+  commit.guards.push(budgetGuard(deps, spending, amount))
+  commit.writes.push(...spend(spending, at, amount))
 }
 
 function bytesOf({ writes, events }: Parts): number {

@@ -14,6 +14,7 @@ import type { Plan } from './transact.ts'
 /** One request under an Idempotency-Key (docs/agent-api.md): scoped to agent and task. */
 export interface Attempted {
   readonly id: string
+  readonly agent: string
   readonly digest: string
   readonly known: Versioned<StoredAnswer> | undefined
 }
@@ -44,7 +45,7 @@ export async function attempted(
   if (known && isFresh(known.value, deps.store.now()) && known.value.request_digest !== digest) {
     throw new GatewayError('idempotency_mismatch', 'this Idempotency-Key was first used with another body')
   }
-  return { id, digest, known }
+  return { id, agent: caller.id, digest, known }
 }
 
 /**
@@ -75,6 +76,7 @@ export function remembering(
     policy_revision: bundle,
     ...(freezeEpoch === 0 ? {} : { freeze_epoch: freezeEpoch }),
   }
+  const spending = { budget: 'idempotency_records', by: attempt.agent } as const
   const writes: Write[] = [
     put('answer', attempt.id, value),
     purgeAt('answer', attempt.id, now + LIMITS.IDEMPOTENCY_MS),
@@ -84,13 +86,11 @@ export function remembering(
     guards: [
       ...(plan.guards ?? []),
       unchanged('answer', attempt.id, attempt.known),
-      budgetGuard(deps, ANSWERS),
+      budgetGuard(deps, spending),
     ],
-    writes: [...(plan.writes ?? []), ...writes, ...spend(ANSWERS, now)],
+    writes: [...(plan.writes ?? []), ...writes, ...spend(spending, now)],
   }
 }
-
-const ANSWERS = { budget: 'idempotency_records' } as const
 
 function isFresh(stored: StoredAnswer, now: number): boolean {
   return now - stored.stored_at < LIMITS.IDEMPOTENCY_MS

@@ -26,8 +26,8 @@ export interface Plan<T> {
    */
   readonly confirmed?: boolean
   /**
-   * True when the commit's size counts toward the tenant's bytes per day (src/gateway/core/budgets.ts). Set for acts
-   * that agents and reviewers can repeat without limit.
+   * True when the commit's size counts toward the bytes per day of the first record's actor
+   * (src/gateway/core/budgets.ts). Set for acts that agents and reviewers can repeat without limit.
    */
   readonly counted?: boolean
   /** The commit lands before this time (ms since 1970) or not at all. After this time, the verb decides again. */
@@ -145,7 +145,8 @@ function commitOf<T>(deps: Deps, plan: Plan<T>, outbox: Enqueued, begun: number)
   const writes = [...(plan.writes ?? []), ...outbox.writes]
   const key = keyNameIn(guards)
   const events = evidence.map((record) => encodeEvidence(record, key))
-  if (counted) chargeBytes(deps, { guards, writes, events }, begun)
+  const actor = evidence[0]?.actor
+  if (counted && actor !== undefined) chargeBytes(deps, { guards, writes, events }, { at: begun, actor })
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1)
   return { commitId: deps.nextCommitId(), deadline, guards, writes, events }
 }

@@ -5,6 +5,7 @@ import { identify, keyInForce, recognise } from '../../gateway/auth/identify.ts'
 import { standingOf } from '../../gateway/auth/standing.ts'
 import type { HttpDeps } from '../deps.ts'
 import { answerProblem, asGatewayError, type ErrorHandler } from '../problem.ts'
+import type { Rate } from '../rate-limit.ts'
 import { bearerOf } from './auth.ts'
 
 /**
@@ -57,10 +58,12 @@ export function deadKeyFirst({ gateway }: HttpDeps): ErrorHandler {
   return async (error, request, reply) => answerProblem(await firstOf(error, request.caller), request, reply)
 }
 
-/** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate that is exhausted */
+/** The rate of an agent whose directory entry sets none: a thousand calls a second, more than agents need. */
+const DEFAULT_RATE: Rate = { calls: 60_000, withinMs: 60_000 }
+
+/** @throws GatewayError `rate_limited` when the agent's rate is exhausted */
 function limitRate(http: HttpDeps, caller: Caller, { entry }: Standing): void {
-  const rate = entry?.rate
-  if (rate === undefined) return
+  const rate = entry?.rate ?? DEFAULT_RATE
   const retryAfterMs = http.rates.take(caller.keyHash, rate)
   if (retryAfterMs === undefined) return
   throw new GatewayError(

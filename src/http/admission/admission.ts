@@ -4,7 +4,7 @@ import type { RequestKind } from '../../contract/operation.ts'
 import { bodyBytesOf, kindOf } from './kind.ts'
 import { Lane } from './lane.ts'
 import { OVERLOADED, refuse, TOO_MANY_BODIES } from './refusal.ts'
-import type { Sender } from './sender.ts'
+import { isUnknown, type Sender } from './sender.ts'
 import { createShares, type Shares } from './shares.ts'
 
 /**
@@ -55,8 +55,8 @@ export const ADMISSION = {
    */
   PLACES: { propose: 128, follow: 128, people: 64 },
   /**
-   * Requests that start in one turn of the event loop. Fewer requests start while new connections arrive, because each
-   * turn accepts one connection.
+   * Requests that start in one turn of the event loop, from the queue or from strangers without a queue. Fewer requests
+   * start from the queue while new connections arrive, because each turn accepts one connection.
    */
   BEGIN_AT_ONCE: 16,
   BEGIN_IN_CROWD: 4,
@@ -112,6 +112,7 @@ class QueueWithPatience implements Admission {
   readonly #arriving = new Set<Asking>()
   readonly #end: (this: Response) => void
   #woken = false
+  #turnBegan = false
   #crowded = false
   #sweeper: NodeJS.Timeout | undefined
   #overload: { refused: number; at: number } | undefined
@@ -141,7 +142,7 @@ class QueueWithPatience implements Admission {
     // a written answer ends the place, because a slow reader must not keep it
     response.on('prefinish', this.#end)
     response.once('close', this.#end)
-    if (lane.queue.size === 0 && this.#takes(asking)) this.#begin(asking)
+    if (lane.queue.size === 0 && this.#mayBegin(asking) && this.#takes(asking)) this.#begin(asking)
     else this.#wait(asking)
   }
 
@@ -187,6 +188,22 @@ class QueueWithPatience implements Admission {
 
   close(): void {
     clearInterval(this.#sweeper)
+  }
+
+  /**
+   * True while requests may begin in this turn of the event loop. A refusal gives up its place in the turn in which it
+   * began, so places do not bound the refusals of one turn.
+   */
+  #mayBegin({ lane, tenant }: Asking): boolean {
+    if (lane.begun >= (isUnknown(tenant) ? ADMISSION.BEGIN_AT_ONCE : lane.most)) return false
+    lane.begun += 1
+    if (this.#turnBegan) return true
+    this.#turnBegan = true
+    setImmediate(() => {
+      this.#turnBegan = false
+      for (const one of this.#all) one.begun = 0
+    })
+    return true
   }
 
   /** Reserves a place and room for the body. Returns false when no place or no room is free. */

@@ -8,10 +8,13 @@ const MOST_SECONDS = 15
 
 /** The places for one kind of request, the queue for these places, and its pace. */
 export class Lane<T> {
+  readonly most: number
   readonly places
   readonly queue = new FairQueue<T>()
   /** The number of refusals since the start. */
   refused = 0
+  /** The number of requests that began in this turn of the event loop without waiting. */
+  begun = 0
   #freed = 0
   #perMs: number | undefined
   /** The time since which requests have waited, and the time of the last measurement. */
@@ -21,6 +24,7 @@ export class Lane<T> {
   #promised = 0
 
   constructor(places: number) {
+    this.most = places
     this.places = createShares(places)
   }
 

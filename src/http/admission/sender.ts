@@ -12,6 +12,9 @@ export interface Sender {
   readonly holder: string
 }
 
+/** True for the names of callers whose credential was not accepted before. */
+export const isUnknown = (tenant: string): boolean => tenant.startsWith('?')
+
 const STRANGER: Sender = { tenant: '?', holder: '?' }
 const ADMIN: Sender = { tenant: '!', holder: '!' }
 

@@ -1,3 +1,5 @@
+import { TIMES_WHAT_IS_LEFT } from '../../domain/limit-window.ts'
+
 /** A limited amount (places, bytes, polls), of which a part always remains for names that have none. */
 export interface Shares {
   /**
@@ -10,9 +12,6 @@ export interface Shares {
   /** The sum of all reserved amounts. */
   held(): number
 }
-
-/** A single name gets at most three quarters of the amount. Every further name makes that share smaller. */
-const TIMES_WHAT_IS_LEFT = 3
 
 export function createShares(most: number): Shares {
   const taken = new Map<string, number>()
@@ -32,5 +31,39 @@ export function createShares(most: number): Shares {
       sum -= amount
     },
     held: () => sum,
+  }
+}
+
+/** Shares of tenants, and within each tenant shares of its holders by the same rule. */
+export interface SharesOfTenants {
+  /** Returns false and reserves nothing when the tenant or its holder would then have more than its share. */
+  take(tenant: string, holder: string, amount: number): boolean
+  free(tenant: string, holder: string, amount: number): void
+  held(): number
+}
+
+/** A single tenant gets at most three quarters of the amount, and a single holder three quarters of that. */
+export function createSharesOfTenants(most: number): SharesOfTenants {
+  const tenants = createShares(most)
+  const within = new Map<string, Shares>()
+  const mostOfTenant = (most * TIMES_WHAT_IS_LEFT) / (TIMES_WHAT_IS_LEFT + 1)
+  return {
+    take(tenant, holder, amount) {
+      const holders = within.get(tenant) ?? createShares(mostOfTenant)
+      if (!holders.take(holder, amount)) return false
+      if (tenants.take(tenant, amount)) {
+        within.set(tenant, holders)
+        return true
+      }
+      holders.free(holder, amount)
+      return false
+    },
+    free(tenant, holder, amount) {
+      const holders = within.get(tenant)
+      holders?.free(holder, amount)
+      if (holders?.held() === 0) within.delete(tenant)
+      tenants.free(tenant, amount)
+    },
+    held: () => tenants.held(),
   }
 }

@@ -69,8 +69,7 @@ async function pollOrHold(http: HttpDeps, call: Call<(typeof AGENT)['poll']>) {
   if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision must not be prefetched')
   const { socket } = request.raw
   const callerGone = (): boolean => socket.destroyed
-  const wait =
-    seconds === 0 ? undefined : http.waits.holdPoll(request, seconds, `${caller.tenant}/${caller.id}`)
+  const wait = seconds === 0 ? undefined : http.waits.holdPoll(request, seconds, caller)
   if (wait === undefined) return answerCommitted(200, await poll(gateway, caller, query, { callerGone }))
   try {
     http.admission.leave(reply.raw)

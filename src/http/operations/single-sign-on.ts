@@ -8,7 +8,7 @@ import { beginFlow, resumeFlow, type SealedFlow } from '../../gateway/auth/ident
 import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
 import { createUsedFlows, type UsedFlows } from '../../gateway/auth/used-flows.ts'
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
-import { limitSignIns } from '../access/sign-in-rate.ts'
+import { limitSignIns, limitSignInsByAddress } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../deps.ts'
 import { answer, type Handlers } from '../handler.ts'
 import { lineOf } from '../tracing.ts'
@@ -25,17 +25,22 @@ type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' |
  * and any visitor can make such a request.
  */
 export function singleSignOnHandlers(http: HttpDeps): SingleSignOnHandlers {
-  const used = createUsedFlows()
-  return { startSingleSignOn: startOf(http), endSingleSignOn: endOf(http, used) }
+  const limits = { used: createUsedFlows(), limit: limitSignInsByAddress(http) }
+  return { startSingleSignOn: startOf(http, limits), endSingleSignOn: endOf(http, limits) }
+}
+
+interface Limits {
+  readonly used: UsedFlows
+  readonly limit: ReturnType<typeof limitSignInsByAddress>
 }
 
 const startOf =
-  (http: HttpDeps): SingleSignOnHandlers['startSingleSignOn'] =>
+  (http: HttpDeps, { limit }: Limits): SingleSignOnHandlers['startSingleSignOn'] =>
   async ({ request, reply }) => {
     const { provider } = configured(http)
     // A request without a challenge spends nothing. Once the provider's metadata is known, no request is counted, so a
     // page that sends visitors here exhausts no limit.
-    if (hasChallenge(request) && !provider.isKnown()) limitSignIns(http, 'discovery')
+    if (hasChallenge(request) && !provider.isKnown()) limit('discovery', request)
     http.admission.leave(reply.raw)
     return redirect(302, http, request, async () => {
       const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
@@ -46,13 +51,14 @@ const startOf =
   }
 
 const endOf =
-  (http: HttpDeps, used: UsedFlows): SingleSignOnHandlers['endSingleSignOn'] =>
+  (http: HttpDeps, { used, limit }: Limits): SingleSignOnHandlers['endSingleSignOn'] =>
   async ({ gateway, request, reply }) => {
     const { provider, matching } = configured(http)
     const ours = flowOf(request, http)
     const isFirst = ours !== undefined && !used.has(ours.flow)
     // people keep their own count for the first answers of their flows
-    limitSignIns(http, isFirst ? 'oidc' : 'stranger')
+    if (isFirst) limit('oidc', request)
+    else limitSignIns(http, 'stranger')
     if (isFirst) used.add(ours.flow, gateway.store.now())
     http.admission.leave(reply.raw)
     // a callback from an older tab or another page must not end a sign-in in progress

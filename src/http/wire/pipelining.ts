@@ -2,6 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import { LIMITS } from '../../contract/limits.ts'
 
+const UNAUTHENTICATED = 401
+
 interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -13,35 +15,84 @@ interface Line {
   readonly waiting: Turn[]
 }
 
+/** Waiting requests that begin in one turn of the event loop, over all connections. */
+const BEGIN_IN_TURN = 16
+
+/** The part of Node's parser that can stop it in the middle of what it has read. The header is then the last. */
+interface Parsed {
+  readonly parser?: { onIncoming: () => number } | null
+}
+const READ_NO_MORE = 2
+
 /**
  * Serves the requests of a connection one after the other. Only safe requests may run at the same time (RFC 9112
  * section 9.3.2), but Node emits all requests immediately. A request after an answer that ends the connection is never
  * served (section 9.6), because its caller could not learn the result. The current answer is therefore always the first
  * on its connection, and Node emits `close` for it when the caller disconnects. Without that event, a request would
  * keep its place permanently.
+ *
+ * A request that waited begins in a turn of its own. An answer without work, such as a refusal, ends within the turn in
+ * which its request began. Without a turn between them, other connections would wait for the whole line.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Line>()
-  const begin = (line: Line, { request, response }: Turn): void => {
-    line.busy = true
-    response.once('close', closed)
-    serve(request, response)
-  }
+  const inTurn = inTurns(({ request, response }) => {
+    // the caller may have disconnected before this turn
+    if (request.socket.writable) serve(request, response)
+    else closeUnsent(response)
+  })
   const closed = function (this: ServerResponse): void {
     const { socket } = this.req
     const line = lines.get(socket)
     if (line === undefined) return
+    const goesOn = socket.writable && this.statusCode !== UNAUTHENTICATED
+    const next = goesOn ? line.waiting.shift() : undefined
+    if (next !== undefined) {
+      next.response.once('close', closed)
+      inTurn(next)
+      return
+    }
     line.busy = false
-    const next = socket.writable ? line.waiting.shift() : undefined
-    if (next !== undefined) begin(line, next)
-    else for (const { response } of line.waiting.splice(0)) closeUnsent(response)
+    // a caller without a credential sends its next request on a new connection
+    if (line.waiting.length > 0) socket.destroySoon()
+    for (const { response } of line.waiting.splice(0)) closeUnsent(response)
   }
   return (request, response) => {
     const { socket } = request
     let line = lines.get(socket)
     if (line === undefined) lines.set(socket, (line = { busy: false, waiting: [] }))
-    if (!line.busy) begin(line, { request, response })
-    else if (line.waiting.push({ request, response }) > LIMITS.PIPELINED) socket.destroy()
+    if (line.busy) {
+      if (line.waiting.push({ request, response }) > LIMITS.PIPELINED) end(socket)
+      return
+    }
+    line.busy = true
+    response.once('close', closed)
+    serve(request, response)
+  }
+}
+
+/** Ends a connection without the other requests that were read with the last one: 64 KiB contain a thousand. */
+function end(socket: Socket): void {
+  const { parser } = socket as Parsed
+  if (parser) parser.onIncoming = () => READ_NO_MORE
+  socket.destroy()
+}
+
+/** Serves in the order of the calls, a bounded number in each turn of the event loop. */
+function inTurns(serve: (turn: Turn) => void): (turn: Turn) => void {
+  const due: Turn[] = []
+  let woken = false
+  const wake = (): void => {
+    woken = true
+    setImmediate(() => {
+      woken = false
+      for (const turn of due.splice(0, BEGIN_IN_TURN)) serve(turn)
+      if (due.length > 0 && !woken) wake()
+    })
+  }
+  return (turn) => {
+    due.push(turn)
+    if (!woken) wake()
   }
 }
 

@@ -1,4 +1,4 @@
-import { amountIn, charged, type LimitWindow, spanOf } from '../../domain/limit-window.ts'
+import { amountIn, charged, type LimitWindow, spanOf, TIMES_WHAT_IS_LEFT } from '../../domain/limit-window.ts'
 import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from '../store.ts'
 
 /**
@@ -155,8 +155,11 @@ function holds(batch: Batch, partition: string, guard: Guard): boolean {
 }
 
 function hasRoom(batch: Batch, partition: string, guard: LimitGuard): boolean {
-  const { window } = windowState(batch, partition, guard.limit)
-  return amountIn(window, guard.windowMs, batch.time) <= guard.atMost - guard.amount
+  const held = (limit: string): number =>
+    amountIn(windowState(batch, partition, limit).window, guard.windowMs, batch.time)
+  const left = guard.atMost - guard.amount - held(guard.limit)
+  if (left < 0 || guard.share === undefined) return left >= 0
+  return held(guard.share) + guard.amount <= TIMES_WHAT_IS_LEFT * left
 }
 
 /**

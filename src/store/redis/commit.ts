@@ -83,7 +83,9 @@ function pushGuard(args: string[], keys: KeyList, guard: Guard): void {
     args.push('e', guard.epoch)
   } else if ('limit' in guard) {
     const key = keys.position(keys.names.limit(guard.limit))
-    args.push('l', key, String(guard.windowMs), String(guard.amount), String(guard.atMost))
+    const amounts = [String(guard.windowMs), String(guard.amount), String(guard.atMost)]
+    if (guard.share === undefined) args.push('l', key, ...amounts)
+    else args.push('s', key, ...amounts, keys.position(keys.names.limit(guard.share)))
   } else {
     const key = keys.position(keys.names.record(guard.type, guard.id))
     if (guard.commitId === undefined) args.push('r', key, String(guard.revision))

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { TIMES_WHAT_IS_LEFT } from '../../domain/limit-window.ts'
 
 /*
  * The scripts that run inside Redis. The scripts are content-addressed (EVALSHA), so two versions of the gateway can
@@ -42,7 +43,8 @@ end
  *
  * Guards, writes and events:
  *
- *     r key revision | w key line (the first of the record, with its end) | l key windowMs amount atMost | e epoch
+ *     r key revision | w key line (the first of the record, with its end) | e epoch
+ *     l key windowMs amount atMost | s key windowMs amount atMost shareKey
  *     p key channel body | d key channel | i key score member | x key member | m key
  *     c key windowMs at amount guarded('1'|'0')
  *     e body
@@ -164,6 +166,12 @@ for g = 1, num(ARGV[6]) do
     limits = limits or newLimits()
     holds = limits.held(k, num(ARGV[i + 2])) <= num(ARGV[i + 4]) - num(ARGV[i + 3])
     i = i + 5
+  elseif op == 's' then
+    limits = limits or newLimits()
+    local ms, amount = num(ARGV[i + 2]), num(ARGV[i + 3])
+    local left = num(ARGV[i + 4]) - amount - limits.held(k, ms)
+    holds = left >= 0 and limits.held(num(ARGV[i + 5]), ms) + amount <= ${TIMES_WHAT_IS_LEFT} * left
+    i = i + 6
   elseif op == 'e' then
     holds = epoch(head) == ARGV[i + 1]
     i = i + 2

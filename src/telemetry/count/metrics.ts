@@ -6,6 +6,7 @@ import { countLoad, type Load } from './count-load.ts'
 import { createEvidenceCounter, type EvidenceCounter } from './count-evidence.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
+import type { ShedConnection } from '../../metrics/labels.ts'
 import type { LabelsOf } from '../../metrics/table.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
 import { createReader, type Readings } from './gauges.ts'
@@ -19,6 +20,7 @@ export interface Metrics {
   readonly observeHttp: (request: HttpRequest) => void
   /** Counts a caller that left before its answer. */
   readonly observeAborted: () => void
+  readonly observeShedConnection: (how: ShedConnection) => void
   /** Counts one attempt of a delivery. `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
   readonly observeLoad: (load: Load) => void
@@ -72,6 +74,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     observe: (observation) => observe(instruments, observation, evidence),
     observeHttp: (request) => countRequest(instruments, request),
     observeAborted: () => instruments.count('httpAborted', {}),
+    observeShedConnection: (how) => instruments.count('connectionsShed', { how }),
     observeDelivery: (tried) => countTry(instruments, tried),
     observeLoad: (load) => countLoad(instruments, load),
     observed: (store) => observeStore(store, (call) => countStoreCall(instruments, call)),

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { networkOf } from '../../src/http/wire/strangers.ts'
-import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
+import { networkOf } from '../../src/http/wire/connections.ts'
+import { type Agent, held, openWorld, until, type World } from '../gateway-fixture.ts'
 
 let world: World
 const sockets: Socket[] = []
@@ -91,5 +91,47 @@ describe('connections without a credential', () => {
     expect(networkOf('2001:db8::1')).toBe('2001:db8:0:0')
     expect(networkOf('fe80::1%eth0')).toBe('fe80:0:0:0')
     expect(networkOf('::1')).toBe('0:0:0:0')
+  })
+})
+
+describe('connections with a credential', () => {
+  it('are counted for as long as they live: a key ends its own idle ones, and is refused when each has a request', async () => {
+    // 12 for agents, 9 of one tenant, 6 of one key
+    world = await openWorld({ config: { connections: 16 } })
+    const bot = await world.agent()
+    const path = '/api/agent/decisions?task_id=t1'
+    const { thread } = await held(bot)
+    const all = await dialMany(8)
+    for (const socket of all) expect(await ask(socket, path, bot)).toContain('404')
+    await until(() => all.filter(isOpen).length === 6)
+    expect(all.map(isOpen)).toEqual([false, false, true, true, true, true, true, true])
+    const holding = all.slice(2)
+    for (const socket of holding)
+      socket.write(
+        `GET /api/agent/decisions?thread_id=${thread} HTTP/1.1\r\nhost: x\r\nprefer: wait=50\r\nauthorization: Bearer ${bot.key}\r\n\r\n`,
+      )
+    await until(async () => /^countersign_polls_held 6$/m.test(await scraped()))
+    const refused = await dial()
+    const said = drained(refused)
+    refused.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bot.key}\r\n\r\n`)
+    expect(await said).toMatch(/^HTTP\/1.1 429 [^]*"code":"rate_limited"/)
+    expect(holding.every(isOpen)).toBe(true)
+    // another key of the tenant, a person and a probe are served
+    expect(await ask(await dial(), path, await world.agent('other'))).toContain('404')
+    expect(await ask(await dial(), '/livez')).toContain('200')
+    expect((await (await world.reviewer('ann')).approve(thread)).status).toBe(200)
+    expect(await scraped()).toMatch(/^countersign_http_connections_shed_total\{how="refused"\} 1$/m)
+  })
+
+  it('a full gateway ends the idle connection of the largest holder for a new one', async () => {
+    world = await openWorld({ config: { connections: 8, trustedProxies: '10.0.0.0/8' } })
+    const bot = await world.agent()
+    const known = await dial()
+    expect(await ask(known, '/api/agent/decisions?task_id=t1', bot)).toContain('404')
+    const strangers = await dialMany(20)
+    for (const socket of strangers) socket.resume()
+    await until(() => strangers.filter(isOpen).length <= 7)
+    expect(isOpen(known)).toBe(true)
+    expect(await ask(await dial(), '/livez')).toContain('200')
   })
 })
