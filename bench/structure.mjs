@@ -1,6 +1,6 @@
 /**
  * Draws the folders of src into docs/images/structure.svg: `npm run structure`. A box shows the contents of its folder,
- * from the folder's header comment, and its imports. A line connects a folder to an import unless a longer path also
+ * from the folder's README, and its imports. A line connects a folder to an import unless a longer path also
  * reaches this import. test/architecture.test.ts fails if the picture is outdated.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -31,6 +31,13 @@ function importsOf(file, text) {
     )
 }
 
+/** The first sentence of the folder's README. */
+function holdsOf(folder) {
+  const [, text = ''] = readFileSync(join(src, folder, 'README.md'), 'utf8').split('\n\n')
+  const [sentence] = text.replaceAll('\n', ' ').split(/\.(?: |$)/)
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
+}
+
 /** Returns the contents and imports of each folder. */
 function readFolders() {
   const folders = new Map([
@@ -40,9 +47,7 @@ function readFolders() {
     if (!/\.tsx?$/.test(file)) continue
     const text = readFileSync(join(src, file), 'utf8')
     const home = homeOf(file)
-    const folder = folders.get(home) ?? { holds: '', imports: new Set() }
-    const [, holds] = /^\/\*\*\n \* Holds: ([^]*?)\.\n \* Imports:/.exec(text) ?? []
-    if (holds !== undefined) folder.holds = holds.replaceAll(/\n \* +/g, ' ')
+    const folder = folders.get(home) ?? { holds: holdsOf(home), imports: new Set() }
     for (const one of importsOf(file, text)) if (one !== home) folder.imports.add(one)
     folders.set(home, folder)
   }

@@ -15,7 +15,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
+    .filter((name) => name.endsWith('.md') && !name.startsWith('.vitepress'))
     .map((name) => `docs/${name}`),
   'deploy/README.md',
   'bench/README.md',

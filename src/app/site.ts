@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { isLoopback, keepsCookies, type Site, siteOf } from '../http/access/same-origin.ts'
+import { isLoopback, keepsCookies, type Site, siteOf } from '../http/core/same-origin.ts'
 import type { Config } from '../settings/settings.ts'
 
 /** The site. The address has the configured port until the server listens, because the timer may need it earlier. */

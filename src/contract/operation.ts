@@ -1,7 +1,7 @@
 /**
  * An endpoint, which is an entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md,
  * clients, admission and traces derive from the table. The code compiles only when every entry has a handler
- * (src/http/handler.ts).
+ * (src/http/core/handler.ts).
  */
 import type { ComponentName, Components } from './components.ts'
 
@@ -76,7 +76,7 @@ export interface Header {
   readonly description: string
 }
 
-/** Headers that handlers read (src/http/request-headers.ts). */
+/** Headers that handlers read (src/http/core/request-headers.ts). */
 export type RequestHeader = 'idempotencyKey' | 'wait' | 'ifMatch' | 'unattended' | 'lastEventId'
 
 type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -237,8 +237,8 @@ export function settingsReport(loaded: LoadedConfig): SettingsView {
 }
 
 /**
- * Reads the report of a gateway. Secrets are absent. So is a value that this version cannot parse, and the default
- * takes the place of a setting that the gateway does not know: it may have another version.
+ * Reads the report of a gateway, which may have another version. Secrets are absent. A default takes the place of a
+ * setting that the gateway does not know, and of a value that this version cannot parse.
  */
 export function readReport({
   settings,

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { DRAINING } from '../../src/http/wire/shutdown.ts'
+import { DRAINING } from '../../src/http/server/shutdown.ts'
 import { runCli } from '../cli/run.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { at, lines, read, temporaryDirectory } from './files.ts'

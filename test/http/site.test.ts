@@ -9,7 +9,7 @@ import {
   rightPlace,
   type Site,
   siteOf,
-} from '../../src/http/access/same-origin.ts'
+} from '../../src/http/core/same-origin.ts'
 import { runs } from '../runs.ts'
 
 const SITE: Site = siteOf('https://countersign.example', '127.0.0.1', 8787)

@@ -13,7 +13,7 @@ import { lapseOf, STORE_CHANGED } from '../thread/approval.ts'
 import { revoked } from '../thread/close-thread.ts'
 import { decisionOn } from './own-thread.ts'
 
-/* The proof of an approval: the first one (read-decision.ts), and each one that replaces a lost one (reissue.ts). */
+/* The proof of an approval: the first one (poll.ts), and each one that replaces a lost one (reissue.ts). */
 
 /** An approval that was judged again. */
 interface Judged {

@@ -8,12 +8,12 @@ import { GatewayError } from '../../contract/errors.ts'
 import type { Access, Operation } from '../../contract/operation.ts'
 import { adminEntry } from '../../gateway/auth/administrator.ts'
 import { reviewerEntry } from '../../gateway/auth/standing.ts'
-import type { HttpDeps } from '../deps.ts'
-import type { ErrorHandler } from '../problem.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import type { ErrorHandler } from '../core/problem.ts'
 import { rightOf } from './admin-right.ts'
 import { authenticateAgent, deadKeyFirst, decideTogether } from './agent.ts'
 import { isAttended, reviewerOf } from './auth.ts'
-import { requireSameOrigin } from './same-origin.ts'
+import { requireSameOrigin } from '../core/same-origin.ts'
 
 /** Hooks that run before a handler and admit the kinds of callers that the operation lists. */
 export interface AccessHooks {

@@ -2,20 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { parseCredential } from '../../domain/credential.ts'
 import type { reviewerEntry } from '../../gateway/auth/standing.ts'
-import type { HttpDeps } from '../deps.ts'
+import type { HttpDeps } from '../core/deps.ts'
 import { bearerOf, isAttended, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import type { Administrator } from '../../gateway/auth/administrator.ts'
-import type { Caller } from '../../gateway/core/caller.ts'
-
-/** Tenants of an administrator: all tenants with the admin key, or the reviewer's own tenant with the admin role. */
-export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
-
-interface TenantAdmin {
-  readonly kind: 'reviewer'
-  readonly id: string
-  readonly tenant: string
-  readonly caller: Caller
-}
+import type { AdminRight } from '../core/handler.ts'
 
 /** The right in the form that verbs expect. @throws GatewayError `not_found` in another tenant */
 export function administratorOf(right: AdminRight, tenant: string): Administrator {

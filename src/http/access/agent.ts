@@ -3,9 +3,9 @@ import { ERRORS, GatewayError } from '../../contract/errors.ts'
 import type { Caller, Standing } from '../../gateway/core/caller.ts'
 import { identify, keyInForce, recognise } from '../../gateway/auth/identify.ts'
 import { standingOf } from '../../gateway/auth/standing.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answerProblem, asGatewayError, type ErrorHandler } from '../problem.ts'
-import type { Rate } from '../rate-limit.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answerProblem, asGatewayError, type ErrorHandler } from '../core/problem.ts'
+import type { Rate } from '../core/rate-limit.ts'
 import { bearerOf } from './auth.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { createShares, type Shares } from '../admission/shares.ts'
-import type { HttpDeps } from '../deps.ts'
+import type { HttpDeps } from '../core/deps.ts'
 import { addressOf } from '../wire/connections.ts'
 
 const MINUTE_MS = 60_000

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AdminKeys } from '../../gateway/core/admin-keys.ts'
 import type { Deps } from '../../gateway/core/deps.ts'
 import { recognise } from '../../gateway/auth/identify.ts'
-import { isAdminKey } from '../access/admin-key.ts'
+import { isAdminKey } from './admin-key.ts'
 
 /** The names under which a request is counted before the lookup of its credential. */
 export interface Sender {

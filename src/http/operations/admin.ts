@@ -9,10 +9,10 @@ import { issueLink } from '../../gateway/auth/login-links.ts'
 import { endSessions } from '../../gateway/auth/sign-out.ts'
 import { listCheckpoints } from '../../gateway/jobs/checkpoints.ts'
 import { listInstances } from '../../gateway/jobs/instances.ts'
-import { type AdminRight, requireTenant } from '../access/admin-right.ts'
-import { linkUrl } from '../access/same-origin.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, type Call, type Handlers } from '../handler.ts'
+import { requireTenant } from '../access/admin-right.ts'
+import { linkUrl } from '../core/same-origin.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { type AdminRight, answer, type Call, type Handlers } from '../core/handler.ts'
 
 /** Handlers of the admin plane (docs/operations.md). Only the admin key issues credentials. */
 export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({

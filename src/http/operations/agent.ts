@@ -14,8 +14,8 @@ import { resolve } from '../../gateway/agent/resolve.ts'
 import { revise } from '../../gateway/agent/revise.ts'
 import { submit } from '../../gateway/agent/submit.ts'
 import { withdraw } from '../../gateway/agent/withdraw.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../handler.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../core/handler.ts'
 import { besideCall, refuseLongTexts } from '../wire/long-texts.ts'
 
 /** Handlers of docs/agent-api.md. They only translate. */

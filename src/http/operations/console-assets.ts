@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
-import { rightPlace, type Site } from '../access/same-origin.ts'
+import { rightPlace, type Site } from '../core/same-origin.ts'
 
 /** The directory that `npm run build` writes. */
 export const BUILT_CONSOLE = new URL('dist/console/', PACKAGE_ROOT)

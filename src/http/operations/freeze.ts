@@ -1,7 +1,7 @@
 import type { FREEZE } from '../../contract/operations/freeze.ts'
 import { freeze, listFreezes, unfreeze } from '../../gateway/admin/freeze.ts'
 import { administratorOf, requireTenant } from '../access/admin-right.ts'
-import { answer, type Handlers } from '../handler.ts'
+import { answer, type Handlers } from '../core/handler.ts'
 
 /** Handlers of freezes (docs/operations.md): for the admin key, and for the admin role in its own tenant. */
 export const freezeHandlers: Handlers<typeof FREEZE> = {

@@ -1,8 +1,8 @@
 import type { Components } from '../../contract/components.ts'
 import type { PUBLIC } from '../../contract/operations/public.ts'
 import { verifierKeys } from '../../gateway/jobs/checkpoints.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, type Handlers } from '../handler.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, type Handlers } from '../core/handler.ts'
 
 /**
  * Liveness: the process answers. Readiness: the gateway can decide, because store and policy work and it is not

@@ -11,9 +11,9 @@ import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
 import { vote } from '../../gateway/review/vote.ts'
 import type { Committed } from '../../gateway/core/transact.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../handler.ts'
-import { showAfter } from '../problem.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../core/handler.ts'
+import { showAfter } from '../core/problem.ts'
 import { streamHandler } from './stream.ts'
 
 /**

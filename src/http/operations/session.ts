@@ -7,8 +7,8 @@ import { signOut, signOutEverywhere } from '../../gateway/auth/sign-out.ts'
 import { isAttended, reviewerOf } from '../access/auth.ts'
 import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from '../access/session-cookie.ts'
 import { limitSignIns } from '../access/sign-in-rate.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, type Handlers } from '../handler.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, type Handlers } from '../core/handler.ts'
 import { singleSignOnHandlers } from './single-sign-on.ts'
 
 /** Handlers for signing in to and out of the console (docs/signing-in.md). */

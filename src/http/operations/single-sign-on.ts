@@ -9,9 +9,9 @@ import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-
 import { createUsedFlows, type UsedFlows } from '../../gateway/auth/used-flows.ts'
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
 import { limitSignIns, limitSignInsByAddress } from '../access/sign-in-rate.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, type Handlers } from '../handler.ts'
-import { lineOf } from '../tracing.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, type Handlers } from '../core/handler.ts'
+import { lineOf } from '../core/tracing.ts'
 
 const CONSOLE_PATH = '/console/'
 

@@ -11,9 +11,9 @@ import {
   type Place,
   type ThreadFeed,
 } from '../../gateway/review/stream.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, type Handlers } from '../handler.ts'
-import { lineOf } from '../tracing.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, type Handlers } from '../core/handler.ts'
+import { lineOf } from '../core/tracing.ts'
 
 /**
  * Time between two comments of a stream, ms. The comments keep proxies from closing the connection, and allow the

@@ -14,9 +14,9 @@ import {
 } from '../../gateway/webhooks/destinations.ts'
 import { pingDestination } from '../../gateway/webhooks/ping.ts'
 import { administratorOf } from '../access/admin-right.ts'
-import type { HttpDeps } from '../deps.ts'
-import { answer, type Call, type Handlers } from '../handler.ts'
-import { showAfter } from '../problem.ts'
+import type { HttpDeps } from '../core/deps.ts'
+import { answer, type Call, type Handlers } from '../core/handler.ts'
+import { showAfter } from '../core/problem.ts'
 
 /**
  * Handlers of destinations and deliveries (docs/webhooks.md): for the admin key, and for the admin role in its own

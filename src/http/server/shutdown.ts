@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Malformed } from './parse-errors.ts'
-import { oneAtATime } from './pipelining.ts'
+import { oneAtATime } from '../wire/pipelining.ts'
 
 /** Maximum time for each part of closing, ms. */
 export const DRAINING = {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Wait } from '../gateway/core/wait.ts'
-import { createSharesOfTenants } from './admission/shares.ts'
+import type { Wait } from '../../gateway/core/wait.ts'
+import { createSharesOfTenants } from '../admission/shares.ts'
 
 /** A request that waits until it is released. */
 export type Held = Wait & { release(): void }

@@ -1,9 +1,9 @@
 import { createTraceState } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
-import type { GatewayError } from '../contract/errors.ts'
-import type { Operation } from '../contract/operation.ts'
-import type { Deps } from '../gateway/core/deps.ts'
-import { carried, type Origin, type TraceContext } from '../gateway/core/trace-context.ts'
+import type { GatewayError } from '../../contract/errors.ts'
+import type { Operation } from '../../contract/operation.ts'
+import type { Deps } from '../../gateway/core/deps.ts'
+import { carried, type Origin, type TraceContext } from '../../gateway/core/trace-context.ts'
 import type { HttpDeps } from './deps.ts'
 
 /** The header of the request id, which is in every answer and in every log line of the request. */

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import { GatewayError } from '../contract/errors.ts'
-import { LIMITS } from '../contract/limits.ts'
-import type { RequestHeader } from '../contract/operation.ts'
-import type { Place } from '../gateway/review/stream.ts'
-import { waitOf } from './wire/prefer.ts'
-import { countOf } from './wire/strict-json.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import type { RequestHeader } from '../../contract/operation.ts'
+import type { Place } from '../../gateway/review/stream.ts'
+import { waitOf } from '../wire/prefer.ts'
+import { countOf } from '../wire/strict-json.ts'
 
 /** Parsers for the headers that an operation lists. An invalid value throws a GatewayError `invalid_request`. */
 export const REQUEST_HEADERS = {

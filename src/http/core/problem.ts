@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
+import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
 import { lineOf, REQUEST_HEADER } from './tracing.ts'
 
 /** Answers an error of one route; fastify awaits it. */

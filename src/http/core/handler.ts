@@ -9,11 +9,10 @@ import type {
   Operations,
   ParamsOf,
   RequestHeader,
-} from '../contract/operation.ts'
-import type { Caller } from '../gateway/core/caller.ts'
-import type { Deps } from '../gateway/core/deps.ts'
-import type { Committed } from '../gateway/core/transact.ts'
-import type { AdminRight } from './access/admin-right.ts'
+} from '../../contract/operation.ts'
+import type { Caller } from '../../gateway/core/caller.ts'
+import type { Deps } from '../../gateway/core/deps.ts'
+import type { Committed } from '../../gateway/core/transact.ts'
 import type { HeaderValues } from './request-headers.ts'
 
 export type Handlers<T extends Operations> = {
@@ -36,6 +35,16 @@ export type Call<O extends Operation> = HeadersOf<O> & {
   readonly request: FastifyRequest
   /** The reply, for cookies and for answers that the handler writes itself. */
   readonly reply: FastifyReply
+}
+
+/** Tenants of an administrator: all tenants with the admin key, or the reviewer's own tenant with the admin role. */
+export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
+
+interface TenantAdmin {
+  readonly kind: 'reviewer'
+  readonly id: string
+  readonly tenant: string
+  readonly caller: Caller
 }
 
 type CallerOf<A extends Access> = A extends 'agent' | 'reviewer'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ErrorCode } from '../contract/errors.ts'
-import type { Sight } from './admission/admission.ts'
+import type { ErrorCode } from '../../contract/errors.ts'
+import type { Sight } from '../admission/admission.ts'
 import type { HttpDeps, HttpObservation } from './deps.ts'
 
 /** The route label of requests that match no route. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { ComponentName, Components } from '../contract/components.ts'
-import { type FieldError, GatewayError } from '../contract/errors.ts'
-import { PACKAGE_ROOT } from '../system/package.ts'
+import type { ComponentName, Components } from '../../contract/components.ts'
+import { type FieldError, GatewayError } from '../../contract/errors.ts'
+import { PACKAGE_ROOT } from '../../system/package.ts'
 
 /**
  * The running gateway validates requests with the document that it publishes (schemas/openapi.json, generated from

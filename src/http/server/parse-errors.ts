@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
-import type { TrafficWatcher } from '../deps.ts'
-import { NO_ROUTE } from '../request-metrics.ts'
-import { ifSlow } from './slow-client.ts'
+import type { TrafficWatcher } from '../core/deps.ts'
+import { NO_ROUTE } from '../core/request-metrics.ts'
+import { ifSlow } from '../wire/slow-client.ts'
 
 /**
  * Answers requests that Node's parser refuses, which reach no route. The gateway writes the answer to the socket after
