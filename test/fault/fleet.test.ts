@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
-import { Game } from '../gateway/contract-game.ts'
-import { BUNDLES } from '../gateway/contract-policy.ts'
+import { Game } from '../gateway/contract-model/game.ts'
+import { BUNDLES } from '../gateway/contract-model/policy.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { IS_LONG } from '../runs.ts'
 
 /**
- * The game of test/gateway/contract-model.test.ts with three gateways on one Redis: which of them is asked makes no difference, and what is asked of them at
+ * The game of test/gateway/contract-model/model.test.ts with three gateways on one Redis: which of them is asked makes no difference, and what is asked of them at
  * the same time is answered as in some order. While their policies differ, each judges by its own, on what all of them have decided.
  */
 const SEEDS = IS_LONG ? Array.from({ length: 40 }, (_, i) => i + 1) : [2]

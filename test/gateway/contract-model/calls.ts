@@ -1,0 +1,63 @@
+import type { Pay, Risk, Tool } from './policy.ts'
+
+/* What is asked of the gateway and of the model, and what either answers. */
+
+/** What the gateway has to answer: the status of HTTP, and the members that the test compares. Absent members must be absent. */
+export interface Expected {
+  readonly http: number
+  readonly code?: string
+  readonly status?: string
+  /** `new`: one that nobody has seen. */
+  readonly thread_id?: string
+  readonly action_hash?: string
+  /** When a token must be there: when it expires. */
+  readonly tokenUntil?: number
+  readonly starts?: string
+  readonly valid?: boolean
+  readonly reason?: string
+  readonly task_id?: string
+  readonly revision?: number
+  readonly replayed?: boolean
+}
+
+export interface Submission {
+  readonly agent: string
+  readonly task: string
+  readonly tool: Tool
+  readonly payload: Pay
+  readonly hash?: string
+  readonly risk?: Risk
+  readonly idempotencyKey?: string
+}
+
+export interface Ballot {
+  readonly who: string
+  readonly thread: string
+  readonly decision: 'approve' | 'reject' | 'request_changes'
+  readonly revision?: number
+}
+
+export interface Claim {
+  readonly agent: string
+  readonly token: string
+  readonly task: string
+  readonly payload: Pay
+  readonly thread?: string
+  readonly hash?: string
+}
+
+export interface Change {
+  readonly agent: string
+  readonly task: string
+  readonly thread: string
+  readonly revisionId: string
+  readonly tool: Tool
+  readonly payload: Pay
+  readonly hash?: string
+  readonly risk?: Risk
+}
+
+export interface Scope {
+  readonly agent?: string
+  readonly tool?: string
+}

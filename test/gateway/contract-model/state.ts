@@ -1,0 +1,98 @@
+import type { Expected } from './calls.ts'
+import type { Bundle, Need, Pay, Risk, Tool, Use } from './policy.ts'
+
+/* What the model of the contract keeps: plain data, so that it can be copied, and two of them compared. */
+
+type Status = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
+
+export interface Thread {
+  readonly agent: string
+  readonly task: string
+  readonly tool: Tool
+  readonly v2: boolean
+  status: Status
+  /** At the start of the message, when nobody's words are there. */
+  code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed' | 'withdrawn'
+  /** Approved by the rule that allowed it. */
+  readonly byRule: boolean
+  revision: number
+  readonly openedAt: number
+  submittedAt: number
+  approvedAt: number
+  deadline: number
+  need: Need
+  payload: Pay
+  /** What the agent says itself. */
+  risk: Risk
+  hash: string | undefined
+  /** Decisions by person. */
+  votes: Map<string, string>
+  readonly revisionIds: Set<string>
+  /** Frozen while it was under way. */
+  dead: boolean
+  /** What its approval has taken, as long as it may be given back. */
+  charged: readonly Use[]
+  collected: boolean
+  redeemed: boolean
+  /** How often a new token replaced a lost one. */
+  reissued: number
+}
+
+interface Token {
+  readonly thread: string
+  readonly key: string
+  readonly expiresAt: number
+  used: boolean
+  /** Replaced by another. */
+  dead: boolean
+}
+
+/** An answer that was given under an Idempotency-Key. */
+interface Stored {
+  readonly body: string
+  answer: Expected
+  readonly at: number
+  /** What an allow may be given again under. */
+  readonly under: string
+}
+
+export interface State {
+  readonly threads: Map<string, Thread>
+  readonly tokens: Map<string, Token>
+  readonly keys: Map<string, string>
+  readonly answers: Map<string, Stored>
+  readonly frozen: Set<string>
+  readonly used: Map<string, number>
+  freezes: number
+  bundle: Bundle
+  /** Approvals that no vote completed: somebody who had voted could take another chair from then on. */
+  filledByTime: number
+  /** Calls that a limit held, and approvals that gave back what they had taken of one. */
+  heldByLimit: number
+  released: number
+}
+
+export const newState = (): State => ({
+  threads: new Map(),
+  tokens: new Map(),
+  keys: new Map(),
+  answers: new Map(),
+  frozen: new Set(),
+  used: new Map(),
+  freezes: 0,
+  bundle: 'first',
+  filledByTime: 0,
+  heldByLimit: 0,
+  released: 0,
+})
+
+/** Equal for two states that no later call tells apart: whose policy judges it is said anew each time, and in which order things came into a map does not matter. */
+export function fingerprint(state: State): string {
+  const { bundle: _, filledByTime: __, heldByLimit: ___, released: ____, ...lasting } = state
+  return JSON.stringify(lasting, (_key, value: unknown) => {
+    if (value instanceof Map) return [...value].toSorted(([a], [b]) => inOrder(a, b))
+    return value instanceof Set ? [...value].toSorted(inOrder) : value
+  })
+}
+
+const inOrder = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : 1)

@@ -1,0 +1,50 @@
+// @store each, in the soak
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { census } from '../../../src/gateway/jobs/backlog.ts'
+import { SYSTEM } from '../../../src/gateway/core/records.ts'
+import { INDEX, TENANTS_INDEX } from '../../../src/gateway/core/indexes.ts'
+import type { Write } from '../../../src/store/store.ts'
+import { held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { countTurns } from '../../turns.ts'
+
+let world: World
+const turns = countTurns()
+
+beforeEach(async () => {
+  world = await openWorld({
+    // whoever makes deliveries looks at all tenants, too
+    webhooks: { everyMs: 2 ** 31 - 1 },
+    wrapStore: (store) =>
+      overriding(store, {
+        get: (...args) => {
+          turns.count()
+          return store.get(...args)
+        },
+        range: (...args) => {
+          turns.count()
+          return store.range(...args)
+        },
+      }),
+  })
+})
+afterEach(() => world.close())
+
+it('counts waiting threads a few tenants at a time, so that other requests are answered in between', async () => {
+  await held(await world.agent())
+  const { deps } = world.app
+  const writes = Array.from({ length: 1_000 }, (_, i) =>
+    [TENANTS_INDEX, INDEX.webhookTenants].map((index): Write => ({
+      op: 'index',
+      index,
+      member: `t${i}`,
+      to: 0,
+    })),
+  ).flat()
+  const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+  expect(await deps.store.commit(SYSTEM, commit)).toMatchObject({ ok: true })
+  turns.begin()
+  const { pending, groups } = await census(deps)
+  expect([pending.get('low')?.count, pending.get('medium')?.count, groups.get('desk')]).toEqual([1, 0, 1])
+  // of each tenant the four risks; and where the next loop begins in the same turn, a read of each
+  expect(turns.most()).toBeLessThanOrEqual(2 * 50 * 4)
+})

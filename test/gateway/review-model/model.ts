@@ -1,0 +1,377 @@
+/**
+ * What people do beside voting, written down a second time: from docs/review-api.md and docs/signing-in.md, in plain state, without a store or evidence.
+ * `review-model.test.ts` asks both. The policy is that of `contract-policy.ts`, with a level that asks for a sign-in, and another second directory.
+ */
+import {
+  AGENTS,
+  both,
+  BUNDLES as FIRST,
+  groupsOf,
+  judge,
+  LEVELS,
+  MINUTE,
+  type Need,
+  type Pay,
+  PEOPLE,
+  type Risk,
+  type Tool,
+} from '../contract-model/policy.ts'
+import { SessionsModel } from './sessions.ts'
+
+const CLAIM_MS = 15 * MINUTE
+const TOKEN_MS = 10 * MINUTE
+const RISKS = ['low', 'medium', 'high', 'critical'] as const
+
+const { 'directory.yaml': directory = '', 'routing.yaml': before = '' }: Record<string, string> = FIRST.first
+const routing = before.replace('approvals: 2, expires: 30m', '$&, interactive: true')
+const changed = directory
+  .replace(/^ {6}eve: .*\n/m, '')
+  .replace('groups: [desk, audit] }', 'groups: [audit] }')
+
+/** In the second, eve has left, and cat sits at the desk no more. */
+export const BUNDLES = {
+  first: { 'routing.yaml': routing, 'directory.yaml': directory },
+  second: { 'routing.yaml': routing, 'directory.yaml': changed },
+} as const
+export type Bundle = keyof typeof BUNDLES
+
+/** Somebody, with a key or with the session of a browser. */
+export interface Caller {
+  readonly who: string
+  readonly via: 'key' | 'link'
+}
+
+export interface Call {
+  readonly agent: string
+  readonly task: string
+  readonly tool: Tool
+  readonly payload: Pay
+  readonly subject: string
+}
+
+export interface Vote {
+  readonly who: string
+  readonly via: Caller['via']
+  readonly decision: string
+  readonly revision: number
+  readonly at: number
+}
+
+export interface Ballot {
+  readonly decision: 'approve' | 'reject' | 'request_changes'
+  readonly revision?: number
+  /** What If-Match names. */
+  readonly tag?: 'current' | 'earlier' | 'weak' | '*'
+}
+
+export interface Thread extends Call {
+  readonly createdAt: number
+  status: 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
+  revision: number
+  risk: Risk
+  submittedAt: number
+  deadline: number
+  need: Need
+  interactive: boolean
+  votes: Vote[]
+  readonly comments: {
+    readonly who: string
+    readonly via: string
+    readonly text: string
+    readonly revision: number
+  }[]
+  claim: { readonly who: string; readonly until: number } | undefined
+  /** When people decided, or time or a freeze did. */
+  approvedAt: number | undefined
+  endedAt: number
+  collectedAt: number | undefined
+  dead: boolean
+  withdrawn: boolean
+  /** Up to which age of the revision reminders and escalations were sent. */
+  announced: number
+}
+
+export interface Query {
+  readonly status?: string
+  readonly tool?: string
+  readonly risk?: string
+  readonly group?: string
+  readonly agent?: string
+  readonly task_id?: string
+  readonly mine?: 'true'
+  readonly claimed?: 'me' | 'nobody'
+  readonly since?: string
+  readonly until?: string
+  readonly q?: string
+}
+
+export class ReviewModel {
+  readonly threads = new Map<string, Thread>()
+  readonly sessions: SessionsModel
+  readonly #now: () => number
+  #bundle: Bundle = 'first'
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.sessions = new SessionsModel(now, (who) => this.groupsOf(who))
+  }
+
+  groupsOf(who: string): readonly string[] | undefined {
+    if (this.#bundle === 'second' && who === 'eve') return undefined
+    return this.#bundle === 'second' && who === 'cat' ? ['audit'] : groupsOf('first', who)
+  }
+
+  change(bundle: Bundle): void {
+    this.#bundle = bundle
+  }
+
+  /** Whether the credential holds; asking is a use of a session. */
+  proved({ who, via }: Caller): boolean {
+    return via === 'key' ? this.groupsOf(who) !== undefined : this.sessions.holds(who)
+  }
+
+  opened(id: string, call: Call): void {
+    const now = this.#now()
+    const { need, risk } = asked(call)
+    this.threads.set(id, {
+      ...call,
+      createdAt: now,
+      status: 'pending_review',
+      revision: 1,
+      risk,
+      submittedAt: now,
+      deadline: now + need.expiresMs,
+      need,
+      interactive: risk === 'critical',
+      votes: [],
+      comments: [],
+      claim: undefined,
+      approvedAt: undefined,
+      endedAt: 0,
+      collectedAt: undefined,
+      dead: false,
+      withdrawn: false,
+      announced: -1,
+    })
+  }
+
+  /** The status of a revision of the thread. */
+  revise(thread: Thread, call: Pick<Call, 'payload' | 'subject'>): number {
+    const open = thread.status === 'pending_review' || thread.status === 'changes_requested'
+    if (!open || this.#isExpired(thread) || thread.dead) return 409
+    const { need, risk } = asked({ ...thread, ...call })
+    const now = this.#now()
+    const stricter = both(thread.need, need)
+    Object.assign(thread, call, { status: 'pending_review', revision: thread.revision + 1, announced: -1 })
+    Object.assign(thread, { need: stricter, submittedAt: now, deadline: now + stricter.expiresMs })
+    if (RISKS.indexOf(risk) > RISKS.indexOf(thread.risk)) thread.risk = risk
+    thread.interactive ||= risk === 'critical'
+    return 201
+  }
+
+  /** The agent asks. */
+  poll(thread: Thread): string {
+    this.settle(thread)
+    if (thread.status !== 'approved') return thread.status
+    if (this.#isFilled(thread)) thread.collectedAt ??= this.#now()
+    else this.#end(thread)
+    return thread.status
+  }
+
+  freeze(agent: string): void {
+    for (const thread of this.threads.values()) if (thread.agent === agent) thread.dead = true
+  }
+
+  /** The status of the answer. */
+  withdraw(thread: Thread): number {
+    if (this.#isExpired(thread) || thread.dead) this.settle(thread)
+    if (thread.status === 'rejected') return 200
+    this.#end(thread)
+    thread.withdrawn = true
+    return 200
+  }
+
+  /** Whoever looks first makes true what has become of the thread. */
+  settle(thread: Thread): void {
+    if (thread.status === 'rejected') return
+    if (this.#isExpired(thread) || thread.dead) this.#end(thread)
+    else if (thread.status === 'pending_review') this.#approveIfFilled(thread)
+  }
+
+  /** The timer. */
+  due(): void {
+    const now = this.#now()
+    for (const thread of this.threads.values()) {
+      const moments = [...thread.need.seats.values()].flatMap(({ later }) => [...later.values()])
+      if (thread.need.seats.has('leads')) moments.push(15 * MINUTE)
+      const age = now - thread.submittedAt
+      const reached = Math.max(-1, ...moments.filter((ms) => ms <= age))
+      const announces = thread.status === 'pending_review' && reached > thread.announced
+      // an approval whose proof is over lets nobody act: it is ended when somebody looks
+      const { collectedAt = now } = thread
+      const swept = thread.dead && now < collectedAt + TOKEN_MS
+      if (announces || swept || this.#isExpired(thread)) this.settle(thread)
+      if (announces && thread.status === 'pending_review') thread.announced = reached
+    }
+    this.sessions.due()
+  }
+
+  /** Why the caller may not vote on the thread now; undefined when nothing is in the way. */
+  obstacle(thread: Thread, { who, via }: Caller): string | undefined {
+    if (thread.status !== 'pending_review' || this.#isExpired(thread) || thread.dead) return 'not_pending'
+    const chairs = [...thread.need.seats.keys()]
+    if (!chairs.some((group) => this.#fits(thread, group, who))) return 'not_eligible'
+    if (AGENTS[thread.agent]?.owners.includes(who)) return 'self_review'
+    if (thread.votes.some((one) => one.who === who && one.revision === thread.revision))
+      return 'already_voted'
+    return thread.interactive && via === 'key' ? 'sign_in_required' : undefined
+  }
+
+  whoCanVote(thread: Thread): string[] {
+    return PEOPLE.filter((who) => this.groupsOf(who) && !this.obstacle(thread, { who, via: 'link' }))
+  }
+
+  /** The code of a refusal; undefined when the vote is counted. */
+  vote(thread: Thread, caller: Caller, { decision, revision, tag }: Ballot): string | undefined {
+    const obstacle = this.obstacle(thread, caller)
+    if (obstacle === 'not_pending') return obstacle
+    if (revision === undefined && tag === undefined) return 'revision_required'
+    if ((revision ?? thread.revision) !== thread.revision || (tag ?? 'current') !== 'current')
+      return 'stale_revision'
+    if (obstacle !== undefined) return obstacle
+    const { who, via } = caller
+    thread.votes.push({ who, via, decision, revision: thread.revision, at: this.#now() })
+    if (decision === 'reject') thread.status = 'rejected'
+    else if (decision === 'request_changes') thread.status = 'changes_requested'
+    else this.#approveIfFilled(thread)
+    return undefined
+  }
+
+  claim(thread: Thread, caller: Caller, takeOver: boolean): string | undefined {
+    const obstacle = this.obstacle(thread, caller)
+    if (obstacle !== undefined) return obstacle
+    const holder = this.claimant(thread)
+    if (holder !== undefined && holder !== caller.who && !takeOver) return 'already_claimed'
+    thread.claim = { who: caller.who, until: this.#now() + CLAIM_MS }
+    return undefined
+  }
+
+  release(thread: Thread, who: string): void {
+    if (this.claimant(thread) === who) thread.claim = undefined
+  }
+
+  claimant({ status, claim }: Thread): string | undefined {
+    return status === 'pending_review' && claim !== undefined && this.#now() < claim.until
+      ? claim.who
+      : undefined
+  }
+
+  /** Names of the threads that a list holds, in its order. */
+  list(caller: Caller, query: Query): string[] {
+    const found = [...this.threads].filter(([, thread]) => this.#matches(thread, caller, query))
+    const names = found.map(([id]) => id)
+    return query.status === 'pending_review' ? names : names.reverse()
+  }
+
+  #matches(thread: Thread, caller: Caller, query: Query): boolean {
+    const { status, tool, risk, agent, task_id: task } = query
+    const wanted = Object.entries({ status, tool, risk, agent, task })
+    const { mine, claimed, group, since, until, q = '' } = query
+    const { createdAt } = thread
+    return (
+      wanted.every(([name, value]) => value === undefined || thread[name as 'tool'] === value) &&
+      (mine === undefined || this.obstacle(thread, caller) === undefined) &&
+      (claimed === undefined || this.claimant(thread) === (claimed === 'me' ? caller.who : undefined)) &&
+      (group === undefined || this.#mayApprove(thread, group)) &&
+      (since === undefined || createdAt >= Date.parse(since)) &&
+      (until === undefined || createdAt < Date.parse(until)) &&
+      thread.subject.includes(q)
+    )
+  }
+
+  counts(): Record<string, number> {
+    const threads = [...this.threads.values()]
+    const waiting = (risk: Risk): number =>
+      threads.filter((one) => one.status === 'pending_review' && one.risk === risk).length
+    return Object.fromEntries([
+      ...RISKS.map((risk) => [risk, waiting(risk)] as const),
+      ['changes_requested', threads.filter(({ status }) => status === 'changes_requested').length],
+    ])
+  }
+
+  /** Seats that are filled: of all ways to seat those who approved, the one that fills the most. */
+  given(thread: Thread): number {
+    const chairs = [...thread.need.seats].flatMap(([group, { count }]) => Array<string>(count).fill(group))
+    return this.#most(thread, chairs, this.#approvers(thread))
+  }
+
+  #most(thread: Thread, [chair, ...rest]: readonly string[], people: readonly string[]): number {
+    if (chair === undefined) return 0
+    const sitting = people
+      .filter((who) => this.#fits(thread, chair, who))
+      .map(
+        (who) =>
+          1 +
+          this.#most(
+            thread,
+            rest,
+            people.filter((one) => one !== who),
+          ),
+      )
+    return Math.max(this.#most(thread, rest, people), ...sitting)
+  }
+
+  #approvers(thread: Thread): string[] {
+    return thread.votes
+      .filter(({ revision, decision }) => revision === thread.revision && decision === 'approve')
+      .filter(({ who }) => this.groupsOf(who) !== undefined)
+      .map(({ who }) => who)
+  }
+
+  #isFilled(thread: Thread): boolean {
+    const chairs = [...thread.need.seats.values()].reduce((sum, { count }) => sum + count, 0)
+    return this.#approvers(thread).length > 0 && this.given(thread) === chairs
+  }
+
+  #approveIfFilled(thread: Thread): void {
+    if (!this.#isFilled(thread)) return
+    const now = this.#now()
+    Object.assign(thread, { status: 'approved', approvedAt: now, deadline: now + thread.need.expiresMs })
+  }
+
+  #end(thread: Thread): void {
+    Object.assign(thread, { status: 'rejected', endedAt: this.#now() })
+  }
+
+  #isExpired({ status, collectedAt, deadline }: Thread): boolean {
+    return status !== 'rejected' && collectedAt === undefined && this.#now() >= deadline
+  }
+
+  /** How long people were asked about the revision: until now, or until it was decided. */
+  #waited(thread: Thread): number {
+    const { status, approvedAt, submittedAt, endedAt, votes } = thread
+    const decided = Math.max(submittedAt, endedAt, ...votes.map(({ at }) => at))
+    return (approvedAt ?? (status === 'pending_review' ? this.#now() : decided)) - submittedAt
+  }
+
+  #mayApprove(thread: Thread, group: string): boolean {
+    const waited = this.#waited(thread)
+    return [...thread.need.seats].some(
+      ([own, { later }]) => own === group || waited >= (later.get(group) ?? Infinity),
+    )
+  }
+
+  #fits(thread: Thread, group: string, who: string): boolean {
+    const waited = this.#waited(thread)
+    const later = [...(thread.need.seats.get(group)?.later ?? [])]
+    const open = [group, ...later.filter(([, ms]) => waited >= ms).map(([one]) => one)]
+    return open.some((one) => this.groupsOf(who)?.includes(one))
+  }
+}
+
+/** What policy asks for: here everything is held. */
+function asked(call: Call): { readonly need: Need; readonly risk: Risk } {
+  const { amount = 0 } = call.payload
+  const risk = call.tool !== 'pay' || amount <= 10_000 ? 'low' : amount <= 50_000 ? 'high' : 'critical'
+  return { need: judge('first', call)?.need ?? LEVELS.critical, risk }
+}
