@@ -22,7 +22,7 @@ export interface OperatorPages {
   readonly ready: () => Promise<{ readonly ready: boolean }>
 }
 
-/** The address and port to listen on, and the names of this listener besides addresses and names that no stranger can own. */
+/** The address and port to listen on, and names of this listener that a stranger could own otherwise. */
 export interface OperatorPlace {
   readonly host: string
   readonly port: number
