@@ -6,7 +6,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY packages ./packages
 RUN npm ci
-COPY build.js bundle.js vite.config.ts tsconfig.json ./
+COPY build.js bundle.js compiled-in.js vite.config.ts tsconfig.json ./
 COPY src ./src
 # The console's playground holds them.
 COPY policies ./policies

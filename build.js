@@ -20,6 +20,7 @@ const SOURCES = ['src', 'packages/sdk/src', 'examples/policies']
 const INPUTS = [
   'build.js',
   'bundle.js',
+  'compiled-in.js',
   'vite.config.ts',
   'package-lock.json',
   'tsconfig.json',

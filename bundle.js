@@ -1,6 +1,7 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { build } from 'rolldown'
+import { licencesOf, packagesOf, sbomOf } from './compiled-in.js'
 
 /*
  * The bundle reads the ES modules of these packages and keeps the used exports: an eighth of the bytes of their
@@ -9,7 +10,6 @@ import { build } from 'rolldown'
 const asModules = ['core', 'exporter-trace-otlp-http', 'otlp-transformer', 'resources', 'sdk-trace'].map(
   (name) => `@opentelemetry/${name}`,
 )
-const otherModules = ['@opentelemetry/otlp-exporter-base', '@opentelemetry/semantic-conventions']
 const sdk = (name) => resolve('packages/sdk/src', name)
 const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
 
@@ -19,7 +19,7 @@ const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
  * compiled dist/ beside it. rolldown strips the types of the sources, so a first start waits for no type checker.
  */
 export async function bundleProgram() {
-  await build({
+  const { output } = await build({
     input: {
       main: 'src/main.ts',
       'bundle-child': 'src/policy/bundle/bundle-child.ts',
@@ -44,24 +44,7 @@ export async function bundleProgram() {
     output: { dir: 'dist/bin', format: 'esm', entryFileNames: '[name].js', cleanDir: true },
   })
   chmodSync('dist/bin/main.js', 0o755)
-  writeLicences()
-}
-
-/*
- * Packages that the program contains and that are not installed beside it. Their licences are in the bundle
- * (docs/decisions/0013).
- */
-const within = {
-  '@countersign/sdk': 'LICENSE',
-  'openid-client': 'LICENSE.md',
-  oauth4webapi: 'LICENSE.md',
-  jose: 'LICENSE.md',
-  limiter: 'LICENSE.txt',
-  ...Object.fromEntries([...asModules, ...otherModules].map((name) => [name, 'LICENSE'])),
-}
-function writeLicences() {
-  const texts = Object.entries(within).map(
-    ([name, file]) => `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8').trimStart()}`,
-  )
-  writeFileSync('dist/bin/LICENSES.txt', texts.join('\n\n'))
+  const packages = packagesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])))
+  writeFileSync('dist/bin/LICENSES.txt', licencesOf(packages))
+  writeFileSync('dist/bin/sbom.cdx.json', sbomOf(packages))
 }

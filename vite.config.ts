@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
+import { licencesOf, packagesOf, sbomOf } from './compiled-in.js'
 import { portable } from './src/playground/portable.mjs'
 
-/** The packages that are compiled into the console: their licences go with it. */
+/** The modules that are compiled into the console: the licences of their packages go with it. */
 const within = new Set<string>()
 
 /**
@@ -36,16 +36,13 @@ export default defineConfig({
   },
 })
 
-/** Notes the packages whose modules are in a bundle. */
+/** Notes the modules of a bundle. */
 function noteOrigins(): Plugin {
   return {
     name: 'origins',
     generateBundle(_, bundle) {
       for (const file of Object.values(bundle))
-        for (const id of file.type === 'chunk' ? file.moduleIds : []) {
-          const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id) ?? []
-          if (name !== undefined) within.add(name)
-        }
+        for (const id of file.type === 'chunk' ? file.moduleIds : []) within.add(id)
     },
   }
 }
@@ -56,18 +53,12 @@ function licences(): Plugin {
     generateBundle: {
       order: 'post',
       handler() {
-        const source = [...within].sort().map(licenceOf).join('\n\n')
-        this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source })
+        const packages = packagesOf(within)
+        this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: licencesOf(packages) })
+        this.emitFile({ type: 'asset', fileName: 'sbom.cdx.json', source: sbomOf(packages) })
       },
     },
   }
-}
-
-function licenceOf(name: string): string {
-  const folder = new URL(`node_modules/${name}/`, import.meta.url)
-  const file = readdirSync(folder).find((one) => /^licen[cs]e(\.\w+)?$/i.test(one))
-  if (file === undefined) throw new Error(`${name} has no licence beside it`)
-  return `${name}\n\n${readFileSync(new URL(file, folder), 'utf8').trimStart()}`
 }
 
 /** Writes each file in three encodings: the gateway compresses nothing while it runs. */

@@ -78,7 +78,7 @@ async function exportTo(file, threads) {
     const text = canonicalJson(record)
     const leaf = leafHash(text)
     tree = grown(tree, [leaf])
-    const line = `{"number":${tree.size},"leaf_hash":"${leaf}","commit_id":"c${tree.size}","record":${text}}\n`
+    const line = `{"number":${tree.size},"leaf_hash":"${leaf}","record":${text}}\n`
     if (!out.write(line)) await once(out, 'drain')
   }
   out.end()

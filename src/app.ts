@@ -337,7 +337,11 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   try {
     await server.listen({ host: await listenAddress(config.host), port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
-    scrapes = await listenForOperators(pages, await listenAddress(config.metricsHost), config.metricsPort)
+    scrapes = await listenForOperators(pages, {
+      host: await listenAddress(config.metricsHost),
+      port: config.metricsPort,
+      names: config.metricsNames,
+    })
     const { port } = server.server.address() as AddressInfo
     const site = gateway.site()
     warnOfSite(config, site, log)

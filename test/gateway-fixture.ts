@@ -295,7 +295,6 @@ export function sessionIn({ headers }: { readonly headers: Headers }): string | 
 export interface EvidenceLine {
   readonly number: number
   readonly leaf_hash: string
-  readonly commit_id: string
   readonly record: {
     readonly type: string
     readonly tenant: string

@@ -114,21 +114,63 @@ describe('the packages', () => {
     const imported = sources.flatMap((name) => {
       const text = readFileSync(join(bin, name), 'utf8')
       const pattern =
-        /(?:^|\n)(?:import|export) [^'"\n]*?from "([^"]+)"|(?:^|\n)import "([^"]+)"|\bimport\("([^"]+)"\)/g
-      return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+        /(?:^|\n)(?:import|export) [^'"\n]*?from "([^"]+)"|(?:^|\n)import "([^"]+)"|\bimport\("([^"]+)"\)|\bcreateRequire\([^)]*\)\("([^"]+)"\)/g
+      return [...text.matchAll(pattern)].map(
+        (match) => match.slice(1).find((name) => name !== undefined) ?? '',
+      )
     })
     expect(imported).toContain('lmdb')
     const foreign = imported.filter((name) => !/^(?:\.|node:)/.test(name) && !builtinModules.includes(name))
     // @redis/client tries this one, and does without it
-    const known = [...Object.keys(dependencies), '@node-rs/xxhash']
-    expect(foreign.filter((name) => !known.includes(name))).toEqual([])
+    const loaded = foreign.filter((name) => name !== '@node-rs/xxhash')
+    expect([...new Set(loaded)].sort()).toEqual(Object.keys(dependencies))
     expect(sources.some((name) => readFileSync(join(bin, name), 'utf8').includes('OAUTH_TIMEOUT'))).toBe(true)
     const licences = readFileSync(join(bin, 'LICENSES.txt'), 'utf8')
     expect(licences).toContain('@countersign/sdk\n\nApache License')
     for (const name of ['openid-client', 'oauth4webapi', 'jose'])
       expect(licences).toContain(`${name}\n\nThe MIT`)
     expect(licences).toContain('limiter\n\nCopyright')
+    expect(licences).toContain('fastify\n\nMIT License')
     expect(licences).toContain('@opentelemetry/sdk-trace\n\nApache License')
+  })
+
+  it('ships a bill of materials of exactly the packages whose modules the bundle contains', () => {
+    const bin = join(directory, 'node_modules/countersign/dist/bin')
+    const { components, ...head } = JSON.parse(readFileSync(join(bin, 'sbom.cdx.json'), 'utf8')) as {
+      components: { name: string; version: string; purl: string; licenses: unknown }[]
+    }
+    expect(head).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6' })
+    // the bundler writes the path of each module above its code
+    const folders = new Set<string>()
+    for (const name of readdirSync(bin).filter((one) => one.endsWith('.js')))
+      for (const [, folder = ''] of readFileSync(join(bin, name), 'utf8').matchAll(
+        /^\/\/(?:#region)? ?((?:.*\/)?node_modules\/(?:@[^/\n]+\/)?[^/\n]+)\/\S+$/gm,
+      ))
+        folders.add(folder)
+    const inBundle = [...folders].map((folder) => {
+      const { name, version } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+        name: string
+        version: string
+      }
+      return `${name}@${version}`
+    })
+    expect(inBundle.length).toBeGreaterThan(40)
+    const listed = components.map(({ name, version }) => `${name}@${version}`)
+    expect(inBundle.filter((one) => !listed.includes(one))).toEqual([])
+    // redis only passes on what its parts export, and the SDK comes from its sources
+    const unseen = listed.filter(
+      (one) => !inBundle.includes(one) && !/^(?:redis|@countersign\/sdk)@/.test(one),
+    )
+    expect(unseen).toEqual([])
+    const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version: string }>
+    }
+    for (const { name, version, purl, licenses } of components) {
+      expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`)
+      expect(licenses, name).toBeDefined()
+      const locked = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
+      if (!name.startsWith('@countersign/')) expect(locked.map(([, one]) => one.version)).toContain(version)
+    }
   })
 
   it('loads the trace exporter only on demand, and in no file of the program itself', () => {

@@ -61,6 +61,8 @@ export interface Verdict {
   readonly signed?: Checkpoint
   /** The number of records after that checkpoint, which only receipts confirm. */
   readonly unsigned: number
+  /** True when lines have commit ids, which no proof covers. */
+  readonly commitIds: boolean
   /** True when every record was readable, in its place, and replayed. */
   readonly whole: boolean
   /** The state after the replayed records. */
@@ -111,6 +113,9 @@ class EvidenceCheck {
   /** The number in the last line. */
   #number = 0
   #signed: Checkpoint | undefined
+  /** Whether a line had a commit id, and whether a line had none. */
+  #hadCommitId = false
+  #hadNone = false
   /** The latest time of a record, ms since 1970. */
   #latest = -Infinity
 
@@ -173,6 +178,7 @@ class EvidenceCheck {
       records,
       ...(signed && { signed }),
       unsigned: records - (signed?.size ?? 0),
+      commitIds: this.#hadCommitId,
       whole: this.#isWhole,
       story: this.#replay.story(),
     }
@@ -234,8 +240,18 @@ class EvidenceCheck {
     this.#fault('consistency', `${size} records were signed at ${at}, but one of them has the time ${latest}`)
   }
 
-  #look({ number, record, faults }: ExportLine, due: number): void {
+  /** Reports a commit id that was added. Only the first lines of a file may be of an older export, which had them. */
+  #expectForm(name: string, { hasCommitId }: ExportLine): void {
+    if (hasCommitId === true && this.#hadNone)
+      this.#fault('integrity', `${name} has a commit id, but lines before it have none`)
+    if (hasCommitId === true) this.#hadCommitId = true
+    if (hasCommitId === false) this.#hadNone = true
+  }
+
+  #look(line: ExportLine, due: number): void {
+    const { number, record, faults } = line
     const name = number === undefined ? `line ${this.#line}` : `record ${number}`
+    this.#expectForm(name, line)
     for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
     if (number !== undefined) this.#follow(number, due)
     const isOther = record !== undefined && this.#tenant !== undefined && record['tenant'] !== this.#tenant

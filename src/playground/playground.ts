@@ -11,6 +11,8 @@ export interface PlaygroundState {
   readonly files: readonly BundleFile[]
   /** The path of the file in the editor. */
   readonly path: string
+  /** True for changes that no link contains. */
+  readonly changed: boolean
   /** The text of the call; undefined until the evaluator has proposed one. */
   readonly request: string | undefined
   /** The last answer of the evaluator; undefined while it loads. */
@@ -24,6 +26,7 @@ export const EMPTY: PlaygroundState = {
   link: undefined,
   files: [],
   path: '',
+  changed: false,
   request: undefined,
   reply: undefined,
   note: '',
@@ -47,16 +50,24 @@ export interface Playground {
 
 const FIRST = 'spending-limit'
 const TYPING_MS = 150
+const REPLACE = 'Replace your changes to the bundle and the call with the content of the link?'
+
+/** The ports of a playground. */
+export interface PlaygroundPorts {
+  /** Sends a question to the evaluator. */
+  readonly ask: (question: Question) => void
+  /** Asks the person whether a link may replace changes that no link contains. */
+  readonly mayReplace: (question: string) => boolean
+}
 
 /**
  * Creates a bundle and a call that are evaluated while a person types. The caller displays the state.
  *
  * @param state a signal or a ref, which redraws the page when its value changes
- * @param ask sends a question to the evaluator
  */
 export function createPlayground(
   state: { value: PlaygroundState },
-  ask: (question: Question) => void,
+  { ask, mayReplace }: PlaygroundPorts,
 ): Playground {
   let asked = 0
   let opened = 0
@@ -70,7 +81,7 @@ export function createPlayground(
     ask({ id: ++asked, files, request })
   }
   const type = (part: Partial<PlaygroundState>): void => {
-    change({ ...part, note: '' })
+    change({ ...part, changed: true, note: '' })
     clearTimeout(timer)
     timer = setTimeout(evaluate, TYPING_MS)
   }
@@ -81,7 +92,9 @@ export function createPlayground(
       if (files.length === 0 || (link !== undefined && link !== last)) {
         const next = await contentsOf(link)
         if (mine !== opened) return
-        change({ ...next, link })
+        if (state.value.changed && !mayReplace(REPLACE))
+          change({ link, note: 'Your changes are still here.' })
+        else change({ ...next, changed: false, link })
       }
       evaluate()
     },
@@ -98,7 +111,11 @@ export function createPlayground(
     share: async () => {
       const { files, request = '' } = state.value
       const link = await linkOf(files, request)
-      change({ link, note: 'The link is in the address bar. It contains the bundle and the call.' })
+      change({
+        link,
+        changed: false,
+        note: 'The link is in the address bar. It contains the bundle and the call.',
+      })
       return link
     },
     stop: () => clearTimeout(timer),

@@ -1,6 +1,9 @@
 import { Buffer } from './node.ts'
+import { standAlone } from './alone.ts'
 import { evaluate, exampleRequest } from './evaluate.ts'
 import type { Question, Reply } from './messages.ts'
+
+standAlone(globalThis)
 
 // policy code measures texts in bytes by `Buffer`
 Object.assign(globalThis, { Buffer })

@@ -110,6 +110,13 @@ export const signingKey: Parse<SigningKey> = (value) => {
 const BITS = { 4: 32, 6: 128 } as const
 
 /** Networks as `10.0.0.0/8, 2001:db8::/32`. An address without a length is a network of one host. */
+/** Names of hosts, as `Host` carries them. */
+export const hostNames: Parse<readonly string[]> = (value) =>
+  listOf(value).map((name) => {
+    if (!/^[a-z0-9.-]+$/i.test(name)) throw new Misfit('must be names of hosts, such as metrics.example.com')
+    return name.toLowerCase()
+  })
+
 export const networks: Parse<BlockList> = (value) => {
   const list = new BlockList()
   for (const network of listOf(value)) addNetwork(list, network)

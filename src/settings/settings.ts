@@ -15,6 +15,7 @@ import {
   headerValue,
   host,
   issuer,
+  hostNames,
   networks,
   oneOf,
   origin,
@@ -120,6 +121,9 @@ export const SETTINGS = {
   }),
   metricsHost: setting(host, { default: '127.0.0.1', help: 'address of the metrics listener' }),
   metricsPort: setting(port, { default: '9464', help: 'port of the metrics listener' }),
+  metricsNames: setting(hostNames, {
+    help: 'names of the metrics listener in Host, such as metrics.example.com; addresses and private names are known',
+  }),
   logLevel: setting(oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'), {
     default: 'info',
     help: 'lowest level that is logged',

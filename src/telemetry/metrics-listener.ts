@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIP } from 'node:net'
 import { type Exposition, type Format, formatFor } from './count/exposition.ts'
 
 /**
@@ -22,12 +22,40 @@ export interface OperatorPages {
   readonly ready: () => Promise<{ readonly ready: boolean }>
 }
 
+/** The address and port to listen on, and names of this listener that a stranger could own otherwise. */
+export interface OperatorPlace {
+  readonly host: string
+  readonly port: number
+  readonly names?: readonly string[] | undefined
+}
+
+/** Names without a dot, and names of private networks (RFC 6761, RFC 6762, `.internal`, Kubernetes). */
+const PRIVATE_NAME = /^(?:[^.]+|.+\.(?:localhost|local|internal|svc))$/i
+
+/**
+ * True when the request names this listener. A page of a stranger's domain that points its name at this address would
+ * otherwise read the names of tools in a browser here.
+ */
+function isAddressed({ headers: { host } }: IncomingMessage, names: readonly string[]): boolean {
+  if (host === undefined) return true
+  const name = host.replace(/:\d*$/, '')
+  return (
+    isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 ||
+    PRIVATE_NAME.test(name) ||
+    names.includes(name.toLowerCase())
+  )
+}
+
 export async function listenForOperators(
   pages: OperatorPages,
-  host: string,
-  port: number,
+  { host, port, names = [] }: OperatorPlace,
 ): Promise<MetricsListener> {
   const server = createServer((request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff')
+    if (!isAddressed(request, names)) {
+      response.writeHead(421, { 'content-type': 'text/plain' }).end(UNKNOWN_NAME)
+      return
+    }
     const page = request.method === 'GET' ? PLACE.exec(request.url ?? '')?.[1] : undefined
     show(pages, page, { request, response }).catch(() => response.writeHead(503).end())
   })
@@ -41,6 +69,9 @@ export async function listenForOperators(
       }),
   }
 }
+
+const UNKNOWN_NAME =
+  'the Host header names another server; COUNTERSIGN_METRICS_NAMES adds names of this one\n'
 
 interface Exchange {
   readonly request: IncomingMessage

@@ -77,7 +77,7 @@ describe('countersign check', () => {
 describe('countersign backtest', () => {
   const line = (number: number, record: JsonObject): string => {
     const text = canonicalJson(record)
-    return `{"number":${number},"leaf_hash":"${leafHash(text)}","commit_id":"c","record":${text}}`
+    return `{"number":${number},"leaf_hash":"${leafHash(text)}","record":${text}}`
   }
   const refund = (amount: number): JsonObject => ({
     v: 1,

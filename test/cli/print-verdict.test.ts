@@ -12,6 +12,7 @@ const signed = (at: number): Pick<Verdict, 'signed'> => ({
 const verdict: Verdict = {
   faults: [],
   omitted: 0,
+  commitIds: false,
   records: 100,
   unsigned: 10,
   whole: true,

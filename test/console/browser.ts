@@ -26,6 +26,8 @@ export class Console {
   readonly #contexts: BrowserContext[] = []
   /** Scripts that ran, requests to other places, violations of the policy, errors: all of them are failures. */
   readonly misdeeds: string[] = []
+  /** What the playground asked, and what was answered with yes. */
+  readonly questions: string[] = []
 
   constructor(world: World, browser: Browser) {
     this.world = world
@@ -63,6 +65,11 @@ export class Console {
 
   #watch(page: Page): void {
     page.on('dialog', (dialog) => {
+      if (dialog.message().startsWith('Replace your changes')) {
+        this.questions.push(dialog.message())
+        void dialog.accept()
+        return
+      }
       this.misdeeds.push(`a script ran: ${dialog.message()}`)
       void dialog.dismiss()
     })

@@ -83,6 +83,18 @@ describe('the playground', () => {
     expect(await ann.getByLabel('File', { exact: true }).inputValue()).toBe('rules/refund.yaml')
   })
 
+  it('asks before a link replaces unsaved changes', async () => {
+    await open(ann, '?recipe=two-groups')
+    await open(ann, '?recipe=spending-limit')
+    const { questions } = console_
+    questions.length = 0
+    await open(ann, '?recipe=two-groups')
+    expect(questions).toEqual([])
+    await callOf(ann).fill('{"tool_name":"mine"}')
+    await open(ann, '?recipe=spending-limit')
+    expect(questions).toEqual([expect.stringContaining('Replace your changes')])
+  })
+
   it('keeps its work while the reviewer visits the queue', async () => {
     await open(ann, '?recipe=who-may-what')
     await callOf(ann).fill('{"tool_name":"no.such"}')
@@ -171,7 +183,19 @@ describe('the evaluator', () => {
             }),
         ),
         refused,
-        within: ['document', 'localStorage', 'sessionStorage', 'cookieStore'].filter((name) => name in scope),
+        within: [
+          ...[
+            'document',
+            'localStorage',
+            'sessionStorage',
+            'cookieStore',
+            'BroadcastChannel',
+            'indexedDB',
+            'caches',
+          ],
+          ...['webkitRequestFileSystem', 'webkitRequestFileSystemSync'],
+        ].filter((name) => name in scope),
+        shared: ['storage', 'locks', 'serviceWorker'].filter((name) => name in navigator),
       }
     })
     expect(tried).toEqual({
@@ -181,6 +205,7 @@ describe('the evaluator', () => {
       socket: 'TypeError',
       refused: ['connect-src', 'script-src-elem', 'connect-src'],
       within: [],
+      shared: [],
     })
     await page.close()
   })

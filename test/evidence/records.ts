@@ -126,7 +126,7 @@ export const REDEEMED = [...APPROVED, minted(), redeemed()]
 export const textsOf = (records: readonly JsonObject[]): string[] => records.map((one) => canonicalJson(one))
 
 export const lineOf = (text: string, number: number): string =>
-  `{"number":${number},"leaf_hash":"${leafHash(text)}","commit_id":"c\\"${number}","record":${text}}`
+  `{"number":${number},"leaf_hash":"${leafHash(text)}","record":${text}}`
 export const linesOf = (texts: readonly string[]): string[] => texts.map((text, i) => lineOf(text, i + 1))
 
 /** A checkpoint over the first `size` records. */

@@ -101,6 +101,20 @@ function expected(entry: Entry): number[] {
   return [...entry.want.matchAll(/\b[245]\d\d\b/g)].map((match) => Number(match[0]))
 }
 
+describe('every answer', () => {
+  it.each([
+    ['of a probe', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['of an unknown path', 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['to a stranger', 'GET /api/agent/decisions HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['of the console', 'GET /console/ HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['that is HTTP no longer', 'NONSENSE\r\n\r\n'],
+  ])('%s says that browsers must not guess its type', async (_, request) => {
+    expect((await exchange(world.url, [request])).text.toLowerCase()).toContain(
+      'x-content-type-options: nosniff',
+    )
+  })
+})
+
 describe('hostile HTTP', () => {
   it('contains every entry of the file', () => {
     expect(entries.length).toBe(86)

@@ -191,7 +191,7 @@ describe('a trace', () => {
     const headers = { traceparent: TRACEPARENT }
     const answer = await bot.submit(task, { tool_name: 'pay', payload: REVIEWED }, headers)
     const id = answer.headers.get('countersign-request') ?? ''
-    expect(id).toMatch(/^[\w-]{8}\.[0-9a-z]+$/)
+    expect(id).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
     const lines = world.logged.map((line) => JSON.parse(line) as Record<string, unknown>)
     const own = lines.filter(({ task_id }) => task_id === task)
     expect(own.map(({ event, request, trace_id }) => ({ event, request, trace_id }))).toEqual([

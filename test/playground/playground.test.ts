@@ -13,12 +13,23 @@ import {
 let state: { value: PlaygroundState }
 let asked: Question[]
 let playground: Playground
+/** What a person answers, and what was asked. */
+let mayReplace: boolean
+let questions: string[]
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   state = { value: EMPTY }
   asked = []
-  playground = createPlayground(state, (question) => asked.push(question))
+  mayReplace = true
+  questions = []
+  playground = createPlayground(state, {
+    ask: (question) => asked.push(question),
+    mayReplace: (question) => {
+      questions.push(question)
+      return mayReplace
+    },
+  })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -49,6 +60,25 @@ describe('a playground', () => {
     expect(textOf(state.value)).toBe('a')
   })
 
+  it('asks before a link replaces changes that no link contains, and keeps them after a no', async () => {
+    await playground.open('recipe=two-groups')
+    playground.edit('mine')
+    mayReplace = false
+    await playground.open('recipe=spending-limit')
+    expect(textOf(state.value)).toBe('mine')
+    expect(state.value).toMatchObject({ recipe: 'two-groups', note: 'Your changes are still here.' })
+    await playground.open('recipe=spending-limit')
+    expect(questions).toHaveLength(1)
+    mayReplace = true
+    await playground.open('recipe=who-may-what')
+    expect(state.value).toMatchObject({ recipe: 'who-may-what', changed: false })
+    expect(questions).toHaveLength(2)
+    playground.editCall('{}')
+    await playground.share()
+    await playground.open('recipe=two-groups')
+    expect(questions).toHaveLength(2)
+  })
+
   it('drops the answer to an older question, and keeps a call that was cleared', async () => {
     await playground.open()
     playground.editCall('')
@@ -64,7 +94,10 @@ describe('a playground', () => {
     playground.edit('mine')
     playground.stop()
     for (const link of [undefined, 'recipe=two-groups']) {
-      const again = createPlayground(state, (question) => asked.push(question))
+      const again = createPlayground(state, {
+        ask: (question) => asked.push(question),
+        mayReplace: () => true,
+      })
       await again.open(link)
       expect([textOf(state.value), last()?.id]).toEqual(['mine', 1])
     }

@@ -105,6 +105,7 @@ describe('the source of a setting', () => {
         storeAccept: 'eviction',
         webhooksAllow: '127.0.0.1/32:8443',
         trustedProxies: '10.0.0.0/8',
+        metricsNames: 'metrics.example.com',
         signingKey: PEM,
         publicUrl: 'https://a.example',
         oidcIssuer: 'https://b.example',

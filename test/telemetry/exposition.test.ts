@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { Counter, Gauge } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { createExposition, formatFor } from '../../src/telemetry/count/exposition.ts'
@@ -38,7 +39,7 @@ describe('the metrics page for a scraper', () => {
       asked.push(format)
       return Promise.resolve({ contentType: `text/plain; is=${format}`, text: 'x 1\n' })
     }
-    const listener = await listenForOperators({ scrape, ready }, '127.0.0.1', 0)
+    const listener = await listenForOperators({ scrape, ready }, { host: '127.0.0.1', port: 0 })
     const url = `http://127.0.0.1:${listener.port}/metrics`
     try {
       const answer = await fetch(url, { headers: { accept: PROMETHEUS_2 } })
@@ -57,8 +58,46 @@ describe('the metrics page for a scraper', () => {
     }
   })
 
+  it('is read under an address, a private name or a given name, and 421 under the name of a stranger', async () => {
+    const scrape = () => Promise.resolve({ contentType: 'text/plain', text: 'x 1\n' })
+    const place = { host: '127.0.0.1', port: 0, names: ['metrics.example.com'] }
+    const listener = await listenForOperators({ scrape, ready }, place)
+    const statusFor = (host: string): Promise<readonly [number | undefined, unknown]> =>
+      new Promise((resolve, reject) => {
+        const { port } = listener
+        get({ host: '127.0.0.1', port, path: '/metrics', agent: false, headers: { host } }, (response) => {
+          response.resume()
+          resolve([response.statusCode, response.headers['x-content-type-options']])
+        }).on('error', reject)
+      })
+    try {
+      const known = [
+        '127.0.0.1:9464',
+        '[::1]:9464',
+        'localhost:9464',
+        'gateway-1:9464',
+        'a.b.svc.cluster.local',
+      ]
+      for (const host of [...known, 'Metrics.Example.com:9464'])
+        expect(await statusFor(host), host).toEqual([200, 'nosniff'])
+      for (const host of [
+        'evil.example:9464',
+        '127.0.0.1.evil.example',
+        'localhost.',
+        'x@evil.example',
+        '1.2.3',
+      ])
+        expect(await statusFor(host), host).toEqual([421, 'nosniff'])
+    } finally {
+      await listener.close()
+    }
+  })
+
   it('is 503 when it cannot be written', async () => {
-    const listener = await listenForOperators({ scrape: broken, ready: broken }, '127.0.0.1', 0)
+    const listener = await listenForOperators(
+      { scrape: broken, ready: broken },
+      { host: '127.0.0.1', port: 0 },
+    )
     try {
       for (const page of ['metrics', 'readyz'])
         expect((await fetch(`http://127.0.0.1:${listener.port}/${page}`)).status).toBe(503)

@@ -74,7 +74,11 @@ function Bar({ playground }: { readonly playground: Playground }) {
 function usePlayground(): Playground {
   const worker = useRef<Worker | undefined>(undefined)
   const playground = useMemo(
-    () => createPlayground(state, (question) => worker.current?.postMessage(question)),
+    () =>
+      createPlayground(state, {
+        ask: (question) => worker.current?.postMessage(question),
+        mayReplace: (question) => confirm(question),
+      }),
     [],
   )
   useEffect(() => {

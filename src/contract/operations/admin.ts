@@ -98,7 +98,7 @@ export const ADMIN = {
     answers: {
       200: {
         media: 'application/x-ndjson',
-        description: 'One line for each record: number, leaf_hash, commit_id, record (docs/evidence.md).',
+        description: 'One line for each record: number, leaf_hash, record (docs/evidence.md).',
       },
     },
     refusals: [404],

@@ -22,7 +22,7 @@ export interface EvidenceRange {
 
 /**
  * Yields evidence as NDJSON, several lines at a time, ordered by number:
- * `{"number", "leaf_hash", "commit_id", "record"}`. `record` is the exact stored text, so that its bytes hash to
+ * `{"number", "leaf_hash", "record"}`. `record` is the exact stored text, so that its bytes hash to
  * `leaf_hash` (RFC 6962 section 2.1). The export is itself recorded as evidence in `_system`.
  */
 export async function* exportEvidence(
@@ -62,8 +62,7 @@ function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
 
 /** Builds the line by hand, so that the record keeps its exact bytes. */
 function lineOf(event: StoredEvent): string {
-  const head = `"number":${event.number},"leaf_hash":"${leafHash(event.body)}"`
-  return `{${head},"commit_id":${JSON.stringify(event.commitId)},"record":${event.body}}\n`
+  return `{"number":${event.number},"leaf_hash":"${leafHash(event.body)}","record":${event.body}}\n`
 }
 
 async function noteRead(deps: Deps, range: EvidenceRange, reader: Actor): Promise<void> {

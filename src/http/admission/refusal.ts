@@ -33,7 +33,8 @@ export function refuse(response: ServerResponse, refusal: Refusal, retrySeconds:
   if (response.headersSent) return
   const { status, text, length } = refusal
   response.sendDate = false
-  const type = ['content-type', 'application/problem+json', 'cache-control', 'no-store']
-  response.writeHead(status, [...type, 'content-length', length, 'retry-after', String(retrySeconds)])
+  const type = ['content-type', 'application/problem+json', 'x-content-type-options', 'nosniff']
+  const rest = ['cache-control', 'no-store', 'content-length', length, 'retry-after', String(retrySeconds)]
+  response.writeHead(status, [...type, ...rest])
   response.end(text)
 }

@@ -76,6 +76,7 @@ function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket:
     'content-type: application/problem+json',
     `content-length: ${Buffer.byteLength(body)}`,
     'cache-control: no-store',
+    'x-content-type-options: nosniff',
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { acceptRequests } from '../wire/wire-guard.ts'
 import { BUILT_CONSOLE, consoleRoutes } from '../operations/console-assets.ts'
@@ -35,7 +35,8 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const acceptance = acceptRequests()
   const app = Fastify({
     loggerInstance: http.log,
-    genReqId: requestIds(),
+    // random, because a number would tell a tenant how many requests the others make; clients never choose it
+    genReqId: () => randomUUID(),
     // a logger for each request would cost as much as the router; the few log lines contain the id anyway
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -96,17 +97,10 @@ function beginAnswers(
   acceptance: ReturnType<typeof acceptRequests>,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('cache-control', 'no-store')
+    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
     if (FOR_PEOPLE.test(request.url)) reply.header('date', new Date(http.gateway.store.now()).toUTCString())
     const refusal = acceptance.refusalOf(request.raw)
     if (refusal) reply.header('connection', 'close')
     done(refusal)
   })
-}
-
-/** Creates request ids that are unique across instances and starts. Clients never choose request ids. */
-function requestIds(): () => string {
-  const instance = randomBytes(6).toString('base64url')
-  let count = 0
-  return () => `${instance}.${(++count).toString(36)}`
 }

@@ -187,6 +187,7 @@ function refuse(socket: Socket, problem: ReturnType<typeof problemOf>): void {
     'content-type: application/problem+json',
     `content-length: ${Buffer.byteLength(body)}`,
     'cache-control: no-store',
+    'x-content-type-options: nosniff',
     'retry-after: 1',
     'connection: close',
   ]

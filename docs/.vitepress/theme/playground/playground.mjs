@@ -10,7 +10,10 @@ export const Playground = defineComponent({
     const state = shallowRef(EMPTY)
     const editor = ref(null)
     let worker
-    const playground = createPlayground(state, (question) => worker.postMessage(question))
+    const playground = createPlayground(state, {
+      ask: (question) => worker.postMessage(question),
+      mayReplace: (question) => confirm(question),
+    })
 
     const openLink = () => playground.open(/^#((?:recipe|bundle)=.+)$/.exec(location.hash)?.[1])
     const share = async () => history.replaceState(null, '', `#${await playground.share()}`)
