@@ -13,7 +13,7 @@ import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { openRule } from './open-rule.ts'
 import { isTaskScoped } from './history.ts'
-import { trustedVerbs } from './sql.ts'
+import { trustedSql } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
 import { reportAllowsAbove, reportOnlyCatchAll, reportProofUnsigned, reportUnused } from './tools.ts'
@@ -147,8 +147,8 @@ function reportAll(
         return facts?.neverTrue === true
       }
       const taskScoped = isTaskScoped(rule)
-      const verbsOf = trustedVerbs(rule, file.file.rules)
-      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, verbsOf })
+      const sql = trustedSql(rule, file.file.rules)
+      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, sql })
     }
   }
 }
