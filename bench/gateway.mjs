@@ -14,7 +14,10 @@ export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url
 export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
 let plain
 
-/** Returns a copy of the starter policies in which allowed calls need no proof, so that an allow is one request. */
+/**
+ * Returns a copy of the starter policies for benchmarks. Allowed calls need no proof, so an allow is one request.
+ * Transfers have no limit, so one agent may make any number of them.
+ */
 export function plainPolicies() {
   if (plain !== undefined) return plain
   plain = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
@@ -23,6 +26,9 @@ export function plainPolicies() {
     const path = join(plain, 'tools', file)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^proof: always.*\n/m, ''))
   }
+  const transfer = join(plain, 'rules/ledger.transfer.yaml')
+  const text = readFileSync(transfer, 'utf8')
+  writeFileSync(transfer, text.replace(/^limits:.*$/ms, ''))
   process.once('exit', () => rmSync(plain, { recursive: true, force: true }))
   return plain
 }

@@ -336,7 +336,11 @@ describe('one edit of the starter bundle', () => {
         'tool: ledger.transfer',
         "tools: ['ledger.*', payments.refund]\nmissing_means: { payload.from: nothing, payload.to: nothing }",
       ),
-    ).toMatchInlineSnapshot(`"no change of any decision; complete: 88 cells"`)
+    ).toMatchInlineSnapshot(`
+      "CHANGES limit transfer-agent-day: applies to ledger.transfer, payments.refund instead of ledger.transfer
+      CHANGES limit transfer-to-day: applies to ledger.transfer, payments.refund instead of ledger.transfer
+      0 loosened, 0 tightened, 2 changed otherwise; complete: 88 cells"
+    `)
   })
 
   it('a tool of an agent', async () => {
@@ -365,7 +369,9 @@ describe('one edit of the starter bundle', () => {
   it('a tool removed', async () => {
     const { 'tools/ledger.transfer.yaml': _, [TRANSFER]: _rules, ...files } = starter
     expect(printDiff(await diffBundles(await load(starter), await load(files)))).toMatchInlineSnapshot(`
-      "ledger.transfer TIGHTENS allow/low -> reject/low when payload.amount_cents in {1..10000} and payload.from not like acct_reserve* and payload.to not like acct_reserve*
+      "LOOSENS limit transfer-agent-day: removed
+      LOOSENS limit transfer-to-day: removed
+      ledger.transfer TIGHTENS allow/low -> reject/low when payload.amount_cents in {1..10000} and payload.from not like acct_reserve* and payload.to not like acct_reserve*
           e.g. {"from":"acct_x","to":"acct_x","amount_cents":1,"currency":"eur"}: by transfer-small -> unknown_tool
       ledger.transfer TIGHTENS review/high -> reject/low when payload.amount_cents in {1..1000000} and payload.from like acct_reserve*
           or when payload.amount_cents in {1..1000000} and payload.from not like acct_reserve* and payload.to like acct_reserve*
@@ -374,7 +380,7 @@ describe('one edit of the starter bundle', () => {
           e.g. {"from":"acct_x","to":"acct_x","amount_cents":10001,"currency":"eur"}: by transfer-medium -> unknown_tool
       ledger.transfer: the tool is gone
       ledger.transfer: 9 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      0 loosened, 12 tightened, 0 changed otherwise; complete: 48 cells"
+      2 loosened, 12 tightened, 0 changed otherwise; complete: 48 cells"
     `)
   })
 
