@@ -7,7 +7,7 @@
  */
 import { join, resolve } from 'node:path'
 import { callsOf } from './calls.mjs'
-import { cpuOf, median, pinThisProcess, startGateway } from './gateway.mjs'
+import { cpuOf, median, pinThisProcess, plainPolicies, startGateway } from './gateway.mjs'
 import { load } from './load.mjs'
 
 const [folder, rounds = 25, seconds = 0.4] = process.argv.slice(2)
@@ -24,7 +24,7 @@ const gateways = [
   await startGateway({
     pinned: true,
     program: [join(other, 'dist/bin/main.js'), 'serve'],
-    policies: join(other, 'policies'),
+    policies: plainPolicies({ from: join(other, 'policies') }),
   }),
   await startGateway({ pinned: true }),
 ]

@@ -11,26 +11,26 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url))
-export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
-let plain
+const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
+const copies = new Map()
 
 /**
- * Returns a copy of the starter policies for benchmarks. Allowed calls need no proof, so an allow is one request.
- * Transfers have no limit, so one agent may make any number of them.
+ * Returns a copy of a checkout's starter policies for benchmarks. Allowed calls need no proof, so an allow is one
+ * request, unless `proofs` is set. Transfers have no limit, so one agent may make any number of them.
  */
-export function plainPolicies() {
-  if (plain !== undefined) return plain
-  plain = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
-  cpSync(STARTER_POLICIES, plain, { recursive: true })
-  for (const file of readdirSync(join(plain, 'tools'))) {
-    const path = join(plain, 'tools', file)
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/^proof: always.*\n/m, ''))
-  }
-  const transfer = join(plain, 'rules/ledger.transfer.yaml')
-  const text = readFileSync(transfer, 'utf8')
-  writeFileSync(transfer, text.replace(/^limits:.*$/ms, ''))
-  process.once('exit', () => rmSync(plain, { recursive: true, force: true }))
-  return plain
+export function plainPolicies({ from = STARTER_POLICIES, proofs = false } = {}) {
+  const key = `${proofs} ${from}`
+  const known = copies.get(key)
+  if (known !== undefined) return known
+  const copy = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
+  copies.set(key, copy)
+  cpSync(from, copy, { recursive: true })
+  const edit = (path, part) => writeFileSync(path, readFileSync(path, 'utf8').replace(part, ''))
+  edit(join(copy, 'rules/ledger.transfer.yaml'), /^limits:.*$/ms)
+  for (const file of readdirSync(join(copy, 'tools')))
+    if (!proofs) edit(join(copy, 'tools', file), /^proof: always.*\n/m)
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+  return copy
 }
 
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'

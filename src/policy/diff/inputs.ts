@@ -21,6 +21,7 @@ const STATEMENTS = [
   'with recursive r as (select 1) select 1 from r',
   'with recursive r as (select 1) select 1 from r where a = 1 limit 1',
   'delete from t',
+  'delete from t limit 1',
   'delete from t where a = 1',
 ]
 

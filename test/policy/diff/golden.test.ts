@@ -343,6 +343,34 @@ describe('one edit of the starter bundle', () => {
     `)
   })
 
+  it('a clause that SQL must have, and a table that it may read', async () => {
+    const SQL = 'rules/sql.query.yaml'
+    expect(
+      await edit(SQL, 'sql_has(payload.query, where): true', 'sql_has(payload.query, limit): true'),
+    ).toMatchInlineSnapshot(`
+      "sql.query TIGHTENS review/high -> reject/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, where) is true and risk_level in {low, medium, high}
+          e.g. {"database":"analytics","query":"delete from t where a = 1"}: by sql-write -> sql-write-without-where
+      sql.query: 1 more change shows only when the agent claims a higher risk_level (--format json lists all)
+      sql.query: not complete: not every kind of payload.query has an example
+      0 loosened, 2 tightened, 0 changed otherwise; sampled: 128 cells"
+    `)
+    const list = (starter['routing.yaml'] ?? '').replace('products, sessions', 'products')
+    const smaller = await load({ ...starter, 'routing.yaml': list })
+    expect(printDiff(await diffBundles(await load(starter), smaller))).toMatchInlineSnapshot(`
+      "sql.query LOOSENS review/high (1 of on-call and 1 of security, after 30m also security-leads within 1h) -> review/high (1 of security, after 30m also security-leads within 1h) when sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users and risk_level is high
+          e.g. {"database":"analytics","query":"select 1 from sessions"}, risk_level high: by allow_up_to, sql-read-analytics -> sql-read-beyond
+      sql.query CHANGES review/critical (1 of on-call and 2 of security-leads within 30m) -> review/critical (1 of security, after 30m also security-leads and 2 of security-leads within 30m) when sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users and risk_level is critical
+          e.g. {"database":"analytics","query":"select 1 from sessions"}, risk_level critical: by allow_up_to, sql-read-analytics -> sql-read-beyond
+      sql.query TIGHTENS allow/low -> review/high when payload.database is analytics and sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users
+          e.g. {"database":"analytics","query":"select 1 from sessions"}: by sql-read-analytics -> sql-read-beyond
+      sql.query TIGHTENS review/low (1 of on-call within 8h) -> review/high (1 of security, after 30m also security-leads within 1h) when payload.database in {staging, prod} and sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users
+          e.g. {"database":"staging","query":"select 1 from sessions"}: by sql-read-elsewhere -> sql-read-beyond, sql-read-elsewhere
+      sql.query: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
+      sql.query: not complete: not every kind of payload.query has an example
+      1 loosened, 4 tightened, 1 changed otherwise; sampled: 128 cells"
+    `)
+  })
+
   it('a tool of an agent', async () => {
     expect(
       await edit('directory.yaml', '[email.send, payments.refund', '[email.send, shell.run, payments.refund'),

@@ -2,8 +2,15 @@ import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
 import { isFieldProblem, fieldText, parseField } from '../../../src/policy/language/fields.ts'
 import { applyFunction } from '../../../src/policy/language/functions.ts'
+import { when } from '../cases.ts'
+import { bundle, diagnose } from '../support.ts'
 import { SEVERAL_UNREADABLE, UNREADABLE } from '../../../src/policy/language/reading.ts'
 
+const codesOf = async (changes: Record<string, string>): Promise<readonly string[]> =>
+  (await diagnose(bundle(changes)))
+    .map(({ code }) => code)
+    .filter((code) => code !== 'untested-rule')
+    .sort()
 const tables = (sql: JsonValue) => applyFunction('sql_tables', sql)
 const has = (clause: 'where' | 'limit' | 'recursive', sql: JsonValue) =>
   applyFunction(`sql_has_${clause}`, sql)
@@ -138,5 +145,22 @@ describe('sql_has', () => {
     ['sql_has(query, where)', '`query` is not a field'],
   ])('refuses %s', (text, message) => {
     expect(parseField(text)).toMatchObject({ message })
+  })
+})
+
+describe('a rule that asks the SQL reader', () => {
+  const check = (match: string) => codesOf({ ...when(match) })
+  it.each([
+    ['{ "sql_has(payload.note, where)": true, sql_functions(payload.note): { none: f } }', []],
+    ['{ "sql_has(payload.note, where)": "yes" }', ['literal-type']],
+    ['{ "sql_has(payload.note, where)": { over: 1 } }', ['test-type']],
+    ['{ "sql_has(payload.note, where)": { is: null } }', ['test-type']],
+    ['{ "sql_has(payload.amount, where)": true }', ['test-type']],
+    ['{ "sql_has(payload.to, where)": { every: true } }', ['functions-unchecked']],
+    ['{ sql_tables(payload.note): orders }', ['test-type']],
+    ['{ sql_tables(payload.note): { every: orders } }', ['functions-unchecked']],
+    ['{ sql_tables(payload.note): { every: "a;b" } }', ['literal-form']],
+  ])('%s', async (match, codes) => {
+    expect(await check(match)).toEqual(codes)
   })
 })
