@@ -348,11 +348,13 @@ describe('one edit of the starter bundle', () => {
     expect(
       await edit(SQL, 'sql_has(payload.query, where): true', 'sql_has(payload.query, limit): true'),
     ).toMatchInlineSnapshot(`
-      "sql.query TIGHTENS review/high -> reject/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, where) is true and risk_level in {low, medium, high}
+      "sql.query LOOSENS reject/high -> review/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, limit) is true and risk_level in {low, medium, high}
+          e.g. {"database":"analytics","query":"delete from t limit 1"}: by sql-write-without-where -> sql-write
+      sql.query TIGHTENS review/high -> reject/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, where) is true and risk_level in {low, medium, high}
           e.g. {"database":"analytics","query":"delete from t where a = 1"}: by sql-write -> sql-write-without-where
-      sql.query: 1 more change shows only when the agent claims a higher risk_level (--format json lists all)
+      sql.query: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
       sql.query: not complete: not every kind of payload.query has an example
-      0 loosened, 2 tightened, 0 changed otherwise; sampled: 128 cells"
+      2 loosened, 2 tightened, 0 changed otherwise; sampled: 136 cells"
     `)
     const list = (starter['routing.yaml'] ?? '').replace('products, sessions', 'products')
     const smaller = await load({ ...starter, 'routing.yaml': list })
