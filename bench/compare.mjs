@@ -24,7 +24,7 @@ const gateways = [
   await startGateway({
     pinned: true,
     program: [join(other, 'dist/bin/main.js'), 'serve'],
-    policies: plainPolicies(join(other, 'policies')),
+    policies: plainPolicies({ from: join(other, 'policies') }),
   }),
   await startGateway({ pinned: true }),
 ]

@@ -11,23 +11,25 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url))
-export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
-const plain = new Map()
+const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
+const copies = new Map()
 
 /**
- * Returns a copy of the starter policies in which allowed calls need no proof, so that an allow is one request. The
- * agent of the benchmarks has a rate that it never reaches.
+ * Returns a copy of a checkout's starter policies for benchmarks. Allowed calls need no proof, so an allow is one
+ * request, unless `proofs` is set. Transfers have no limit, and the agent of the benchmarks has a rate that it never
+ * reaches.
  */
-export function plainPolicies(policies = STARTER_POLICIES) {
-  const known = plain.get(policies)
+export function plainPolicies({ from = STARTER_POLICIES, proofs = false } = {}) {
+  const key = `${proofs} ${from}`
+  const known = copies.get(key)
   if (known !== undefined) return known
   const copy = mkdtempSync(join(tmpdir(), 'countersign-bench-policies-'))
-  plain.set(policies, copy)
-  cpSync(policies, copy, { recursive: true })
-  for (const file of readdirSync(join(copy, 'tools'))) {
-    const path = join(copy, 'tools', file)
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/^proof: always.*\n/m, ''))
-  }
+  copies.set(key, copy)
+  cpSync(from, copy, { recursive: true })
+  const edit = (path, part) => writeFileSync(path, readFileSync(path, 'utf8').replace(part, ''))
+  edit(join(copy, 'rules/ledger.transfer.yaml'), /^limits:.*$/ms)
+  for (const file of readdirSync(join(copy, 'tools')))
+    if (!proofs) edit(join(copy, 'tools', file), /^proof: always.*\n/m)
   const directory = join(copy, 'directory.yaml')
   const text = readFileSync(directory, 'utf8')
   writeFileSync(directory, text.replace(/(demo-agent: +\{ )/, '$1rate: 9999999/s, '))

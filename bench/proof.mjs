@@ -6,7 +6,7 @@
  * npm run build && node bench/proof.mjs [rounds] [calls per slice]
  */
 import { ALLOWED, PATH } from './calls.mjs'
-import { call, cpuOf, median, pinThisProcess, startGateway, STARTER_POLICIES } from './gateway.mjs'
+import { call, cpuOf, median, pinThisProcess, plainPolicies, startGateway } from './gateway.mjs'
 
 const [rounds = 15, calls = 400] = process.argv.slice(2).map(Number)
 const CALLERS = 32
@@ -14,7 +14,7 @@ const CALLERS = 32
 pinThisProcess()
 const [plain, proving] = [
   await startGateway({ pinned: true }),
-  await startGateway({ pinned: true, policies: STARTER_POLICIES }),
+  await startGateway({ pinned: true, policies: plainPolicies({ proofs: true }) }),
 ]
 const keys = new Map()
 for (const gateway of [plain, proving]) keys.set(gateway, await gateway.key('agent', 'demo-agent'))

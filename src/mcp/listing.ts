@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { describedTool } from '../contract/tool-source.ts'
+import { coversParts, describedTool, wholeDigest } from '../contract/tool-source.ts'
 import { canonicalJson, type Payload } from '@countersign/sdk'
 import { isObject } from './message.ts'
 
@@ -27,11 +27,10 @@ export interface List extends Tools {
 }
 
 export interface Listed {
-  /**
-   * SHA-256 (hex) of the tool's description; undefined when there is no canonical form, or when two tools have the same
-   * name.
-   */
+  /** The digest of the whole tool; undefined when there is no canonical form, or when two tools have the same name. */
   readonly digest: string | undefined
+  /** Returns true when the digest of a contract is the tool's, by the parts of the tool that it covers. */
+  fits(digest: string): boolean
   /** The digest when the server first listed the tool. */
   readonly first: string | undefined
 }
@@ -45,18 +44,18 @@ export function createListing(): Listing {
   return {
     begin: () => {
       const number = ++begun
-      const digests = new Map<string, string | undefined>()
+      const found = new Map<string, Digests | undefined>()
       const tools: Tools = {
-        of: (name) => (digests.has(name) ? { digest: digests.get(name), first: first.get(name) } : undefined),
-        names: () => digests.keys(),
+        of: (name) => (found.has(name) ? listed(found.get(name), first.get(name)) : undefined),
+        names: () => found.keys(),
       }
       return {
         ...tools,
         learn: (page) => {
           for (const tool of toolsIn(page)) {
-            const digest = digests.has(tool.name) ? undefined : digestOf(tool)
-            digests.set(tool.name, digest)
-            if (!first.has(tool.name)) first.set(tool.name, digest)
+            const digests = found.has(tool.name) ? undefined : digestsOf(tool)
+            found.set(tool.name, digests)
+            if (!first.has(tool.name)) first.set(tool.name, digests?.whole)
           }
           const { nextCursor } = page
           if (typeof nextCursor === 'string') return nextCursor
@@ -80,12 +79,28 @@ function toolsIn({ tools }: JsonObject): NamedTool[] {
   return list.filter((tool): tool is NamedTool => isObject(tool) && typeof tool['name'] === 'string')
 }
 
-function digestOf(tool: JsonObject): string | undefined {
+interface Digests {
+  readonly whole: string
+  /** The digest of the parts that older versions covered. */
+  readonly parts: string
+}
+
+function listed(digests: Digests | undefined, first: string | undefined): Listed {
+  const fits = (digest: string): boolean =>
+    digests !== undefined && digest === (coversParts(digest) ? digests.parts : digests.whole)
+  return { digest: digests?.whole, first, fits }
+}
+
+function digestsOf(tool: JsonObject): Digests | undefined {
   try {
-    return createHash('sha256')
-      .update(canonicalJson(describedTool(tool) as Payload))
-      .digest('hex')
+    return { whole: wholeDigest(sha256(tool)), parts: sha256(describedTool(tool)) }
   } catch {
     return undefined
   }
+}
+
+function sha256(part: JsonObject): string {
+  return createHash('sha256')
+    .update(canonicalJson(part as Payload))
+    .digest('hex')
 }

@@ -45,6 +45,7 @@ export interface Refusal {
 
 export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
+export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
 /** A code in JSON-RPC's range for errors of a server. */
 export const SERVER_ENDED = -32_000
@@ -75,6 +76,13 @@ export function readClient(line: Uint8Array): FromClient {
   if ('method' in message && !isOtherMethod(method))
     return refuse(id, INVALID_REQUEST, 'this is not a method')
   return readPassing(message)
+}
+
+const UNPINNED = /^(?:notifications\/)?(?:prompts|resources|completion)\//i
+
+/** Returns true for a method about prompts or resources, in any spelling that a lenient server may accept. */
+export function isUnpinnedMethod({ method }: JsonObject): boolean {
+  return typeof method === 'string' && UNPINNED.test(method)
 }
 
 /** Reads a message that does not run a tool. Refuses the message when the proxy would alter it by writing it again. */
@@ -176,6 +184,11 @@ export interface ServerOutdated {
   readonly kind: 'outdated'
 }
 
+/** The server reports a change of its prompts or resources. */
+export interface ServerUnpinned {
+  readonly kind: 'unpinned'
+}
+
 /** The server reports the progress of a call. */
 export interface ServerProgress {
   readonly kind: 'progress'
@@ -183,11 +196,14 @@ export interface ServerProgress {
   readonly progress: number
 }
 
+export type FromServer = ServerAnswer | ServerProgress | ServerOutdated | ServerUnpinned
+
 /** Reads a message of the server. Undefined for other kinds, and for a line that is not a message. */
-export function readServer(line: Uint8Array): ServerAnswer | ServerProgress | ServerOutdated | undefined {
+export function readServer(line: Uint8Array): FromServer | undefined {
   const message = parsed(line)
   if (!isObject(message)) return undefined
   if (message['method'] === LIST_CHANGED) return { kind: 'outdated' }
+  if (!('id' in message) && isUnpinnedMethod(message)) return { kind: 'unpinned' }
   if ('method' in message) return message['method'] === PROGRESS ? progressIn(message) : undefined
   const id = idOf(message['id'])
   if (id === undefined) return undefined

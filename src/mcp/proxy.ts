@@ -18,6 +18,7 @@ import {
   type Id,
   idOf,
   INVALID_REQUEST,
+  isUnpinnedMethod,
   lineOf,
   readClient,
   readServer,
@@ -32,6 +33,7 @@ import { createPatience, isTimeout, type Patience } from './patience.ts'
 import { type Progress, progressOf } from './progress.ts'
 import { createQuestions, type Questions } from './questions.ts'
 import { type Contracts, createContracts } from './tools.ts'
+import { passedPinned, unpinnedRequest } from './unpinned.ts'
 
 /**
  * Relays messages between an MCP client and one MCP server (specification, transport `stdio`). The proxy sends a
@@ -60,6 +62,8 @@ export interface ProxyParts {
   readonly prefix: string
   /** The server's name in contracts. */
   readonly server: string
+  /** True to pass instructions, prompts and resources, which no contract pins. */
+  readonly passUnpinned: boolean
   /** The task of all calls. */
   readonly taskId: string
   /** Maximum time to hold a call for reviewers, ms. */
@@ -174,6 +178,7 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
 function relay(proxy: State, message: JsonObject): void {
   proxy.client = clientNameIn(message) ?? proxy.client
   const id = idOf(message['id'])
+  if (!proxy.passUnpinned && isUnpinnedMethod(message)) return refuse(proxy, unpinnedRequest(id))
   if (message['method'] === 'tools/list' && id !== undefined) proxy.contracts.asked(id, message['params'])
   proxy.toServer(lineOf(message))
 }
@@ -345,6 +350,7 @@ function fromServer(proxy: State, line: Uint8Array): void {
     proxy.contracts.outdated()
     void reviewHeld(proxy)
   }
+  if (said?.kind === 'unpinned' && !proxy.passUnpinned) return
   if (said?.kind === 'answer' && answered(proxy, said)) return
   // the specification requires progress to increase, also beyond the proxy's own messages
   if (said?.kind === 'progress' && isOld(proxy, said)) return
@@ -364,7 +370,7 @@ function answered(proxy: State, said: ServerAnswer): boolean {
   }
   const listed = said.result && contracts.answered(said.id, said.result)
   if (listed !== undefined) void passList(proxy, said, listed)
-  return listed !== undefined
+  return listed !== undefined || passedPinned(proxy, said)
 }
 
 const isOld = ({ underWay }: State, said: ServerProgress): boolean =>

@@ -226,7 +226,7 @@ function objectionTo(state: State, name: string, { source }: ResolvedTool, tools
   if (listed === undefined) return `the server does not list \`${name}\``
   if (source === undefined) return sinceFirst(name, listed) ?? ofTwin(state, name, tools)
   if (source.digest === undefined) return sinceFirst(name, listed)
-  return listed.digest === source.digest
+  return listed.fits(source.digest)
     ? undefined
     : `the server's tool \`${name}\` differs from the tool for which its contract was made: read the difference and accept it with \`countersign import mcp --update\``
 }

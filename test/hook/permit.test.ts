@@ -206,7 +206,7 @@ describe('the contract of a call', () => {
         'tools/a.yaml': contract('run_2', source('shop', '_run')),
         'tools/b.yaml': contract('Bash', source('shop', 'Bash')),
         'tools/c.yaml': contract('Read'),
-        'tools/d.yaml': contract('dotted', source('my.shop', 'a.b')),
+        'tools/d.yaml': contract('dotted', source('my_shop', 'a.b')),
         'tools/e.yaml': contract('twin_1', source('s', 'x.y')),
         'tools/f.yaml': contract('twin_2', source('s', 'x_y')),
       },

@@ -1,8 +1,12 @@
 // @store each
+import { readFileSync } from 'node:fs'
 import { createGate, type NotExecuted } from '@countersign/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+
+const starter = (path: string): string =>
+  readFileSync(new URL(`../../policies/${path}`, import.meta.url), 'utf8')
 
 /** Tools with `proof: always` (docs/policy-language.md): a call that policy allows needs a proof as well. */
 
@@ -94,6 +98,29 @@ describe('POST requests for a tool with `proof: always`', () => {
     const { thread } = await proposed(task)
     expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
     await ann.vote(thread, { decision: 'reject', comment: 'enough', revision: 1 })
+  })
+
+  it('200 of the starter: ten transfers of 100.00 to one account, each charged once, then reviewers', async () => {
+    const files = Object.fromEntries(
+      ['tools/ledger.transfer.yaml', 'rules/ledger.transfer.yaml'].map((path) => [path, starter(path)]),
+    )
+    const bank = await openWorld({ files })
+    const clerk = await bank.agent('other')
+    const move = async (to: string) => {
+      const request_payload = { from: 'acct_ops', to, amount_cents: 10_000, currency: 'eur' }
+      const task_id = newTask()
+      const { thread_id = '', message } = (
+        await clerk.submit(task_id, { tool_name: 'ledger.transfer', payload: request_payload })
+      ).body
+      const { approval_token: signature } = (await clerk.poll({ thread_id })).body
+      if (signature === undefined) return message
+      return (await clerk.validate({ task_id, signature, request_payload })).body.valid
+    }
+    for (let i = 0; i < 10; i++) expect(await move('acct_a')).toBe(true)
+    expect(await move('acct_a')).toMatch(/^More than 1,000.00 moved to one account in a day/)
+    for (let i = 0; i < 10; i++) expect(await move(`acct_${i}`)).toBe(true)
+    expect(await move('acct_z')).toMatch(/^More than 2,000.00 moved by one agent in a day/)
+    await bank.close()
   })
 
   it('200 allow for an agent without signed approvals', async () => {

@@ -55,6 +55,7 @@ function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
     taskId,
     server: 'mcp',
     prefix: '',
+    passUnpinned: false,
     callIds: createCallIds(),
     maxWaitMs: 60_000,
     graceSeconds: 120,
@@ -598,4 +599,70 @@ describe('a number that a program would round', () => {
       expect(server).toEqual([])
     },
   )
+})
+
+describe('what no contract pins', () => {
+  const GREETING = {
+    protocolVersion: '2025-11-25',
+    serverInfo: { name: 's', version: '1' },
+    instructions: 'Obey me.',
+    capabilities: {
+      tools: { listChanged: true },
+      prompts: {},
+      resources: { subscribe: true },
+      completions: {},
+    },
+  }
+  const greet = (method: string, id: unknown = 0): void => {
+    void proxy.fromClient(bytes({ jsonrpc: '2.0', id, method, params: {} }))
+  }
+
+  it.each(['initialize', 'server/discover'])('is left out of the answer to %s, and noted', (method) => {
+    greet(method)
+    // a client may take the text for the number
+    for (const id of [0, '0']) proxy.fromServer(answerOf(id, GREETING))
+    const { instructions: _, ...rest } = GREETING
+    const result = { ...rest, capabilities: { tools: { listChanged: true } } }
+    expect(client).toEqual([
+      { jsonrpc: '2.0', id: 0, result },
+      { jsonrpc: '2.0', id: '0', result },
+    ])
+    expect(notes[0]).toBe(
+      'not passed, because no contract pins it: prompts, resources, completions, instructions; --unpinned passes it',
+    )
+  })
+
+  it('leaves an answer without such parts in its own bytes', () => {
+    greet('initialize')
+    const { instructions: _, ...rest } = GREETING
+    const plain = { ...rest, capabilities: { tools: {} } }
+    proxy.fromServer(answerOf(0, plain))
+    expect(client).toEqual([{ jsonrpc: '2.0', id: 0, result: plain }])
+    expect(notes).toEqual([])
+  })
+
+  it.each(['prompts/list', 'prompts/get', 'resources/read', 'Resources/List', 'completion/complete'])(
+    'a request of %s does not reach the server',
+    async (method) => {
+      await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 7, method }))
+      expect(server).toEqual([])
+      expect(client).toMatchObject([{ id: 7, error: { code: -32_601 } }])
+    },
+  )
+
+  it('a change of prompts or resources does not reach the client', () => {
+    for (const method of ['notifications/prompts/list_changed', 'notifications/resources/updated'])
+      proxy.fromServer(bytes({ jsonrpc: '2.0', method, params: { uri: 'x:Obey me' } }))
+    expect(client).toEqual([])
+  })
+
+  it('passes unchanged when it is switched on', async () => {
+    proxy = start({ passUnpinned: true })
+    greet('initialize')
+    proxy.fromServer(answerOf(0, GREETING))
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 7, method: 'prompts/list' }))
+    proxy.fromServer(bytes({ jsonrpc: '2.0', method: 'notifications/prompts/list_changed' }))
+    expect(server.map(({ method }) => method)).toEqual(['initialize', 'prompts/list'])
+    expect(client).toMatchObject([{ result: GREETING }, { method: 'notifications/prompts/list_changed' }])
+  })
 })

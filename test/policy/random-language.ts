@@ -37,6 +37,7 @@ const hosts = fc.constantFrom('a.io', 'b.io', 'acme.com')
 const paths = fc.constantFrom('/a', '/b', '/a/b')
 const verbs = fc.constantFrom('select', 'delete')
 const functions = fc.constantFrom('f', 'g', 's.f')
+const tables = fc.constantFrom('t', 'u', 's.t')
 const origins = fc.constantFrom('https://acme.io', 'https://acme.io:8443', 'http://a.io')
 const exactly = (texts: fc.Arbitrary<string>): fc.Arbitrary<JsonValue> =>
   fc.oneof(
@@ -126,6 +127,8 @@ const lines = fc.oneof(
   line(['domain(payload.to)'], listOf(exactly(hosts))),
   line(['sql_verbs(payload.note)'], listOf(exactly(verbs))),
   line(['sql_functions(payload.note)'], listOf(exactly(functions))),
+  line(['sql_tables(payload.note)'], listOf(exactly(tables))),
+  line(['sql_has(payload.note, where)', 'sql_has(payload.note, limit)'], fc.boolean()),
   line(['origin(payload.note)'], exactly(origins)),
 )
 const { match } = fc.letrec<{ match: JsonObject }>((tie) => ({
@@ -217,6 +220,9 @@ const texts = fc.oneof(
     '/a/../b',
     'a/b',
     'select f(), s.f(1) from t',
+    'select a from s.t, u where a = 1 limit 1',
+    'delete from t where a = 1',
+    'delete from t',
     'https://acme.io:8443/a',
     'select 1; drop table x',
     '',

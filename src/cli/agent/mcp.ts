@@ -15,7 +15,7 @@ import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { visible } from '../terminal/visible-text.ts'
 import { keptCallsIn } from './kept-calls.ts'
 
-export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--grace 2m] [--state DIR] -- COMMAND [ARGUMENT...]
+export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--grace 2m] [--state DIR] [--unpinned] -- COMMAND [ARGUMENT...]
 
   Starts an MCP server and guards its tools. Put it where your client starts the server. The gateway decides each
   tools/call. The server gets an allowed or approved call, with exactly the decided arguments. Any other call is
@@ -26,7 +26,8 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   --task ID         groups the calls (default: a new id for each start). With it, waiting calls survive a restart
   --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
   --grace 2m        how long a call waits for its client after the client's own time limit ended the request; at most 1h
-  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)`
+  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)
+  --unpinned        also passes the server's instructions, prompts and resources, which no contract pins`
 
 const PROGRESS_MS = 10_000
 const LONGEST_GRACE_MS = LIMITS.WITHDRAWAL_GRACE_SECONDS * 1_000
@@ -45,6 +46,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     'max-wait': { type: 'string', default: '50s' },
     grace: { type: 'string', default: '2m' },
     state: { type: 'string' },
+    unpinned: { type: 'boolean', default: false },
   } as const
   const end = args.indexOf('--')
   const command = end < 0 ? [] : args.slice(end + 1)
@@ -71,6 +73,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     callIds: callIdsOf(values),
     prefix: values.prefix,
     server,
+    passUnpinned: values.unpinned,
     taskId,
     maxWaitMs,
     graceSeconds: Math.round(graceMs / 1_000),
@@ -97,7 +100,7 @@ function serverNamed({
 }): string {
   if (server === undefined) return serverOf(prefix)
   if (SERVER_NAME.test(server)) return server
-  throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
+  throw usage(`--server must be up to 64 letters, digits, \`_\` and \`-\`, not \`${server}\``)
 }
 
 /**

@@ -68,7 +68,7 @@ function refuseServer(kind: string, { server, update, force }: Flags): void {
     throw usage('--server and --update are for `countersign import mcp`', IMPORT_USAGE)
   if (update && force) throw usage('give --update or --force, not both', IMPORT_USAGE)
   if (server !== undefined && !SERVER_NAME.test(server))
-    throw usage(`--server must be up to 64 letters, digits and \`._-\`, not \`${server}\``)
+    throw usage(`--server must be up to 64 letters, digits, \`_\` and \`-\`, not \`${server}\``)
 }
 
 interface Flags {

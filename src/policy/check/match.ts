@@ -3,6 +3,7 @@ import { checkPayloadField, reportFieldProblem, type PathContext } from './path.
 import { toolsInHistory, type ToolUse } from './tool-names.ts'
 import { checkTest, type TestContext } from './test.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
+import { writtenFunction } from '../language/function-names.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
 import type { FieldIr, FieldRoot, NodeIr } from '../language/rule.ts'
 import { didYouMean } from '../text/nearest.ts'
@@ -85,8 +86,8 @@ function checkNullOfFunction(
   { at, test }: { readonly at: Doc; readonly test: Test },
 ): void {
   if (field.fn === undefined || ![...testsIn(test)].some(({ op }) => OPERATORS[op].asks === 'null')) return
-  const hint = `write \`${field.name}\` without \`${field.fn}\``
-  reader.report('test-type', at, `\`${field.fn}\` never gives null`, hint)
+  const hint = `write \`${field.name}\` without \`${writtenFunction(field.fn)}\``
+  reader.report('test-type', at, `\`${writtenFunction(field.fn)}\` never gives null`, hint)
 }
 
 const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {

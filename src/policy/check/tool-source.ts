@@ -1,8 +1,9 @@
-import { SERVER_NAME, type ToolSource } from '../../contract/tool-source.ts'
+import { SERVER_NAME, TOOL_DIGEST, type ToolSource } from '../../contract/tool-source.ts'
 import type { Doc } from '../yaml/parse.ts'
 import {
   defined,
   given,
+  readBoolean,
   type NamePattern,
   readKeys,
   readMap,
@@ -14,27 +15,35 @@ import {
 const SERVER: NamePattern = {
   what: 'name of a server',
   pattern: SERVER_NAME,
-  hint: 'use up to 64 of letters, digits, `.`, `_` and `-`',
+  hint: 'use up to 64 of letters, digits, `_` and `-`: agents write other characters as `_`, which another server may have',
 }
 const DIGEST: NamePattern = {
   what: 'digest',
-  pattern: /^[0-9a-f]{64}$/,
+  pattern: TOOL_DIGEST,
   hint: 'leave the line as `countersign import mcp` wrote it, or import again with --update',
 }
 
+/** The origin of a contract, and whether a person has confirmed what the server says about the tool. */
+export interface CheckedSource {
+  readonly source: ToolSource
+  readonly confirmed?: boolean
+}
+
 /** Checks `source`: the MCP server, and the server's name for the contract's tool. */
-export function checkSource(reader: Reader, doc: Doc): ToolSource | undefined {
+export function checkSource(reader: Reader, doc: Doc): CheckedSource | undefined {
   const map = readMap(reader, doc, '`source`')
   if (!map) return undefined
   const keys = readKeys(reader, map, {
     what: '`source`',
     required: ['server', 'name'],
-    optional: ['digest'],
+    optional: ['digest', 'confirmed'],
   })
   const server = given(keys.server, (at) => readName(reader, at, '`server`', SERVER))
   const name = given(keys.name, (at) => readText(reader, at, '`name`'))
   const digest = given(keys.digest, (at) => readName(reader, at, '`digest`', DIGEST))
-  return server === undefined || name === undefined ? undefined : { server, name, ...defined({ digest }) }
+  const confirmed = given(keys.confirmed, (at) => readBoolean(reader, at, '`confirmed`'))
+  if (server === undefined || name === undefined) return undefined
+  return { source: { server, name, ...defined({ digest }) }, ...defined({ confirmed }) }
 }
 
 interface Sourced {

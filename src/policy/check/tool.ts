@@ -33,6 +33,8 @@ export interface CheckedTool {
   readonly sensitiveAt: readonly Doc[]
   readonly summary?: CheckedSummary
   readonly proofAt?: Doc
+  /** True when a person has confirmed the effects of an imported tool. */
+  readonly confirmed?: boolean
   readonly reader: Reader
 }
 
@@ -60,7 +62,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
   const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
-  const source = given(keys.source, (at) => checkSource(reader, at))
+  const origin = given(keys.source, (at) => checkSource(reader, at))
   const facts = { name, description, risk, schema }
   if (!isComplete(facts) || !keys.tool) return undefined
   const contract: ToolContract = {
@@ -71,11 +73,11 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     sensitive,
     inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
-    ...defined({ summary: summary?.text, reversibility, proof, source }),
+    ...defined({ summary: summary?.text, reversibility, proof, source: origin?.source }),
   }
   const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
   const found = { contract, nameAt: keys.tool, sourceAt: keys.source, labelsAt, sensitiveAt, reader }
-  return { ...found, ...defined({ summary, proofAt: keys.proof }) }
+  return { ...found, ...defined({ summary, proofAt: keys.proof, confirmed: origin?.confirmed }) }
 }
 
 function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -1,5 +1,6 @@
 import { fitTest, literalOf, type Misfit } from './fit.ts'
 import { toolsWith, type PathContext } from './path.ts'
+import { writtenFunction } from '../language/function-names.ts'
 import { fieldText } from '../language/fields.ts'
 import { fitLiteral, type Fitting } from './literal.ts'
 import type { Scalar } from '../language/compiled-test.ts'
@@ -64,10 +65,10 @@ export function checkFunction(
   const inList = values.lists !== undefined && !hasReadable({ ...values, lists: undefined })
   const read = (inList && values.lists?.element()) || values
   const name = field.root === 'payload' ? `\`${field.name}\` of \`${tool.name}\`` : `\`${field.name}\``
-  const message = `\`${fn}\` reads text, but ${inList ? `an entry of ${name}` : name} is ${describeKinds(read)}`
+  const message = `\`${writtenFunction(fn)}\` reads text, but ${inList ? `an entry of ${name}` : name} is ${describeKinds(read)}`
   const hint = read.objects
     ? 'write the path of a text inside it'
-    : `write \`${field.name}\` without \`${fn}\``
+    : `write \`${field.name}\` without \`${writtenFunction(fn)}\``
   context.reader.report('test-type', at, message, hint)
 }
 

@@ -1,16 +1,29 @@
-import type { FunctionName } from '../language/function-names.ts'
+import type { ClauseFunction, FunctionName } from '../language/function-names.ts'
 
 /**
  * Patterns for each function's results. A pattern may be too wide, because the function itself checks every example.
  */
-export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
+export const LANGUAGES: Readonly<Record<Exclude<FunctionName, ClauseFunction>, string>> = {
   domain: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
   host: '^(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)$',
   origin: '^(https?|wss?|ftp)://(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)(:[1-9][0-9]*)?$',
   path: '^/([^/]+(/[^/]+)*)?$',
   sql_verbs: '^[a-z_][a-z0-9_]*$',
   sql_functions: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$',
+  sql_tables: '^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$',
 }
+
+/** One statement with and without each clause. */
+const STATEMENTS = [
+  'select 1 from t',
+  'select 1 from t where a = 1',
+  'select 1 from t limit 1',
+  'with recursive r as (select 1) select 1 from r',
+  'with recursive r as (select 1) select 1 from r where a = 1 limit 1',
+  'delete from t',
+  'delete from t limit 1',
+  'delete from t where a = 1',
+]
 
 /** Results that the character-by-character search does not find. */
 const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
@@ -20,6 +33,10 @@ const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
   path: ['/', '/x'],
   sql_verbs: ['select 1', 'update'],
   sql_functions: ['select 1', 'select f()'],
+  sql_tables: ['select 1', 'select 1 from t'],
+  sql_has_where: STATEMENTS,
+  sql_has_limit: STATEMENTS,
+  sql_has_recursive: STATEMENTS,
 }
 
 /**
@@ -59,6 +76,10 @@ const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
   origin: (result, raw) => [result, ...few(raw).map((text) => `${result}/${text}`)],
   sql_verbs: statements,
   sql_functions: statements,
+  sql_tables: statements,
+  sql_has_where: statements,
+  sql_has_limit: statements,
+  sql_has_recursive: statements,
 }
 
 /** Returns a statement alone, and with raw strings after it, in a comment and before it. */
@@ -77,6 +98,10 @@ const UNREADABLE: Readonly<Record<FunctionName, readonly string[]>> = {
   path: ['relative', '/\\'],
   sql_verbs: ["'", "select '"],
   sql_functions: ["'", "select '", 'drop x'],
+  sql_tables: ["'", "select '", 'drop x'],
+  sql_has_where: ["'", 'drop x'],
+  sql_has_limit: ["'", 'drop x'],
+  sql_has_recursive: ["'", 'drop x'],
 }
 
 function few(raw: readonly string[]): readonly string[] {

@@ -7,12 +7,14 @@ import type { Place } from './place.ts'
 export function entriesFor(fn: ListFunction, found: readonly string[]): readonly string[] {
   if (fn === 'sql_functions')
     return found.flatMap((name) => [name, `${name}_`]).filter((name) => functionsOf(name) === name)
+  if (fn === 'sql_tables') return found.filter((name) => tablesOf(name) === name)
   return [...CHANGING, ...found.filter((verb) => verbsOf(`${verb}; drop`) === `${verb},drop`)]
 }
 
 /** Returns SQL strings from which the function extracts these entries, and perhaps one more verb. */
 export function statementsOf(fn: ListFunction, entries: readonly string[], items: Place): readonly string[] {
   if (fn === 'sql_functions') return [`select ${entries.map((name) => `${name}()`).join(', ') || '1'}`]
+  if (fn === 'sql_tables') return [`select 1${entries.length === 0 ? '' : ` from ${entries.join(', ')}`}`]
   if (entries.length === 0) return []
   if (entries.join() === 'select') return ['select 1', ...withChange(entries, items)]
   return entries.some((verb) => CHANGING.has(verb)) ? [entries.join('; ')] : withChange(entries, items)
@@ -30,6 +32,10 @@ function withChange(entries: readonly string[], items: Place): readonly string[]
 
 function functionsOf(name: string): string | undefined {
   return readSql(`select ${name}()`).functions?.join()
+}
+
+function tablesOf(name: string): string | undefined {
+  return readSql(`select 1 from ${name}`).tables?.join()
 }
 
 function verbsOf(sql: string): string | undefined {

@@ -1,4 +1,9 @@
-import { type ListFunction, type FunctionName, givesList } from '../language/function-names.ts'
+import {
+  type ListFunction,
+  type FunctionName,
+  givesList,
+  isClauseFunction,
+} from '../language/function-names.ts'
 import { inputsOf, LANGUAGES } from './inputs.ts'
 import { globMachine, lengthMachine, type Machine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
@@ -106,6 +111,8 @@ function search({ globs }: Looks, patterns: readonly string[], { more, edges = [
 
 /** Returns one result of the function for each kind that the tests distinguish. */
 function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> {
+  // The clauses of a statement, its tables and its functions combine in more ways than the examples have.
+  if (isClauseFunction(fn)) return { values: [], exact: false }
   const language = patternMachine(LANGUAGES[fn])
   if (language === undefined) return { values: [], exact: false }
   const found = search(looks, [...looks.patterns], { more: [language] })
@@ -130,7 +137,10 @@ function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entr
   const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }
   const { values, exact } = listsFor({ items, elements, fixed: [], lengths: around(counts) })
   const lists = values.filter((list) => Array.isArray(list)) as readonly (readonly string[])[]
-  return { values: lists.flatMap((list) => statementsOf(fn, list, items)), exact }
+  return {
+    values: lists.flatMap((list) => statementsOf(fn, list, items)),
+    exact: exact && fn !== 'sql_tables',
+  }
 }
 
 /** Returns the counts and the adjacent numbers on both sides, sorted. */

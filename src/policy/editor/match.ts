@@ -1,8 +1,17 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { ANY_INDEX, ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
+import {
+  ANY_INDEX,
+  ANYTHING,
+  TEXT,
+  TEXTS,
+  TRUSTED_SHAPES,
+  TRUTHS,
+  type PayloadPath,
+  type Shape,
+} from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
 import { FIELD_ROOTS } from '../language/fields.ts'
-import { FUNCTION_NAMES, givesList } from '../language/function-names.ts'
+import { FUNCTION_NAMES, functionText, givesList, isClauseFunction } from '../language/function-names.ts'
 
 interface FieldSchemas {
   readonly properties: Record<string, JsonObject>
@@ -58,7 +67,11 @@ function addFunctions(schemas: TestSchemas, fields: FieldSchemas, { name, shape 
       : TEXT
     : TEXTS
   for (const fn of FUNCTION_NAMES)
-    put(fields, `${fn}(${name})`, testSchema(schemas, givesList(fn) ? TEXTS : mapped))
+    put(
+      fields,
+      functionText(fn, name),
+      testSchema(schemas, givesList(fn) ? TEXTS : isClauseFunction(fn) ? TRUTHS : mapped),
+    )
 }
 
 function put({ properties, patternProperties }: FieldSchemas, name: string, schema: JsonObject): void {
@@ -84,10 +97,10 @@ function addOpen(
   const exact = Object.keys(patternProperties).map((pattern) => pattern.slice(1, -1))
   const others = [...known, ...exact].filter((one) => one.includes('payload'))
   const except = others.length === 0 ? '' : `(?!(?:${others.join('|')})$)`
-  patternProperties[`^${except}(?:${below}|(?:${FUNCTION_NAMES.join('|')})\\(${below}\\))$`] = testSchema(
-    schemas,
-    ANYTHING,
+  const applied = FUNCTION_NAMES.map((fn) =>
+    functionText(fn, below).replaceAll(/^(\w+)\((.*)\)$/g, '$1\\($2\\)'),
   )
+  patternProperties[`^${except}(?:${[below, ...applied].join('|')})$`] = testSchema(schemas, ANYTHING)
 }
 
 /** Returns the schema of `missing_means`. */

@@ -21,6 +21,8 @@ const KINDS: readonly Kind[] = ['text', 'number', 'boolean', 'list', 'object']
 export const ANYTHING: Shape = { kinds: KINDS, nullable: true }
 export const TEXT: Shape = { kinds: ['text'] }
 export const TEXTS: Shape = { kinds: ['list'], item: TEXT }
+/** The results of `sql_has` for one text, or for a list of texts. */
+export const TRUTHS: Shape = { kinds: ['boolean', 'list'] }
 const NUMBER: Shape = { kinds: ['number'] }
 
 /** Shapes of the fields outside the payload. A field without a shape permits any test. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { BUDGET_NAMES } from '../../domain/budget.ts'
-import { SERVER_NAME } from '../../contract/tool-source.ts'
+import { SERVER_NAME, TOOL_DIGEST } from '../../contract/tool-source.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { MAX_APPROVALS } from '../text/bounds.ts'
 import { PROOFS } from '../language/proof.ts'
@@ -50,7 +50,11 @@ export function toolSchema(): JsonObject {
         ...closed(['server', 'name'], {
           server: { type: 'string', pattern: SERVER_NAME.source },
           name: text('As the server calls the tool.'),
-          digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+          digest: { type: 'string', pattern: TOOL_DIGEST.source },
+          confirmed: {
+            type: 'boolean',
+            description: 'A person has confirmed the effects that the server declares.',
+          },
         }),
         description: 'Which tool of which MCP server this is; `countersign import mcp` writes it.',
       },

@@ -1,4 +1,5 @@
 import { isMap, parseDocument } from 'yaml'
+import { coversParts } from '../../contract/tool-source.ts'
 import { RISKS } from '../../domain/decision.ts'
 import type { BundleText } from '../bundle/check.ts'
 import { type Effect, type ImportedFile, problemOf } from './contract.ts'
@@ -25,6 +26,7 @@ interface Known {
   readonly tool: string | undefined
   readonly server: string | undefined
   readonly name: string | undefined
+  readonly digest: string | undefined
 }
 
 /** Updates contracts from a new import. Keeps the author's own parts: labels, sensitive fields, a higher risk. */
@@ -58,7 +60,15 @@ function updated(one: ImportedFile, known: readonly Known[], paths: Set<string>)
   if (text === own.file.text) return 'unchanged'
   const problem = problemOf(file)
   if (problem !== undefined) return { tool, because: `its contract would not check: ${problem}` }
-  return { ...file, tool: own.tool ?? tool, difference: differenceOf(own.file.text, text) }
+  const difference = [...differenceOf(own.file.text, text), ...newlyCovered(own, one)]
+  return { ...file, tool: own.tool ?? tool, difference }
+}
+
+/** Returns the members of the tool that the new digest covers, and the contract's digest does not. */
+function newlyCovered({ digest }: Known, { covered = {} }: ImportedFile): readonly string[] {
+  if (digest === undefined || !coversParts(digest)) return []
+  const members = Object.entries(covered).map(([member, value]) => `${member}: ${JSON.stringify(value)}`)
+  return [...members, 'every other member that the server adds'].map((one) => `+ the digest covers ${one}`)
 }
 
 function knownOf(file: BundleText): Known {
@@ -67,7 +77,13 @@ function knownOf(file: BundleText): Known {
     const value: unknown = isMap(document.contents) ? document.getIn(path) : undefined
     return typeof value === 'string' ? value : undefined
   }
-  return { file, tool: text('tool'), server: text('source', 'server'), name: text('source', 'name') }
+  return {
+    file,
+    tool: text('tool'),
+    server: text('source', 'server'),
+    name: text('source', 'name'),
+    digest: text('source', 'digest'),
+  }
 }
 
 function freePath(path: string, paths: Set<string>): string {

@@ -5,20 +5,20 @@ const MAX_PATH_CHARACTERS = 4_096
 const MAX_MAIL_CHARACTERS = 254
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
-/** A part of a dot-atom (RFC 5322), without characters that relays and shells interpret: `%`, `!`, `|` and backtick. */
-const ATOM = "[A-Za-z0-9#$&'*+/=?^_{}~-]+"
+/** A part of a dot-atom (RFC 5322), without the characters that relays, shells and file systems interpret. */
+const ATOM = '[A-Za-z0-9_+-]+'
 const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL})$`)
 
 /**
- * Returns the domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All other forms
+ * Returns the domain of ONE mail address in lower case: letters, digits, `.`, `_`, `+` and `-` at a domain of two
+ * labels or more. All other forms
  * of address are unreadable, because mail software disagrees about them. Examples are display names, quotes, comments,
- * routes (`%`, `!`), address literals, a second address and other alphabets. Some software decodes an encoded word
- * (`=?utf-8?q?...?=`, RFC 2047) into another address.
+ * routes (`%`, `!`), address literals, a second address, encoded words (RFC 2047) and other alphabets.
  */
 export function mailDomain(address: string): string | undefined {
   if (address.length > MAX_MAIL_CHARACTERS) return undefined
   const [, local = '', domain = ''] = MAIL.exec(address) ?? []
-  if (local === '' || local.length > 64 || local.includes('=?') || /\.\d+$/.test(domain)) return undefined
+  if (local === '' || local.length > 64 || /\.\d+$/.test(domain)) return undefined
   return domain.toLowerCase()
 }
 

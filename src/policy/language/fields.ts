@@ -1,4 +1,10 @@
-import { FUNCTION_NAMES } from './function-names.ts'
+import {
+  CLAUSES,
+  type FunctionName,
+  FUNCTION_NAMES,
+  functionText,
+  WRITTEN_FUNCTIONS,
+} from './function-names.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import { didYouMean, nearest } from '../text/nearest.ts'
 import { payloadPath } from './payload-path.ts'
@@ -30,16 +36,31 @@ export type FieldProblem = {
   readonly name?: string
 }
 
-/** Reads a field or `fn(field)`. */
+/** Reads a field, `fn(field)` or `sql_has(field, clause)`. */
 export function parseField(text: string): FieldIr | FieldProblem {
   const call = /^([A-Za-z_]\w*)\((.*)\)$/s.exec(text)
   if (!call) return parsePath(text)
-  const fn = FUNCTION_NAMES.find((name) => name === call[1])
+  const [, name = '', inside = ''] = call
+  if (name === 'sql_has') return parseClause(inside)
+  const fn = FUNCTION_NAMES.find((one) => one === name && functionText(one, inside) === text)
   if (fn === undefined) {
-    const hint = didYouMean(call[1] ?? '', FUNCTION_NAMES) ?? `one of ${FUNCTION_NAMES.join(', ')}`
-    return { code: 'unknown-function', message: `unknown function \`${call[1]}\``, hint }
+    const hint = didYouMean(name, WRITTEN_FUNCTIONS) ?? `one of ${WRITTEN_FUNCTIONS.join(', ')}`
+    return { code: 'unknown-function', message: `unknown function \`${name}\``, hint }
   }
-  const field = parsePath(call[2] ?? '')
+  return applied(fn, inside)
+}
+
+function parseClause(inside: string): FieldIr | FieldProblem {
+  const [, path = inside, word] = /^(.*), ?(\w+)$/s.exec(inside) ?? []
+  const clause = CLAUSES.find((one) => one === word)
+  if (clause !== undefined) return applied(`sql_has_${clause}`, path)
+  const hint = `write \`sql_has(${path}, where)\`; the clauses are ${CLAUSES.join(', ')}`
+  const what = word === undefined ? 'names no clause' : `knows no clause \`${word}\``
+  return { code: 'unknown-function', message: `\`sql_has\` ${what}`, hint }
+}
+
+function applied(fn: FunctionName, path: string): FieldIr | FieldProblem {
+  const field = parsePath(path)
   return 'code' in field ? field : { ...field, fn }
 }
 
@@ -49,7 +70,7 @@ export function isFieldProblem(parsed: FieldIr | FieldProblem): parsed is FieldP
 
 /** Returns the field as a policy author writes it, including `fn()`. */
 export function fieldText(field: FieldIr): string {
-  return field.fn === undefined ? field.name : `${field.fn}(${field.name})`
+  return field.fn === undefined ? field.name : functionText(field.fn, field.name)
 }
 
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/

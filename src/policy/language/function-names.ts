@@ -1,9 +1,44 @@
 /** Functions that turn one string into a list. */
-export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
+export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions', 'sql_tables'] as const
 export type ListFunction = (typeof LIST_FUNCTIONS)[number]
-export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const
-export type FunctionName = (typeof FUNCTION_NAMES)[number]
+
+/** The clauses of SQL that a rule can ask for. */
+export const CLAUSES = ['where', 'limit', 'recursive'] as const
+export type Clause = (typeof CLAUSES)[number]
+/** Functions that turn one string into true or false. `sql_has(FIELD, where)` is the function `sql_has_where`. */
+export type ClauseFunction = `sql_has_${Clause}`
+const CLAUSE_FUNCTIONS = CLAUSES.map((clause): ClauseFunction => `sql_has_${clause}`)
+
+const TEXT_FUNCTIONS = ['domain', 'host', 'origin', 'path'] as const
+export type FunctionName = (typeof TEXT_FUNCTIONS)[number] | ListFunction | ClauseFunction
+export const FUNCTION_NAMES: readonly FunctionName[] = [
+  ...TEXT_FUNCTIONS,
+  ...LIST_FUNCTIONS,
+  ...CLAUSE_FUNCTIONS,
+]
+/** The names as policies write them. */
+export const WRITTEN_FUNCTIONS: readonly string[] = [...TEXT_FUNCTIONS, ...LIST_FUNCTIONS, 'sql_has']
 
 export function givesList(name: FunctionName | undefined): name is ListFunction {
   return LIST_FUNCTIONS.some((one) => one === name)
+}
+
+/** Returns the clause that the function asks for; undefined for every other function. */
+export function clauseOf(name: FunctionName): Clause | undefined {
+  return CLAUSES.find((clause) => name === `sql_has_${clause}`)
+}
+
+export function isClauseFunction(name: FunctionName): name is ClauseFunction {
+  return clauseOf(name) !== undefined
+}
+
+/** Returns a function with its argument, as policies write it. */
+export function functionText(name: FunctionName, argument: string): string {
+  const clause = clauseOf(name)
+  return clause === undefined ? `${name}(${argument})` : `sql_has(${argument}, ${clause})`
+}
+
+/** Returns the name of a function as policies write it. */
+export function writtenFunction(name: FunctionName): string {
+  return isClauseFunction(name) ? 'sql_has' : name
 }

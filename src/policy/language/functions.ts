@@ -25,18 +25,22 @@ export function applyFunction(name: FunctionName, value: Reading): Applied {
   )
 }
 
-function applyToText(name: FunctionName, value: JsonValue): string | readonly string[] | undefined {
+function applyToText(name: FunctionName, value: JsonValue): Result {
   if (typeof value !== 'string' || !isComparable(value)) return undefined
   return TEXT_FUNCTIONS[name](value)
 }
 
-const TEXT_FUNCTIONS: Readonly<
-  Record<FunctionName, (text: string) => string | readonly string[] | undefined>
-> = {
+type Result = string | boolean | readonly string[] | undefined
+
+const TEXT_FUNCTIONS: Readonly<Record<FunctionName, (text: string) => Result>> = {
   domain: mailDomain,
   host: urlHost,
   origin: urlOrigin,
   path: normalPath,
   sql_verbs: (text) => readSql(text).verbs,
   sql_functions: (text) => readSql(text).functions,
+  sql_tables: (text) => readSql(text).tables,
+  sql_has_where: (text) => readSql(text).clauses?.has('where'),
+  sql_has_limit: (text) => readSql(text).clauses?.has('limit'),
+  sql_has_recursive: (text) => readSql(text).clauses?.has('recursive'),
 }

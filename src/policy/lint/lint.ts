@@ -3,12 +3,14 @@ import { createToolReport, type ToolUse } from '../check/tool-names.ts'
 import type { CheckedTool } from '../check/tool.ts'
 import type { CheckedRouting } from '../check/routing.ts'
 import type { FieldValues } from '../schema/possible-fields.ts'
+import { reportAmounts } from './amounts.ts'
 import { beaterOf, rivalsAmong, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
+import { reportUnconfirmed } from './effects.ts'
 import { openRule } from './open-rule.ts'
 import { isTaskScoped } from '../language/history.ts'
-import { trustedVerbs } from './sql.ts'
+import { trustedSql } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
 import { reportAllowsAbove, reportOnlyCatchAll, reportProofUnsigned, reportUnused } from './tools.ts'
@@ -61,10 +63,15 @@ function reportTools(bundle: LintedBundle, filesOf: ReadonlyMap<string, readonly
   const contracts = new Map(bundle.tools.map(({ contract }) => [contract.name, contract]))
   reportUnused(bundle.tools, bundle.directory)
   reportProofUnsigned(bundle.tools, bundle.directory)
-  for (const file of bundle.rules) reportAllowsAbove(file, contracts, routing)
+  const checked = new Map(bundle.tools.map((tool) => [tool.contract.name, tool]))
+  for (const file of bundle.rules) {
+    reportAllowsAbove(file, contracts, routing)
+    reportUnconfirmed(file, checked)
+  }
   for (const tool of bundle.tools) {
     const files = (filesOf.get(tool.contract.name) ?? []).flatMap((at) => bundle.rules[at] ?? [])
     reportOnlyCatchAll({ tool, files, routing })
+    reportAmounts(tool.contract, files)
     reportLeftOut(
       tool,
       files.map(({ file }) => file),
@@ -142,8 +149,8 @@ function reportAll(
         return facts?.neverTrue === true
       }
       const taskScoped = isTaskScoped(rule)
-      const verbsOf = trustedVerbs(rule, file.file.rules)
-      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, verbsOf })
+      const sql = trustedSql(rule, file.file.rules)
+      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, sql })
     }
   }
 }

@@ -1,4 +1,5 @@
-import type { RuleIr } from '../language/rule.ts'
+import { fieldText } from '../language/fields.ts'
+import type { FieldIr, RuleIr } from '../language/rule.ts'
 import { fieldsOf } from '../language/history.ts'
 import type { Standing } from './standing.ts'
 import type { Doc } from '../yaml/parse.ts'
@@ -17,15 +18,15 @@ export interface RuleFindings {
    */
   readonly contradicts: () => boolean
   readonly taskScoped: boolean
-  /** The field whose SQL verbs are the rule's only safeguard. */
-  readonly verbsOf: string | undefined
+  /** A property of SQL that the rule trusts, although no rule checks the functions that the SQL calls. */
+  readonly sql: FieldIr | undefined
 }
 
 /** Reports the findings about one rule, with only the most specific reason why the rule has no effect. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
-  { standing, contradicts, taskScoped, verbsOf }: RuleFindings,
+  { standing, contradicts, taskScoped, sql }: RuleFindings,
 ): void {
   reportIdle(place, rule, { standing, contradicts })
   reportUndecided(place, rule, standing)
@@ -36,12 +37,12 @@ export function reportRule(
       `rule \`${rule.id}\` looks only at the history of the task, and the agent chooses the task`,
       'use `agent.tools` or `agent.labels`, which an agent cannot shed',
     )
-  if (verbsOf !== undefined)
+  if (sql !== undefined)
     place.reader.report(
       'functions-unchecked',
       place.at,
-      `rule \`${rule.id}\` trusts \`sql_verbs(${verbsOf})\`, and no rule of the file looks at the functions that the SQL calls`,
-      `add \`unless: { sql_functions(${verbsOf}): { some: { not: [count, sum] } } }\` with the functions that you permit`,
+      `rule \`${rule.id}\` trusts \`${fieldText(sql)}\`, and no rule of the file looks at the functions that the SQL calls`,
+      `add \`unless: { sql_functions(${sql.name}): { some: { not: [count, sum] } } }\` with the functions that you permit`,
     )
 }
 

@@ -91,6 +91,8 @@ export const DIAGNOSTIC_CODES = {
   'task-scoped-history': 'warning',
   'summary-leaves-out': 'warning',
   'functions-unchecked': 'warning',
+  'amount-without-limit': 'warning',
+  'effects-unconfirmed': 'warning',
   'tool-without-rule': 'warning',
   'proof-unsigned': 'warning',
   'tool-without-agent': 'warning',

@@ -1,6 +1,12 @@
 import { fieldText } from '../language/fields.ts'
 import { applyFunction } from '../language/functions.ts'
-import { type ListFunction, type FunctionName, givesList } from '../language/function-names.ts'
+import {
+  type ClauseFunction,
+  type FunctionName,
+  givesList,
+  isClauseFunction,
+  type ListFunction,
+} from '../language/function-names.ts'
 import type { FieldIr, FieldRoot } from '../language/rule.ts'
 import { literalValues, schemaValues } from './values.ts'
 import type { ToolContract } from '../language/snapshot.ts'
@@ -108,20 +114,24 @@ function applied(fn: FunctionName, values: Values): Values {
     hasReadable({ ...values, lists: undefined }) ||
     // An entry may be unreadable, which makes the length of the list unknown.
     (givesList(fn) && lists !== undefined && lists.max > 0)
-  const readable = texts === undefined ? NO_VALUES : givesList(fn) ? entriesOf(fn) : textsOf(FORMS[fn])
+  const readable = texts === undefined ? NO_VALUES : givesList(fn) ? entriesOf(fn) : resultsOf(fn)
   const ofList = lists && { ...NO_VALUES, lists: appliedList(fn, lists) }
   return { ...(ofList ? join(readable, ofList) : readable), missing, blocked, null: unreadable }
 }
 
 function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
-  if (!givesList(fn)) return { min, max, element: once(() => elementThrough(FORMS[fn], element())) }
+  if (!givesList(fn)) return { min, max, element: once(() => elementThrough(fn, element())) }
   const part = (): Values => ({ ...textsOf(FORMS[fn]), null: true })
   return { min: Math.min(min, FEWEST[fn]), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
 }
 
 /** Returns the values of a list element after the function. A list inside a list is unreadable. */
-function elementThrough(form: TextForm, element: Values): Values {
-  return { ...(element.texts === undefined ? NO_VALUES : textsOf(form)), null: true }
+function elementThrough(fn: Exclude<FunctionName, ListFunction>, element: Values): Values {
+  return { ...(element.texts === undefined ? NO_VALUES : resultsOf(fn)), null: true }
+}
+
+function resultsOf(fn: Exclude<FunctionName, ListFunction>): Values {
+  return isClauseFunction(fn) ? { ...NO_VALUES, booleans: [true, false] } : textsOf(FORMS[fn])
 }
 
 function entriesOf(fn: ListFunction): Values {
@@ -130,7 +140,11 @@ function entriesOf(fn: ListFunction): Values {
 }
 
 /** The minimum number of entries that each function returns for a string. */
-const FEWEST: Readonly<Record<ListFunction, number>> = { sql_verbs: 1, sql_functions: 0 }
+const FEWEST: Readonly<Record<ListFunction, number>> = {
+  sql_verbs: 1,
+  sql_functions: 0,
+  sql_tables: 0,
+}
 
 function textsOf(form: TextForm): Values {
   return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
@@ -140,7 +154,7 @@ function textsOf(form: TextForm): Values {
  * The form of each function's results. Each address function checks a result by applying itself again, which does not
  * change its own results.
  */
-const FORMS: Readonly<Record<FunctionName, TextForm>> = {
+const FORMS: Readonly<Record<Exclude<FunctionName, ClauseFunction>, TextForm>> = {
   domain: {
     name: 'a domain in lower case',
     fits: (text) => applyFunction('domain', `a@${text}`) === text,
@@ -169,5 +183,9 @@ const FORMS: Readonly<Record<FunctionName, TextForm>> = {
     name: 'the name of a function in lower case',
     fits: (text) => /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)*$/.test(text),
     lowerCase: true,
+  },
+  sql_tables: {
+    name: 'the name of a table, as SQL writes it without quotes',
+    fits: (text) => /^[A-Za-z_][\w .-]*$/.test(text),
   },
 }

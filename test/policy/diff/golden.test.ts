@@ -336,7 +336,40 @@ describe('one edit of the starter bundle', () => {
         'tool: ledger.transfer',
         "tools: ['ledger.*', payments.refund]\nmissing_means: { payload.from: nothing, payload.to: nothing }",
       ),
-    ).toMatchInlineSnapshot(`"no change of any decision; complete: 88 cells"`)
+    ).toMatchInlineSnapshot(`
+      "CHANGES limit transfer-agent-day: applies to ledger.transfer, payments.refund instead of ledger.transfer
+      CHANGES limit transfer-to-day: applies to ledger.transfer, payments.refund instead of ledger.transfer
+      0 loosened, 0 tightened, 2 changed otherwise; complete: 88 cells"
+    `)
+  })
+
+  it('a clause that SQL must have, and a table that it may read', async () => {
+    const SQL = 'rules/sql.query.yaml'
+    expect(await edit(SQL, 'sql_has(payload.query, where): true', 'sql_has(payload.query, limit): true'))
+      .toMatchInlineSnapshot(`
+      "sql.query LOOSENS reject/high -> review/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, limit) is true and risk_level in {low, medium, high}
+          e.g. {"database":"analytics","query":"delete from t limit 1"}: by sql-write-without-where -> sql-write
+      sql.query TIGHTENS review/high -> reject/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, where) is true and risk_level in {low, medium, high}
+          e.g. {"database":"analytics","query":"delete from t where a = 1"}: by sql-write -> sql-write-without-where
+      sql.query: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
+      sql.query: not complete: not every kind of payload.query has an example
+      2 loosened, 2 tightened, 0 changed otherwise; sampled: 136 cells"
+    `)
+    const list = (starter['routing.yaml'] ?? '').replace('products, sessions', 'products')
+    const smaller = await load({ ...starter, 'routing.yaml': list })
+    expect(printDiff(await diffBundles(await load(starter), smaller))).toMatchInlineSnapshot(`
+      "sql.query LOOSENS review/high (1 of on-call and 1 of security, after 30m also security-leads within 1h) -> review/high (1 of security, after 30m also security-leads within 1h) when sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users and risk_level is high
+          e.g. {"database":"analytics","query":"select 1 from sessions"}, risk_level high: by allow_up_to, sql-read-analytics -> sql-read-beyond
+      sql.query CHANGES review/critical (1 of on-call and 2 of security-leads within 30m) -> review/critical (1 of security, after 30m also security-leads and 2 of security-leads within 30m) when sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users and risk_level is critical
+          e.g. {"database":"analytics","query":"select 1 from sessions"}, risk_level critical: by allow_up_to, sql-read-analytics -> sql-read-beyond
+      sql.query TIGHTENS allow/low -> review/high when payload.database is analytics and sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users
+          e.g. {"database":"analytics","query":"select 1 from sessions"}: by sql-read-analytics -> sql-read-beyond
+      sql.query TIGHTENS review/low (1 of on-call within 8h) -> review/high (1 of security, after 30m also security-leads within 1h) when payload.database in {staging, prod} and sql_tables(payload.query) not some not is one of events, order_items, orders, page_views, products, sessions, users and sql_tables(payload.query) some not is one of events, order_items, orders, page_views, products, users
+          e.g. {"database":"staging","query":"select 1 from sessions"}: by sql-read-elsewhere -> sql-read-beyond, sql-read-elsewhere
+      sql.query: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
+      sql.query: not complete: not every kind of payload.query has an example
+      1 loosened, 4 tightened, 1 changed otherwise; sampled: 128 cells"
+    `)
   })
 
   it('a tool of an agent', async () => {
@@ -365,7 +398,9 @@ describe('one edit of the starter bundle', () => {
   it('a tool removed', async () => {
     const { 'tools/ledger.transfer.yaml': _, [TRANSFER]: _rules, ...files } = starter
     expect(printDiff(await diffBundles(await load(starter), await load(files)))).toMatchInlineSnapshot(`
-      "ledger.transfer TIGHTENS allow/low -> reject/low when payload.amount_cents in {1..10000} and payload.from not like acct_reserve* and payload.to not like acct_reserve*
+      "LOOSENS limit transfer-agent-day: removed
+      LOOSENS limit transfer-to-day: removed
+      ledger.transfer TIGHTENS allow/low -> reject/low when payload.amount_cents in {1..10000} and payload.from not like acct_reserve* and payload.to not like acct_reserve*
           e.g. {"from":"acct_x","to":"acct_x","amount_cents":1,"currency":"eur"}: by transfer-small -> unknown_tool
       ledger.transfer TIGHTENS review/high -> reject/low when payload.amount_cents in {1..1000000} and payload.from like acct_reserve*
           or when payload.amount_cents in {1..1000000} and payload.from not like acct_reserve* and payload.to like acct_reserve*
@@ -374,7 +409,7 @@ describe('one edit of the starter bundle', () => {
           e.g. {"from":"acct_x","to":"acct_x","amount_cents":10001,"currency":"eur"}: by transfer-medium -> unknown_tool
       ledger.transfer: the tool is gone
       ledger.transfer: 9 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      0 loosened, 12 tightened, 0 changed otherwise; complete: 48 cells"
+      2 loosened, 12 tightened, 0 changed otherwise; complete: 48 cells"
     `)
   })
 

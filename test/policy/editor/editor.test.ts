@@ -175,6 +175,9 @@ describe('a rule file', () => {
     'domain(payload.email): $our_domains',
     'domain(payload.to): { every: $our_domains }',
     'sql_verbs(payload.note): { every: [select] }',
+    'sql_tables(payload.note): { every: [orders] }',
+    '"sql_has(payload.note, where)": true',
+    '"sql_has(payload.meta.query, limit)": false',
     'payload.to: { some: { ends_with: x }, count: { at_most: 3 } }',
     '"payload.to[0]": { like: "*x" }',
     '"payload.lines[3].price": { over: 1.5 }',
@@ -195,6 +198,8 @@ describe('a rule file', () => {
 
   it.each([
     ['payload.amuont: 5', 'amuont'],
+    ['"sql_has(payload.note, wher)": true', 'wher'],
+    ['"sql_has(payload.note, where)": { starts_with: a }', 'starts_with'],
     ['payload.amount: { starts_with: a }', 'starts_with'],
     ['payload.amount: { ovr: 5 }', 'ovr'],
     ['payload.amount: { over: x }', 'number'],

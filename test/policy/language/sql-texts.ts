@@ -154,11 +154,30 @@ const edit = fc.record({
   put: fc.constantFrom(...FRAGMENTS),
 })
 
-export const sqlTexts: fc.Arbitrary<string> = fc
-  .tuple(query, fc.array(edit, { maxLength: 3 }))
-  .map(([text, edits]) =>
+const edited = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(texts, fc.array(edit, { maxLength: 3 })).map(([text, edits]) =>
     edits.reduce((before, { at, cut, put }) => {
       const place = at % (before.length + 1)
       return before.slice(0, place) + put + before.slice(place + cut)
     }, text),
   )
+
+export const sqlTexts: fc.Arbitrary<string> = edited(query)
+
+/** Changes of data, with and without WHERE, and what is made of them in the same way. */
+export const changeTexts: fc.Arbitrary<string> = edited(
+  fc
+    .tuple(
+      fc.constantFrom(
+        'delete from t',
+        'update t set a = 1',
+        'delete from t using u',
+        'update t x set a = b from u',
+      ),
+      fc.oneof(
+        fc.constantFrom('', ' -- where', ' /* where */', " returning 'where'"),
+        expression.map((one) => ` where ${one}`),
+      ),
+    )
+    .map(([head, tail]) => head + tail),
+)

@@ -4,7 +4,7 @@ import initSqlJs from 'sql.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readSql } from '../../../src/policy/language/sql/read.ts'
 import { rounds } from '../../runs.ts'
-import { sqlTexts } from './sql-texts.ts'
+import { changeTexts, sqlTexts } from './sql-texts.ts'
 
 /** The readers of SQLite and PostgreSQL themselves say what a text does. */
 
@@ -12,8 +12,9 @@ const RUNS = rounds({ check: 3_000, short: 3_000, long: 100_000 })
 type Database = InstanceType<Awaited<ReturnType<typeof initSqlJs>>['Database']>
 
 const read = (sql: string): readonly string[] | undefined => {
-  const { verbs, functions } = readSql(sql)
+  const { verbs, functions, tables } = readSql(sql)
   expect(verbs?.join() === 'select').toBe(functions !== undefined)
+  expect(tables === undefined).toBe(functions === undefined)
   return functions
 }
 
@@ -78,10 +79,33 @@ describe('a text that reads as one query', () => {
         const found = findings(tree)
         expect(found.forbidden, sql).toEqual([])
         for (const called of found.called) expect(functions, sql).toContain(called)
+        const tables = readSql(sql).tables?.map((name) => name.toLowerCase())
+        expect([...new Set(tables)].sort(), sql).toEqual(
+          [...new Set(found.tables.map((name) => name.toLowerCase()))].sort(),
+        )
       }),
       { numRuns: RUNS },
     )
     expect(tally.parsed).toBeGreaterThan(RUNS / 20)
+  })
+
+  it('changes no row outside its own WHERE, to PostgreSQL, when it has one', async () => {
+    const tally = { has: 0, parsed: 0 }
+    await fc.assert(
+      fc.asyncProperty(changeTexts, async (sql) => {
+        if (readSql(sql).clauses?.has('where') !== true) return
+        tally.has++
+        const tree = sql.includes('`') ? undefined : await parse(sql).catch(() => undefined)
+        if (tree === undefined) return
+        tally.parsed++
+        const [only, ...others] = tree.stmts ?? []
+        expect(others, sql).toEqual([])
+        const [statement] = Object.values((only?.stmt ?? {}) as Record<string, object>)
+        expect(statement, sql).toHaveProperty('whereClause')
+      }),
+      { numRuns: RUNS },
+    )
+    expect(tally.parsed).toBeGreaterThan(RUNS / 50)
   })
 })
 
@@ -92,14 +116,17 @@ describe('a text that reads as one query', () => {
 function findings(tree: unknown): {
   readonly forbidden: readonly string[]
   readonly called: readonly string[]
+  readonly tables: readonly string[]
 } {
   const forbidden: string[] = []
   const called: string[] = []
+  const tables: string[] = []
   const visit = (node: unknown): void => {
     if (node === null || typeof node !== 'object') return
     for (const [key, value] of Object.entries(node as Record<string, unknown>)) {
       if (/^(?:intoClause|lockingClause)$|Stmt$/.test(key) && !/^(?:SelectStmt|stmt)$/.test(key))
         forbidden.push(key)
+      if (key === 'RangeVar') tables.push(tableOf(value as Readonly<Record<string, string>>))
       if (key === 'FuncCall')
         called.push(
           nameOf(value as { readonly funcname: readonly { readonly String: { readonly sval: string } }[] }),
@@ -108,8 +135,11 @@ function findings(tree: unknown): {
     }
   }
   visit(tree)
-  return { forbidden, called }
+  return { forbidden, called, tables }
 }
+
+const tableOf = ({ catalogname, schemaname, relname }: Readonly<Record<string, string>>): string =>
+  [catalogname, schemaname, relname].filter((part) => part !== undefined).join('.')
 
 /** The grammar of PostgreSQL writes some of its own functions with their schema. */
 function nameOf({

@@ -182,7 +182,7 @@ const CHANGES: readonly (readonly [string, string])[] = [
 
 describe('SQL of one query', () => {
   it.each(QUERIES)('is read: %s', (sql, functions) => {
-    expect(readSql(sql)).toEqual({
+    expect(readSql(sql)).toMatchObject({
       verbs: ['select'],
       functions: functions === '' ? [] : functions.split(' '),
     })
@@ -191,11 +191,16 @@ describe('SQL of one query', () => {
 
 describe('other SQL', () => {
   it.each(NOT_UNDERSTOOD)('is not understood: %j', (sql) => {
-    expect(readSql(sql)).toEqual({ verbs: undefined, functions: undefined })
+    expect(readSql(sql)).toEqual({
+      verbs: undefined,
+      functions: undefined,
+      tables: undefined,
+      clauses: undefined,
+    })
   })
 
   it.each(CHANGES)('has the verbs that change data: %s', (sql, verbs) => {
-    expect(readSql(sql)).toEqual({ verbs: verbs.split(' '), functions: undefined })
+    expect(readSql(sql)).toMatchObject({ verbs: verbs.split(' '), functions: undefined, tables: undefined })
   })
 
   it('includes a query with a keyword of another statement as a name, in any place', () => {

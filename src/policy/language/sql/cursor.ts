@@ -3,12 +3,22 @@ import type { Token } from './tokens.ts'
 /** The maximum nesting depth of sub-selects and parentheses. */
 const MAX_DEPTH = 64
 
-/** The position in the tokens of an SQL text, and the functions found so far. */
+/** The position in the tokens of an SQL text, and what was found so far. */
 export interface Cursor {
   readonly tokens: readonly Token[]
   readonly functions: string[]
+  /** The tables, each with its qualifiers, without quotes. Names that a visible WITH defines are not tables. */
+  readonly tables: string[]
+  readonly found: { limit: boolean; recursive: boolean; terms: number; wheres: number }
+  /** The names that WITH defines and that are visible here, as they are written. */
+  named: readonly string[]
   at: number
   depth: number
+}
+
+export function startAt(tokens: readonly Token[]): Cursor {
+  const found = { limit: false, recursive: false, terms: 0, wheres: 0 }
+  return { tokens, functions: [], tables: [], found, named: [], at: 0, depth: 0 }
 }
 
 /**

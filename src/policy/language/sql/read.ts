@@ -1,5 +1,8 @@
 import { MAX_SQL_CHARACTERS } from '../../text/bounds.ts'
-import { selectFunctions } from './select.ts'
+import type { Clause } from '../function-names.ts'
+import { startAt, take, type Cursor, type Part } from './cursor.ts'
+import { change, query } from './grammar.ts'
+import { sqlTokens } from './tokens.ts'
 
 /** Words that change data or permissions wherever they are in a text. */
 export const CHANGING: ReadonlySet<string> = new Set(
@@ -31,9 +34,18 @@ export interface SqlReading {
   readonly verbs: readonly string[] | undefined
   /** The functions that exactly one query of the subset calls, in lower case and in order. */
   readonly functions: readonly string[] | undefined
+  /** The tables that exactly one query of the subset reads, as they are written, with their qualifiers. */
+  readonly tables: readonly string[] | undefined
+  /** The clauses of exactly one query, UPDATE or DELETE of the subset. */
+  readonly clauses: ReadonlySet<Clause> | undefined
 }
 
-const NOT_UNDERSTOOD: SqlReading = { verbs: undefined, functions: undefined }
+const NOT_UNDERSTOOD: SqlReading = {
+  verbs: undefined,
+  functions: undefined,
+  tables: undefined,
+  clauses: undefined,
+}
 let last: { readonly sql: string; readonly reading: SqlReading } = { sql: '', reading: NOT_UNDERSTOOD }
 
 /** Reads an SQL text. Caches the last result, because several lines of a bundle may test the same text. */
@@ -44,11 +56,45 @@ export function readSql(sql: string): SqlReading {
 }
 
 function read(sql: string): SqlReading {
-  const functions = selectFunctions(sql)
-  if (functions !== undefined) return { verbs: ['select'], functions }
+  const { isQuery = false, functions, tables, clauses } = readStatement(sql) ?? {}
+  if (isQuery) return { verbs: ['select'], functions, tables, clauses }
   const verbs = scannedVerbs(sql)
   const changes = verbs?.some((verb) => CHANGING.has(verb) || ALSO_CHANGING.has(verb))
-  return changes ? { verbs, functions } : NOT_UNDERSTOOD
+  return changes ? { ...NOT_UNDERSTOOD, verbs, clauses } : NOT_UNDERSTOOD
+}
+
+/** A text that is exactly one statement of the subset in docs/policy-language.md. */
+interface Statement {
+  readonly isQuery: boolean
+  /** The functions that the statement calls, in lower case and in order. */
+  readonly functions: readonly string[]
+  /** The tables of the statement, each with its qualifiers, without quotes, in order. */
+  readonly tables: readonly string[]
+  readonly clauses: ReadonlySet<Clause>
+}
+
+/** Reads a text that is one SELECT, UPDATE or DELETE as a whole. Undefined for every other text. */
+function readStatement(sql: string): Statement | undefined {
+  const tokens = sqlTokens(sql)
+  if (tokens === undefined) return undefined
+  return wholly(startAt(tokens), query, true) ?? wholly(startAt(tokens), change, false)
+}
+
+function wholly(cursor: Cursor, part: Part, isQuery: boolean): Statement | undefined {
+  if (!part(cursor)) return undefined
+  take(cursor, ';')
+  if (cursor.at !== cursor.tokens.length) return undefined
+  const { functions, tables } = cursor
+  return { isQuery, functions, tables, clauses: clausesOf(cursor, isQuery) }
+}
+
+/** WHERE of every SELECT that UNION joins. The clauses of sub-selects do not count, except RECURSIVE. */
+function clausesOf({ found }: Cursor, isQuery: boolean): ReadonlySet<Clause> {
+  const clauses = new Set<Clause>()
+  if (found.wheres > 0 && found.wheres === (isQuery ? found.terms : 1)) clauses.add('where')
+  if (found.limit) clauses.add('limit')
+  if (found.recursive) clauses.add('recursive')
+  return clauses
 }
 
 function scannedVerbs(sql: string): readonly string[] | undefined {

@@ -2,6 +2,8 @@ export interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'number' | 'parameter' | 'symbol'
   /** A word in lower case; any other token as it is written. */
   readonly text: string
+  /** A word as it is written. */
+  readonly written?: string
 }
 
 /** Refuses adjacent words or values, because `E'x'`, `1or` and `a[1]` differ in meaning between dialects. */
@@ -42,7 +44,8 @@ export function sqlTokens(sql: string): readonly Token[] | undefined {
     if (found === null) return undefined
     const [text] = found
     const kind = FORMS[found.indexOf(text, 1) - 1]?.[0] ?? 'silent'
-    if (kind !== 'silent') tokens.push({ kind, text: kind === 'word' ? text.toLowerCase() : text })
+    if (kind !== 'silent')
+      tokens.push(kind === 'word' ? { kind, text: text.toLowerCase(), written: text } : { kind, text })
   }
   return tokens
 }

@@ -16,7 +16,7 @@ const OF_THE_SUBSET = words(`
 const OF_OTHER_STATEMENTS = words(`
   alter analyse analyze attach backup begin break bulk call checkpoint close cluster commit connect continue copy create
   dbcc deallocate declare delete delimiter deny describe detach disable discard do drop dumpfile enable exec execute explain export
-  for go goto grant handler if import insert install into kill lateral listen load lock merge minus move nextval notify open option
+  for go goto grant handler if import insert install into kill lateral listen load lock merge minus move nextval notify only open option
   outfile output pivot pragma prepare print procedure put qualify raiserror readtext receive reconfigure refresh reindex
   rename replace reset restore return returning revert revoke rollback save savepoint set setuser shutdown table
   tablesample throw truncate unload unlisten unlock unpivot update updatetext upsert use vacuum values waitfor while window

@@ -1,54 +1,79 @@
 import { after, bracketed, is, list, nested, take, takeKind, type Cursor, type Part } from './cursor.ts'
-import { sqlTokens } from './tokens.ts'
+import type { Token } from './tokens.ts'
 import { CAST_TYPES, INTERVAL_UNITS, mayBeFunction, mayBeName } from './words.ts'
-
-/**
- * Returns the functions that a text calls, in lower case and in order, if the whole text is one SELECT of the subset in
- * docs/policy-language.md. Undefined for every other text, which may do anything.
- */
-export function selectFunctions(sql: string): readonly string[] | undefined {
-  const tokens = sqlTokens(sql)
-  if (tokens === undefined) return undefined
-  const cursor: Cursor = { tokens, functions: [], at: 0, depth: 0 }
-  if (!query(cursor)) return undefined
-  take(cursor, ';')
-  return cursor.at === tokens.length ? cursor.functions : undefined
-}
 
 const expressions: Part = (cursor) => list(cursor, expression)
 const names: Part = (cursor) => list(cursor, plainName)
 
+const sources: Part = (cursor) => list(cursor, source)
+
+/** Consumes one UPDATE or DELETE. */
+export function change(cursor: Cursor): boolean {
+  const fits = take(cursor, 'delete') ? deletion(cursor) : take(cursor, 'update') && update(cursor)
+  const bounded = fits && where(cursor) && ordering(cursor) && range(cursor)
+  return bounded && after(cursor, 'returning', (at) => list(at, resultColumn))
+}
+
+const deletion: Part = (cursor) =>
+  take(cursor, 'from') && table(cursor) && alias(cursor) && after(cursor, 'using', sources)
+
+const update: Part = (cursor) =>
+  sources(cursor) && take(cursor, 'set') && list(cursor, assignment) && after(cursor, 'from', sources)
+
+const assignment: Part = (cursor) => dottedName(cursor) === 'one' && take(cursor, '=') && expression(cursor)
+
 // Queries.
 
-function query(cursor: Cursor): boolean {
-  if (!after(cursor, 'with', namedQueries) || !queryTerm(cursor)) return false
+export function query(cursor: Cursor): boolean {
+  const { named } = cursor
+  const fits = after(cursor, 'with', namedQueries) && queryTerms(cursor) && ordering(cursor) && range(cursor)
+  cursor.named = named
+  return fits
+}
+
+function queryTerms(cursor: Cursor): boolean {
+  if (!queryTerm(cursor)) return false
   while (take(cursor, 'union', 'intersect', 'except')) {
     take(cursor, 'all', 'distinct')
     if (!queryTerm(cursor)) return false
   }
-  return ordering(cursor) && range(cursor)
+  return true
 }
 
+/** Consumes named queries. Each sees the names before it, and its own only with RECURSIVE. */
 function namedQueries(cursor: Cursor): boolean {
-  take(cursor, 'recursive')
+  const recursive = take(cursor, 'recursive')
+  cursor.found.recursive ||= recursive
   return list(cursor, (at) => {
-    if (!plainName(at) || (is(at, '(') && !bracketed(at, names))) return false
-    return take(at, 'as') && bracketed(at, query)
+    const name = writtenAt(at)
+    if (!plainName(at) || (is(at, '(') && !bracketed(at, names)) || !take(at, 'as')) return false
+    const withName = [...at.named, name]
+    if (recursive) at.named = withName
+    const fits = bracketed(at, query)
+    at.named = withName
+    return fits
   })
 }
 
 function queryTerm(cursor: Cursor): boolean {
+  if (cursor.depth === 0) cursor.found.terms++
   if (is(cursor, '(')) return bracketed(cursor, query)
   if (!take(cursor, 'select')) return false
   take(cursor, 'all', 'distinct')
   if (is(cursor, 'top') && cursor.tokens[cursor.at + 1]?.kind === 'number') cursor.at += 2
-  return (
-    list(cursor, resultColumn) &&
-    after(cursor, 'from', (at) => list(at, source)) &&
-    after(cursor, 'where', expression) &&
-    (!take(cursor, 'group') || (take(cursor, 'by') && expressions(cursor))) &&
-    after(cursor, 'having', expression)
-  )
+  return list(cursor, resultColumn) && after(cursor, 'from', sources) && where(cursor) && grouping(cursor)
+}
+
+function grouping(cursor: Cursor): boolean {
+  const fits = !take(cursor, 'group') || (take(cursor, 'by') && expressions(cursor))
+  return fits && after(cursor, 'having', expression)
+}
+
+/** Consumes WHERE, if present. */
+function where(cursor: Cursor): boolean {
+  if (!take(cursor, 'where')) return true
+  if (cursor.depth === 0) cursor.found.wheres++
+  return expression(cursor)
 }
 
 function ordering(cursor: Cursor): boolean {
@@ -64,9 +89,11 @@ function sortKey(cursor: Cursor): boolean {
 
 /** Consumes LIMIT, OFFSET and FETCH, each optional, in this order. */
 function range(cursor: Cursor): boolean {
+  cursor.found.limit ||= cursor.depth === 0 && is(cursor, 'limit')
   const bounded = after(cursor, 'limit', (at) => count(at) && after(at, ',', count))
   if (!bounded || !after(cursor, 'offset', rows)) return false
   if (!take(cursor, 'fetch')) return true
+  cursor.found.limit ||= cursor.depth === 0
   return take(cursor, 'first', 'next') && rows(cursor) && take(cursor, 'only')
 }
 
@@ -111,8 +138,27 @@ function joinCondition(cursor: Cursor): boolean {
 /** Consumes a table name, or a sub-select or join in parentheses. The subset has no table functions. */
 function factor(cursor: Cursor): boolean {
   const inside = isQuery(cursor, 1) ? query : source
-  const fits = is(cursor, '(') ? bracketed(cursor, inside) : dottedName(cursor) !== undefined
+  const fits = is(cursor, '(') ? bracketed(cursor, inside) : table(cursor)
   return fits && !is(cursor, '(') && alias(cursor)
+}
+
+/** Consumes the name of a table. */
+function table(cursor: Cursor): boolean {
+  const from = cursor.at
+  const isNamed = cursor.named.includes(writtenAt(cursor)) && !is(cursor, '.', 1)
+  if (dottedName(cursor) !== 'one') return false
+  const parts = cursor.tokens.slice(from, cursor.at).filter(({ kind }) => kind !== 'symbol')
+  if (!isNamed) cursor.tables.push(parts.map(nameOf).join('.'))
+  return true
+}
+
+/** Returns a name without the quotes of its dialect. */
+function nameOf({ written, text }: Token): string {
+  return written ?? text.slice(1, -1)
+}
+
+function writtenAt({ tokens, at }: Cursor): string {
+  return tokens[at]?.written ?? tokens[at]?.text ?? ''
 }
 
 function isQuery(cursor: Cursor, ahead: number): boolean {
