@@ -1,10 +1,5 @@
-import {
-  CLAUSES,
-  type FunctionName,
-  FUNCTION_NAMES,
-  functionText,
-  WRITTEN_FUNCTIONS,
-} from './function-names.ts'
+import { CLAUSES } from './sql/clauses.ts'
+import { type FunctionName, FUNCTION_NAMES, functionText, WRITTEN_FUNCTIONS } from './function-names.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import { didYouMean, nearest } from '../text/nearest.ts'
 import { payloadPath } from './payload-path.ts'

@@ -1,10 +1,9 @@
+import { type Clause, CLAUSES } from './sql/clauses.ts'
+
 /** Functions that turn one string into a list. */
 export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions', 'sql_tables'] as const
 export type ListFunction = (typeof LIST_FUNCTIONS)[number]
 
-/** The clauses of SQL that a rule can ask for. */
-export const CLAUSES = ['where', 'limit', 'recursive'] as const
-export type Clause = (typeof CLAUSES)[number]
 /** Functions that turn one string into true or false. `sql_has(FIELD, where)` is the function `sql_has_where`. */
 export type ClauseFunction = `sql_has_${Clause}`
 const CLAUSE_FUNCTIONS = CLAUSES.map((clause): ClauseFunction => `sql_has_${clause}`)

@@ -1,5 +1,5 @@
 import { MAX_SQL_CHARACTERS } from '../../text/bounds.ts'
-import type { Clause } from '../function-names.ts'
+import type { Clause } from './clauses.ts'
 import { startAt, take, type Cursor, type Part } from './cursor.ts'
 import { change, query } from './grammar.ts'
 import { sqlTokens } from './tokens.ts'
