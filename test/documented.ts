@@ -5,7 +5,9 @@ import { expect } from 'vitest'
 /** Every answer of a test is held against schemas/openapi.json: a status or a member that stands there not is a failure. */
 
 interface Operation {
-  readonly responses: Readonly<Record<string, { content?: Record<string, { schema: { $ref?: string } }> }>>
+  readonly responses: Readonly<
+    Record<string, { description: string; content?: Record<string, { schema: { $ref?: string } }> }>
+  >
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -44,10 +46,13 @@ export function checkDocumented(
   // A method or path that is not ours, and the refusals that may come before any route.
   if (route === undefined || (answer.body as { code?: string } | undefined)?.code === 'internal') return
   const response = route.operation.responses[answer.status]
+  const { code } = (answer.body ?? {}) as { code?: string }
+  const isError = answer.status >= 400 && code !== undefined
+  const named = `${response?.description}, ${isError ? route.operation.responses['default']?.description : ''}`
   expect(
-    response,
-    `${method} ${path} answers ${answer.status}, which openapi.json does not name`,
-  ).toBeDefined()
+    isError ? named.split(', ') : response,
+    `${method} ${path} answers ${answer.status} ${code ?? ''}, which openapi.json does not name`,
+  ).toEqual(isError ? expect.arrayContaining([code]) : expect.anything())
   const reference = Object.values(response?.content ?? {})[0]?.schema.$ref
   if (reference !== undefined) expectFits(reference, answer.body)
 }

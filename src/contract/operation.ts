@@ -4,6 +4,7 @@
  * (src/http/core/handler.ts).
  */
 import type { ComponentName, Components } from './components.ts'
+import type { ErrorCode } from './errors.ts'
 
 export interface Operation {
   readonly method: Method
@@ -31,8 +32,8 @@ export interface Operation {
   readonly answers: Readonly<Record<number, Answer>>
   /** Headers of the answer that callers use. */
   readonly answerHeaders?: readonly Header[]
-  /** Statuses beyond those that every operation with this method, access, query and body has (`refusalsOf`). */
-  readonly refusals: readonly number[]
+  /** The error codes beyond those that every operation with this method, access, query and body has (`refusalsOf`). */
+  readonly refusals: readonly ErrorCode[]
 }
 
 export type Operations = Readonly<Record<string, Operation>>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ERRORS } from '../../src/contract/errors.ts'
-import { refusalsOf } from '../../src/contract/operations/openapi.ts'
+import { openApiDocument, refusalsOf } from '../../src/contract/operations/openapi.ts'
 import { type Operation, pathTo } from '../../src/contract/operation.ts'
 import { REVIEW } from '../../src/contract/operations/review.ts'
 import { OPERATIONS } from '../../src/contract/operations/operations.ts'
@@ -11,15 +11,42 @@ import { answer, type Handlers } from '../../src/http/core/handler.ts'
 const operations = Object.entries<Operation>(OPERATIONS)
 
 describe('the operations', () => {
-  it('the operations have one entry for each method and path, and refuse only with statuses of the error table', () => {
+  it('the operations have one entry for each method and path, and name each own code once', () => {
     const requests = operations.map(([, { method, path }]) => `${method} ${path}`)
     expect(requests).toEqual([...new Set(requests)])
-    const statuses = new Set(Object.values(ERRORS).map(({ status }) => status as number))
-    for (const [id, operation] of operations)
+    for (const [id, operation] of operations) {
+      const derived = refusalsOf({ ...operation, refusals: [] })
+      const { refusals } = operation
       expect(
-        refusalsOf(operation).filter((status) => !statuses.has(status)),
+        refusals.filter((code, at) => derived.includes(code) || refusals.indexOf(code) !== at),
         id,
       ).toEqual([])
+    }
+  })
+
+  it('the document names the codes and the credentials of each operation, and no others', () => {
+    const { paths } = openApiDocument('1') as {
+      readonly paths: Readonly<
+        Record<
+          string,
+          Record<string, { security: object[]; responses: Record<string, { description: string }> }>
+        >
+      >
+    }
+    const of = (path: string, method: string) => paths[path]?.[method]
+    expect(of('/api/admin/freezes', 'get')?.security).toHaveLength(3)
+    expect(of('/api/admin/instances', 'get')?.security).toEqual([{ adminKey: [] }])
+    expect(of('/api/admin/freeze', 'post')?.responses['409']?.description).toBe('too_many_freezes')
+    expect(of('/api/review/threads', 'get')?.responses['403']?.description).toBe('foreign_origin')
+    const pairs = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ responses }) =>
+        Object.entries(responses).flatMap(([status, { description }]) =>
+          /^[45]/.test(status) ? description.split(', ') : [],
+        ),
+      ),
+    )
+    expect(pairs.filter((code) => !(code in ERRORS) && !code.includes(' '))).toEqual([])
+    expect(pairs.length).toBeLessThan(600)
   })
 
   it('the operations wait in the lane of their entry, whatever the parameters are', () => {

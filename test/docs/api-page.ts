@@ -34,6 +34,7 @@ interface Described {
   readonly tags: readonly string[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Body
+  readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly responses: Readonly<Record<string, Body & { readonly description: string }>>
 }
 interface Document {
@@ -106,6 +107,8 @@ function operationPart(one: ApiOperation, answers: readonly unknown[]): string[]
     '',
     `${one.summary}.`,
     '',
+    `Credential: ${credentialsOf(one)}.`,
+    '',
     ...(one.description === undefined ? [] : [one.description, '']),
     ...table(
       ['parameter', 'in', 'type', 'meaning'],
@@ -124,6 +127,18 @@ function operationPart(one: ApiOperation, answers: readonly unknown[]): string[]
       refusals.map(([status, { description }]) => [status, codesOf(status, description)]),
     ),
   ]
+}
+
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  agentKey: "an agent's key",
+  reviewerKey: "a reviewer's key",
+  'session page': "a reviewer's session",
+  adminKey: 'the admin key',
+}
+
+function credentialsOf({ security }: ApiOperation): string {
+  const named = security.map((one) => CREDENTIALS[Object.keys(one).join(' ')] ?? '')
+  return named.length === 0 ? 'none' : named.join(', or ')
 }
 
 /** Error codes with links; a refusal without a code keeps its sentence. */

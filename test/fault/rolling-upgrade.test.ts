@@ -22,6 +22,7 @@ import {
 /** Gateways of two versions on one Redis, as during a rolling upgrade (docs/operations.md#upgrade). */
 
 const earlier = await earlierBuild(FIRST_OF_FORMAT_1)
+if (earlier === undefined) console.warn(`not run: this clone lacks the commit ${FIRST_OF_FORMAT_1}`)
 
 /** The ways to one gateway of an agent and of a reviewer. */
 interface Party {
@@ -53,10 +54,7 @@ const poll = async ({ agent }: Party, task_id: string, { thread_id }: Decision):
 const propose = async ({ agent }: Party, task: string, cents: number): Promise<Decision> =>
   (await agent.submit(task, transfer(cents))).body
 
-describe('an earlier and this version on one Redis', () => {
-  if (earlier === undefined)
-    return it.skip(`needs the commit ${FIRST_OF_FORMAT_1}, which a shallow clone lacks`, () => undefined)
-
+describe.runIf(earlier !== undefined)('an earlier and this version on one Redis', () => {
   it('share each step of a held call, and every approval is redeemed once', async () => {
     await withBoth({ ruled: false }, async (both) => {
       for (let steps = 0; steps < 16; steps++) {

@@ -8,7 +8,7 @@ export const ADMIN = {
     access: 'adminKey',
     summary: 'Create a link that signs the reviewer in once, within ten minutes',
     answers: { 201: 'LoginLink' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   endSessions: {
     method: 'DELETE',
@@ -16,7 +16,7 @@ export const ADMIN = {
     access: 'adminKey',
     summary: 'Sign the reviewer out everywhere',
     answers: { 204: null },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   issue_agent_key: {
     method: 'POST',
@@ -26,7 +26,7 @@ export const ADMIN = {
     body: 'IssueKey',
     bodyIsOptional: true,
     answers: { 201: 'IssuedKey' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   revoke_agent_key: {
     method: 'DELETE',
@@ -34,7 +34,7 @@ export const ADMIN = {
     access: 'adminKey',
     summary: 'Revoke the key',
     answers: { 204: null },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   issue_reviewer_key: {
     method: 'POST',
@@ -44,7 +44,7 @@ export const ADMIN = {
     body: 'IssueKey',
     bodyIsOptional: true,
     answers: { 201: 'IssuedKey' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   revoke_reviewer_key: {
     method: 'DELETE',
@@ -52,7 +52,7 @@ export const ADMIN = {
     access: 'adminKey',
     summary: 'Revoke the key',
     answers: { 204: null },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   listInstances: {
     method: 'GET',
@@ -86,7 +86,7 @@ export const ADMIN = {
       'Explain, rule by rule, how the bundle in force decides a call; records nothing; open to every reviewer',
     body: 'ExplainRequest',
     answers: { 200: 'ExplanationView' },
-    refusals: [404],
+    refusals: ['invalid_policy_input', 'not_found'],
   },
   exportEvidence: {
     method: 'GET',
@@ -101,7 +101,7 @@ export const ADMIN = {
         description: 'One line for each record: number, leaf_hash, record (docs/evidence.md).',
       },
     },
-    refusals: [404],
+    refusals: ['not_found'],
   },
   listCheckpoints: {
     method: 'GET',
@@ -110,6 +110,6 @@ export const ADMIN = {
     summary: 'List signed checkpoints of the evidence of a tenant, newest first',
     query: 'CheckpointsQuery',
     answers: { 200: 'CheckpointList' },
-    refusals: [404],
+    refusals: ['not_found'],
   },
 } as const satisfies Operations

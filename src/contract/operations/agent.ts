@@ -19,7 +19,7 @@ export const AGENT = {
       },
     ],
     answers: { 200: 'Decision' },
-    refusals: [422],
+    refusals: ['invalid_policy_input', 'idempotency_mismatch', 'over_budget', 'outcome_unknown'],
   },
   poll: {
     method: 'GET',
@@ -32,7 +32,7 @@ export const AGENT = {
     noHead: true,
     headers: ['wait'],
     answers: { 200: 'Decision' },
-    refusals: [404],
+    refusals: ['missing_identifier', 'not_found', 'outcome_unknown', 'not_ready'],
   },
   validate: {
     method: 'POST',
@@ -44,7 +44,7 @@ export const AGENT = {
     body: 'ApprovalValidationRequest',
     lenient: true,
     answers: { 200: 'ApprovalValidationResult' },
-    refusals: [],
+    refusals: ['outcome_unknown'],
   },
   record: {
     method: 'POST',
@@ -55,7 +55,17 @@ export const AGENT = {
     summary: 'Record evidence, or submit a revision of the action under review',
     body: 'AgentEvent',
     answers: { 201: 'EventReceipt' },
-    refusals: [409],
+    refusals: [
+      'invalid_revision',
+      'invalid_policy_input',
+      'unknown_thread',
+      'not_pending',
+      'duplicate_revision',
+      'too_many_revisions',
+      'over_budget',
+      'outcome_unknown',
+      'not_ready',
+    ],
   },
   reissue: {
     method: 'POST',
@@ -65,7 +75,7 @@ export const AGENT = {
     span: 'collect',
     summary: 'Replace a proof whose answer was lost; the lost one is void',
     answers: { 200: 'Decision' },
-    refusals: [404, 409],
+    refusals: ['not_found', 'not_pending', 'proof_used', 'too_many_proofs', 'outcome_unknown', 'not_ready'],
   },
   withdraw: {
     method: 'POST',
@@ -76,7 +86,7 @@ export const AGENT = {
     body: 'WithdrawalRequest',
     bodyIsOptional: true,
     answers: { 200: 'Decision' },
-    refusals: [404, 409],
+    refusals: ['not_found', 'not_pending', 'outcome_unknown'],
   },
   resolve: {
     method: 'POST',

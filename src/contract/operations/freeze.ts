@@ -9,7 +9,7 @@ export const FREEZE = {
     summary: 'Stop an agent, a tool or a tenant at once; calls in progress are cancelled for good',
     body: 'FreezeRequest',
     answers: { 200: 'Frozen' },
-    refusals: [404, 409],
+    refusals: ['not_found', 'too_many_freezes', 'outcome_unknown'],
   },
   unfreeze: {
     method: 'POST',
@@ -18,7 +18,7 @@ export const FREEZE = {
     summary: 'End a freeze, so that new calls are decided again',
     body: 'FreezeRequest',
     answers: { 204: null },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   listFreezes: {
     method: 'GET',
@@ -27,6 +27,6 @@ export const FREEZE = {
     summary: 'List the freezes in force',
     query: 'FreezesQuery',
     answers: { 200: 'FreezeList' },
-    refusals: [404],
+    refusals: ['not_found'],
   },
 } as const satisfies Operations

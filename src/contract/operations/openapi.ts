@@ -1,18 +1,25 @@
 /** The OpenAPI 3.1 document, made from the declarations in this folder. Run `npm run schemas` after a change. */
-import { ERRORS } from '../errors.ts'
+import { type ErrorCode, ERRORS } from '../errors.ts'
 import type { Access, Answer, Header, Operation, RequestHeader } from '../operation.ts'
 import { referTo, SCHEMAS } from '../openapi-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { OPERATIONS } from './operations.ts'
 
-const SECURITY = {
+const ADMIN_KEY = { adminKey: [] }
+const REVIEWER = [{ reviewerKey: [] }, { session: [], page: [] }]
+
+/** The credentials of each access, one of which is enough. */
+const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   agent: [{ agentKey: [] }],
-  review: [{ reviewerKey: [] }, { session: [], page: [] }],
-  admin: [{ adminKey: [] }, { reviewerKey: [] }, { session: [], page: [] }],
+  reviewer: REVIEWER,
+  admin: [ADMIN_KEY, ...REVIEWER],
+  adminKey: [ADMIN_KEY],
+  adminOrReviewer: [ADMIN_KEY, ...REVIEWER],
+  page: [],
   public: [],
 }
 
-const PLANE_OF: Readonly<Record<Access, keyof typeof SECURITY>> = {
+const PLANE_OF: Readonly<Record<Access, keyof typeof PLANES>> = {
   agent: 'agent',
   reviewer: 'review',
   admin: 'admin',
@@ -118,7 +125,7 @@ function operationObject(id: string, operation: Operation): object {
     operationId: id,
     summary: operation.summary,
     tags: [plane],
-    security: SECURITY[plane],
+    security: SECURITY[operation.access],
     parameters: parametersOf({
       ...operation,
       headers: (operation.headers ?? []).map((header) => HEADERS[header]),
@@ -204,45 +211,70 @@ function webhookObject(id: string, body: string, summary: string): object {
   }
 }
 
-/** Statuses for a body that is not strict JSON, is too large, or has another type. */
-const OF_BODIES = [400, 413, 415]
+const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type']
 
-const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
-  agent: [401, 429, 503],
-  reviewer: [401, 403, 429, 503],
-  admin: [401, 403, 429, 503],
-  adminKey: [401, 403, 429, 503],
-  adminOrReviewer: [401, 403, 429, 503],
-  page: [403],
-  public: [],
+/** Codes for every caller whose request takes a place, whoever it is. */
+const OF_PLACES: readonly ErrorCode[] = ['rate_limited', 'overloaded', 'shutting_down']
+const OF_REVIEWERS: readonly ErrorCode[] = [
+  'unauthenticated',
+  'foreign_origin',
+  'store_unavailable',
+  'not_ready',
+  ...OF_PLACES,
+]
+
+const OF_CALLERS: Readonly<Record<Access, readonly ErrorCode[]>> = {
+  agent: ['unauthenticated', 'store_unavailable', ...OF_PLACES],
+  reviewer: OF_REVIEWERS,
+  admin: ['not_permitted', ...OF_REVIEWERS],
+  adminKey: ['not_permitted', ...OF_REVIEWERS],
+  adminOrReviewer: OF_REVIEWERS,
+  page: ['foreign_origin', ...OF_PLACES],
+  public: OF_PLACES,
 }
 
 /**
- * The statuses of an operation: its own, and those that follow from its access, method and query. The gateway
+ * The error codes of an operation: its own, and those that follow from its access, path, body and query. The gateway
  * reads a body even if the operation has none. The gateway refuses a session's cookie on requests from foreign pages,
  * and gives every caller a share of the queue.
  */
 export function refusalsOf({
   method,
+  path,
   access,
+  admission,
+  body,
   query,
   lenient = false,
   refusals,
-}: Operation): readonly number[] {
+}: Operation): readonly ErrorCode[] {
+  const callers = admission === 'none' ? [] : OF_CALLERS[access]
   const bodies = method === 'GET' || lenient ? [] : OF_BODIES
-  const queries = query === undefined || lenient ? [] : [400]
-  return [...new Set([...OF_CALLERS[access], ...bodies, ...queries, ...refusals])].sort((a, b) => a - b)
+  const isChecked = body !== undefined || query !== undefined || path.includes('{taskID}')
+  const forms: readonly ErrorCode[] = isChecked && !lenient ? ['invalid_request'] : []
+  const all = new Set([...callers, ...bodies, ...forms, ...refusals])
+  return CODES.filter((code) => all.has(code))
 }
 
-/** Statuses that every request can get: incomplete requests, and the gateway's own errors. */
-const OF_ANY_REQUEST = [408, 417, 431, 500]
+const CODES = Object.keys(ERRORS) as readonly ErrorCode[]
+
+/** Codes that every request can get: requests that cannot be read or are incomplete, and the gateway's own errors. */
+const OF_ANY_REQUEST: readonly ErrorCode[] = [
+  'invalid_request',
+  'request_timeout',
+  'expectation_failed',
+  'header_too_large',
+  'internal',
+]
 
 function problemsOf(operation: Operation): Record<string, object> {
   const content = { 'application/problem+json': { schema: referTo('Problem') } }
-  const of = (...statuses: number[]): object => {
-    const codes = Object.entries(ERRORS).filter(([, error]) => statuses.includes(error.status))
-    return { description: codes.map(([code]) => code).join(', '), content }
-  }
-  const named = refusalsOf(operation).map((status) => [status, of(status)])
-  return { ...Object.fromEntries(named), default: of(...OF_ANY_REQUEST) }
+  const of = (codes: readonly ErrorCode[]): object => ({ description: codes.join(', '), content })
+  const codes = refusalsOf(operation)
+  const statuses = new Set(codes.map((code) => ERRORS[code].status))
+  const named = [...statuses].map((status) => [
+    status,
+    of(codes.filter((code) => ERRORS[code].status === status)),
+  ])
+  return { ...Object.fromEntries(named), default: of(OF_ANY_REQUEST) }
 }

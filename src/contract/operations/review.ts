@@ -27,7 +27,7 @@ export const REVIEW = {
     summary: 'Read a thread with everything that a reviewer needs; the ETag names the revision',
     headers: ['unattended'],
     answers: { 200: 'ThreadView' },
-    refusals: [404],
+    refusals: ['not_found'],
   },
   vote: {
     method: 'POST',
@@ -38,7 +38,17 @@ export const REVIEW = {
     body: 'VoteRequest',
     headers: ['ifMatch'],
     answers: { 200: 'ThreadView' },
-    refusals: [404, 409, 412, 428],
+    refusals: [
+      'not_found',
+      'not_pending',
+      'not_eligible',
+      'sign_in_required',
+      'self_review',
+      'already_voted',
+      'stale_revision',
+      'revision_required',
+      'outcome_unknown',
+    ],
   },
   comment: {
     method: 'POST',
@@ -47,7 +57,7 @@ export const REVIEW = {
     summary: 'Comment on a thread; this changes no decision',
     body: 'CommentRequest',
     answers: { 201: 'ThreadView' },
-    refusals: [404, 409],
+    refusals: ['not_found', 'too_many_comments', 'over_budget', 'outcome_unknown'],
   },
   claim: {
     method: 'POST',
@@ -56,7 +66,17 @@ export const REVIEW = {
     summary: 'Show the other reviewers that you are looking at a thread; a claim expires by itself',
     body: 'ClaimRequest',
     answers: { 200: 'ThreadView' },
-    refusals: [404, 409],
+    refusals: [
+      'not_found',
+      'not_pending',
+      'already_claimed',
+      'not_eligible',
+      'sign_in_required',
+      'self_review',
+      'already_voted',
+      'over_budget',
+      'outcome_unknown',
+    ],
   },
   release: {
     method: 'POST',
@@ -64,7 +84,7 @@ export const REVIEW = {
     access: 'reviewer',
     summary: 'End your claim',
     answers: { 200: 'ThreadView' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   reveal: {
     method: 'POST',
@@ -73,7 +93,7 @@ export const REVIEW = {
     summary: 'Read the payload of a revision with its sensitive values; evidence records it',
     body: 'RevealRequest',
     answers: { 200: 'Revealed' },
-    refusals: [404],
+    refusals: ['not_found', 'over_budget', 'outcome_unknown'],
   },
   image: {
     method: 'GET',
@@ -81,7 +101,7 @@ export const REVIEW = {
     access: 'reviewer',
     summary: 'Read a checked image of a revision; `index` counts from 0',
     answers: { 200: { media: 'image/*', description: 'The bytes that the agent sent.' } },
-    refusals: [404],
+    refusals: ['not_found'],
   },
   countThreads: {
     method: 'GET',
@@ -115,6 +135,6 @@ export const REVIEW = {
           'Server-sent events: `hello` at the start, `thread` (with a ThreadChange) for each change. `reset` after too many missed changes, `signed_out` at the end of the session.',
       },
     },
-    refusals: [400],
+    refusals: ['invalid_request'],
   },
 } as const satisfies Operations

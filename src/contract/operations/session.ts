@@ -9,7 +9,7 @@ export const SESSION = {
     access: 'public',
     summary: 'Read the ways to sign in',
     answers: { 200: 'SignInOptions' },
-    refusals: [503],
+    refusals: ['store_unavailable'],
   },
   signIn: {
     method: 'POST',
@@ -19,7 +19,7 @@ export const SESSION = {
     body: 'SignIn',
     bodyBytes: LIMITS.SIGN_IN_BYTES,
     answers: { 200: 'SignedIn' },
-    refusals: [401, 429, 503],
+    refusals: ['unauthenticated', 'over_budget', 'store_unavailable', 'outcome_unknown', 'not_ready'],
   },
   signOut: {
     method: 'DELETE',
@@ -28,7 +28,7 @@ export const SESSION = {
     summary: 'Sign out, here or everywhere',
     query: 'SignOutQuery',
     answers: { 204: null },
-    refusals: [],
+    refusals: ['outcome_unknown'],
   },
   startSingleSignOn: {
     method: 'GET',
@@ -40,7 +40,7 @@ export const SESSION = {
     noHead: true,
     answerHeaders: [{ name: 'Location', description: 'The identity provider.' }],
     answers: { 302: null },
-    refusals: [404, 429, 503],
+    refusals: ['not_found', 'store_unavailable'],
   },
   endSingleSignOn: {
     method: 'GET',
@@ -51,6 +51,6 @@ export const SESSION = {
     noHead: true,
     answerHeaders: [{ name: 'Location', description: 'The console.' }],
     answers: { 303: null },
-    refusals: [404, 429, 503],
+    refusals: ['not_found', 'store_unavailable', 'outcome_unknown'],
   },
 } as const satisfies Operations

@@ -9,7 +9,7 @@ export const WEBHOOKS = {
     summary: 'Register a destination of decision webhooks; the secret is shown once',
     body: 'CreateWebhook',
     answers: { 201: 'WebhookSecret' },
-    refusals: [404, 409],
+    refusals: ['not_found', 'too_many_webhooks', 'outcome_unknown'],
   },
   listWebhooks: {
     method: 'GET',
@@ -18,7 +18,7 @@ export const WEBHOOKS = {
     summary: 'List the destinations of a tenant',
     query: 'WebhooksQuery',
     answers: { 200: 'WebhookList' },
-    refusals: [404],
+    refusals: ['not_found'],
   },
   showWebhook: {
     method: 'GET',
@@ -26,7 +26,7 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'Read one destination',
     answers: { 200: 'WebhookView' },
-    refusals: [404],
+    refusals: ['not_found'],
   },
   deleteWebhook: {
     method: 'DELETE',
@@ -34,7 +34,7 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'Delete a destination and its waiting deliveries',
     answers: { 204: null },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   rotateWebhookSecret: {
     method: 'POST',
@@ -44,7 +44,7 @@ export const WEBHOOKS = {
     body: 'RotateSecret',
     bodyIsOptional: true,
     answers: { 200: 'WebhookSecret' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   pauseWebhook: {
     method: 'POST',
@@ -52,7 +52,7 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'Pause a destination; its deliveries wait',
     answers: { 200: 'WebhookView' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   resumeWebhook: {
     method: 'POST',
@@ -60,7 +60,7 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'Resume a destination, and send its waiting deliveries',
     answers: { 200: 'WebhookView' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   pingWebhook: {
     method: 'POST',
@@ -68,7 +68,7 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'Enqueue an empty delivery, as a test',
     answers: { 200: 'WebhookView' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   listDeliveries: {
     method: 'GET',
@@ -77,7 +77,7 @@ export const WEBHOOKS = {
     summary: 'List the deliveries of a destination, newest first',
     query: 'DeliveriesQuery',
     answers: { 200: 'DeliveryList' },
-    refusals: [404],
+    refusals: ['not_found'],
   },
   redeliverRange: {
     method: 'POST',
@@ -86,7 +86,7 @@ export const WEBHOOKS = {
     summary: 'Send the deliveries of a period again: those that were given up, or those in the named state',
     body: 'RedeliverRange',
     answers: { 200: 'Redelivered' },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   redeliver: {
     method: 'POST',
@@ -94,6 +94,6 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'Send one delivery again',
     answers: { 204: null },
-    refusals: [404],
+    refusals: ['not_found', 'outcome_unknown'],
   },
 } as const satisfies Operations

@@ -63,5 +63,5 @@ function rightHook(http: HttpDeps, entryOf: typeof reviewerEntry): onRequestAsyn
 
 const requireAdminKey: preHandlerHookHandler = (request, _, done) => {
   if (request.adminRight?.kind === 'admin') done()
-  else done(new GatewayError('not_permitted', 'only the admin key issues and revokes credentials'))
+  else done(new GatewayError('not_permitted', 'only the admin key may do this'))
 }
