@@ -198,7 +198,7 @@ it(
           const person = new Browser()
           const began = await person.ask(`${gateway.url}${person.start}`)
           const state = new URL(began.headers.get('location') ?? '').searchParams.get('state') ?? ''
-          const answer = `${gateway.url}/api/review/oidc/callback?${new URLSearchParams({ code: 'x', state })}`
+          const answer = `${gateway.url}/api/review/oidc/callback?${String(new URLSearchParams({ code: 'x', state }))}`
           // the code is none of the provider's, which was asked all the same
           expect((await person.ask(answer)).headers.get('location')).toMatch(/problem=(?:invalid|expired)$/)
           await expectReviewed(crowd, crowd.agent)
