@@ -7,7 +7,7 @@ export const LIMITS = {
   /** Longest target of a request: path and query. */
   TARGET_CHARS: 8_192,
   /** Most requests of one connection that wait for an earlier request. */
-  PIPELINED: 16,
+  PIPELINED: 8,
   /** Deepest nesting of a JSON body. */
   JSON_DEPTH: 64,
   /** Most object keys in one body, all levels together. */

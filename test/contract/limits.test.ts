@@ -99,7 +99,7 @@ describe('limits', () => {
       BODY_BYTES: 262_144,
       PROOF_BYTES: 4_096,
       TARGET_CHARS: 8_192,
-      PIPELINED: 16,
+      PIPELINED: 8,
       JSON_DEPTH: 64,
       JSON_KEYS: 10_000,
       JSON_VALUES: 50_000,

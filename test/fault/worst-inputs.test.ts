@@ -1,9 +1,7 @@
 // @soak
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { request as httpRequest, Agent } from 'node:http'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { BUNDLE } from '../bundle.ts'
 import { LINEAR } from '../growth.ts'
@@ -19,6 +17,7 @@ import {
   WORST_TOOL,
 } from './worst-inputs.ts'
 import { IS_LONG } from '../runs.ts'
+import { mainMsOf, type Probe, startProbe } from './probe.ts'
 
 /** One request must not stall the others: the worst input in every place that takes text, beside somebody who only asks for /livez. */
 
@@ -204,49 +203,10 @@ async function writePolicies(directory: string): Promise<string> {
   return join(directory, 'policies')
 }
 
-interface Probe {
-  readonly idleMs: number
-  /** From now on; what is returned resolves with the slowest answer since. */
-  begin(): () => Promise<number>
-  stop(): Promise<unknown>
-}
-
-const RING = 4_096
-
-async function startProbe(url: string): Promise<Probe> {
-  const shared = new SharedArrayBuffer(8 * (RING + 1))
-  const ring = new Float64Array(shared)
-  const worker = new Worker(new URL('livez-probe.mjs', import.meta.url), { workerData: { url, shared } })
-  const count = (): number => ring[0] ?? 0
-  const after = async (wanted: number): Promise<void> => {
-    while (count() < wanted) await pause(1)
-  }
-  const since = (from: number): number[] =>
-    Array.from({ length: Math.min(count() - from, RING) }, (_, i) => ring[1 + ((from + i) % RING)] ?? 0)
-  // the first ones wait for compilers
-  await after(1_000)
-  const from = count()
-  await after(from + 500)
-  const idle = since(from).toSorted((a, b) => a - b)
-  return {
-    idleMs: idle[Math.floor(idle.length / 2)] ?? 0,
-    begin: () => {
-      const start = count()
-      return async () => {
-        // one that was asked for while the request was under way may still wait
-        await after(count() + 2)
-        return Math.max(...since(start))
-      }
-    },
-    stop: () => worker.terminate(),
-  }
-}
-
 function asking(gateway: Gateway, keys: Readonly<Record<string, string>>, probe: Probe): Harness['ask'] {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const pid = gateway.process.pid
-  const mainMs = async (): Promise<number> =>
-    Number((await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1e6
+  const mainMs = (): Promise<number> => mainMsOf(pid)
   return async (one, share = 1) => {
     const { method, path, headers, body } = one.request(share)
     const key = keys[one.plane]

@@ -315,7 +315,7 @@ describe('an answer that this browser did not ask for', () => {
         const stranger = new Browser()
         const start = await stranger.ask(`${made.world.url}${stranger.start}`)
         const state = new URL(start.headers.get('location') ?? '').searchParams.get('state') ?? ''
-        const url = `${CALLBACK}?${new URLSearchParams({ code: 'b'.repeat(43), state })}`
+        const url = `${CALLBACK}?${String(new URLSearchParams({ code: 'b'.repeat(43), state }))}`
         const from = { 'x-forwarded-for': 'forged, 192.0.2.7' }
         statuses.push((await stranger.ask(local(made.world, url), from)).status)
       }
