@@ -345,9 +345,8 @@ describe('one edit of the starter bundle', () => {
 
   it('a clause that SQL must have, and a table that it may read', async () => {
     const SQL = 'rules/sql.query.yaml'
-    expect(
-      await edit(SQL, 'sql_has(payload.query, where): true', 'sql_has(payload.query, limit): true'),
-    ).toMatchInlineSnapshot(`
+    expect(await edit(SQL, 'sql_has(payload.query, where): true', 'sql_has(payload.query, limit): true'))
+      .toMatchInlineSnapshot(`
       "sql.query LOOSENS reject/high -> review/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, limit) is true and risk_level in {low, medium, high}
           e.g. {"database":"analytics","query":"delete from t limit 1"}: by sql-write-without-where -> sql-write
       sql.query TIGHTENS review/high -> reject/high when sql_verbs(payload.query) not every is select and sql_has(payload.query, where) is true and risk_level in {low, medium, high}
