@@ -130,3 +130,12 @@ it('asks for a new confirmation when the server changes the tool', () => {
   expect(changed?.text).not.toContain('confirmed')
   expect(changed?.difference).toContain('-   confirmed: true')
 })
+
+it.each([
+  ['my.server.', 'my_server'],
+  ['github.', 'github'],
+  ['é.', 'mcp'],
+])('a prefix %s names the server %s, as agents write it', (prefix, server) => {
+  const [file] = importMcp([tool('a')] as unknown as JsonValue, { prefix })?.files ?? []
+  expect(file?.source?.server).toBe(server)
+})
