@@ -92,7 +92,7 @@ describe('the documents', () => {
       ),
     )
     // names of spans, in docs/operations.md
-    const spans = ['evaluate', 'revise', 'vote', 'collect', 'redeem', 'deliver']
+    const spans = ['submit', 'revise', 'vote', 'poll', 'reissue', 'redeem', 'deliver']
     const commands = [...new Set(shown.map(({ command }) => command))].filter((name) => !spans.includes(name))
     expect(commands.length).toBeGreaterThan(20)
     const help = new Map(

@@ -61,7 +61,7 @@ export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
 
 /** Names of spans. */
-export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
+export type Work = 'submit' | 'revise' | 'poll' | 'reissue' | 'redeem' | 'vote'
 
 /** The component of a JSON answer, another media type, or null for an empty answer. */
 export type Answer = ComponentName | Media | null

@@ -151,7 +151,7 @@ describe('SIGTERM under load', () => {
       const { code } = await gateway.process.kill('SIGTERM')
       expect(code).toBe(0)
       expect(collector.spans.map(({ name, ...span }) => [name, span.traceId])).toEqual([
-        ['countersign evaluate', traceId],
+        ['countersign submit', traceId],
       ])
       const [sent = ''] = collector.received
       expect(sent).toMatch(/^POST \/v1\/traces /)

@@ -96,7 +96,7 @@ describe('a call whose caller did not wait for the answer', () => {
       )
       held.resolve()
       const span = await find(({ attributes }) => attributes['task_id'] === task)
-      expect([span.name, span.attributes['event']]).toEqual(['countersign evaluate', 'review.pending'])
+      expect([span.name, span.attributes['event']]).toEqual(['countersign submit', 'review.pending'])
     } finally {
       await own.close()
     }
@@ -113,14 +113,14 @@ describe('a trace', () => {
     const { approval_token } = (await bot.poll({ thread_id: thread })).body
     await bot.validate({ task_id: task, signature: approval_token, request_payload: REVIEWED })
 
-    const evaluated = await spanOf('evaluate', thread)
+    const evaluated = await spanOf('submit', thread)
     expect([evaluated.traceId, evaluated.parentSpanId]).toEqual([TRACE, PARENT])
     expect(evaluated.traceState).toBe('vendor=abc,other=1')
     expect(evaluated.attributes).toMatchObject({ event: 'review.pending', tool: 'pay', task_id: task })
     const vote = await spanOf('vote', thread)
     expect(vote.traceId).not.toBe(TRACE)
     expect(linksOf(vote)).toEqual([idOf(evaluated)])
-    for (const name of ['collect', 'redeem']) {
+    for (const name of ['poll', 'redeem']) {
       const span = await spanOf(name, thread)
       expect([name, span.traceId, span.parentSpanId]).toEqual([name, TRACE, evaluated.spanId])
     }
@@ -130,8 +130,8 @@ describe('a trace', () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     await bot.poll({ thread_id: thread }, { headers: { traceparent: TRACEPARENT } })
-    const evaluated = await spanOf('evaluate', thread)
-    const collected = await spanOf('collect', thread)
+    const evaluated = await spanOf('submit', thread)
+    const collected = await spanOf('poll', thread)
     expect([collected.traceId, collected.parentSpanId]).toEqual([TRACE, PARENT])
     expect(linksOf(collected)).toEqual([idOf(evaluated)])
   })
@@ -142,13 +142,13 @@ describe('a trace', () => {
     await ann.approve(thread)
     await bot.poll({ thread_id: thread })
     await bot.poll({ thread_id: thread })
-    const evaluated = await spanOf('evaluate', thread)
+    const evaluated = await spanOf('submit', thread)
     expect(evaluated.parentSpanId).toBeUndefined()
-    const collected = await spanOf('collect', thread)
+    const collected = await spanOf('poll', thread)
     expect([collected.traceId, collected.parentSpanId]).toEqual([evaluated.traceId, evaluated.spanId])
     const other = await held(bot)
-    await spanOf('evaluate', other.thread)
-    const polls = collector.spans.filter(({ name }) => name === 'countersign collect')
+    await spanOf('submit', other.thread)
+    const polls = collector.spans.filter(({ name }) => name === 'countersign poll')
     expect(polls.filter(({ attributes }) => attributes['thread_id'] === thread)).toHaveLength(1)
   })
 
@@ -161,7 +161,7 @@ describe('a trace', () => {
     ]
     for (const traceparent of odd) {
       const { thread } = await heldIn(traceparent)
-      const span = await spanOf('evaluate', thread)
+      const span = await spanOf('submit', thread)
       expect(span.parentSpanId).toBeUndefined()
     }
     const { thread } = await heldIn(UNSAMPLED)
@@ -220,7 +220,7 @@ describe('a delivery', () => {
     try {
       await own.admin('POST', 'webhooks', { body: { tenant: 'acme', url: receiver.url } })
       const { thread } = await held(await own.agent(), {})
-      const evaluated = await spanOf('evaluate', thread)
+      const evaluated = await spanOf('submit', thread)
       const delivered = await spanOf('deliver', thread)
       expect(delivered.traceId).not.toBe(evaluated.traceId)
       expect(linksOf(delivered)).toEqual([idOf(evaluated)])

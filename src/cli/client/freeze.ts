@@ -65,7 +65,7 @@ export async function unfreeze(args: readonly string[]): Promise<void> {
 async function list(tenant: string, { url, json }: ReturnType<typeof parse>['values']): Promise<void> {
   const reach = reachAsAdmin(url)
   const api = createApi(reach.url, reach.key)
-  const answer = await api.listFreezes({ query: { tenant } })
+  const answer = await api.list_freezes({ query: { tenant } })
   if (json) return console.log(jsonOf(answer))
   console.log(answer.freezes.map(lineOf).join('\n') || 'nothing is frozen')
 }

@@ -23,7 +23,7 @@ ${OPTIONS}`
 
 export async function loginLink(args: readonly string[]): Promise<void> {
   const { api, params, name, json } = reach(args, LOGIN_LINK_USAGE)
-  const link = await api.issueLoginLink({ params })
+  const link = await api.issue_login_link({ params })
   if (json) return console.log(JSON.stringify(link, null, 2))
   console.log(link.url)
   console.error(`signs in ${name} once, until ${link.expires_at}. It is shown once.`)
@@ -31,7 +31,7 @@ export async function loginLink(args: readonly string[]): Promise<void> {
 
 export async function signOut(args: readonly string[]): Promise<void> {
   const { api, params, name, json } = reach(args, SIGN_OUT_USAGE)
-  await api.endSessions({ params })
+  await api.end_sessions({ params })
   console.log(json ? '{}' : `${name} is signed out everywhere`)
 }
 

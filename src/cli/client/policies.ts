@@ -26,7 +26,7 @@ export async function policies(args: readonly string[]): Promise<void> {
   refuseMore(positionals, 1, POLICIES_USAGE)
   if (positionals[0] !== 'status') throw usage('name the command: status', POLICIES_USAGE)
   const reach = reachAsAdmin(values.url)
-  const answer = await createApi(reach.url, reach.key).listInstances()
+  const answer = await createApi(reach.url, reach.key).list_instances()
   const { instances } = answer
   const problem = problemIn(instances, values.revision)
   if (problem !== undefined) process.exitCode = isLoading(instances) ? EXIT.loading : EXIT.unexpected

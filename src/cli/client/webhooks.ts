@@ -76,11 +76,11 @@ const COMMANDS: Readonly<
 > = {
   create: { names: 2, takes: ['event', 'payload', 'format'], run: create },
   list: { names: 1, run: list },
-  show: { names: 1, run: (asked) => view(asked.api.showWebhook(of(asked))) },
+  show: { names: 1, run: (asked) => view(asked.api.show_webhook(of(asked))) },
   rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
-  pause: { names: 1, run: (asked) => view(asked.api.pauseWebhook(of(asked))) },
-  resume: { names: 1, run: (asked) => view(asked.api.resumeWebhook(of(asked))) },
-  ping: { names: 1, run: (asked) => view(asked.api.pingWebhook(of(asked))) },
+  pause: { names: 1, run: (asked) => view(asked.api.pause_webhook(of(asked))) },
+  resume: { names: 1, run: (asked) => view(asked.api.resume_webhook(of(asked))) },
+  ping: { names: 1, run: (asked) => view(asked.api.ping_webhook(of(asked))) },
   delete: { names: 1, run: remove },
   deliveries: { names: 1, takes: ['state'], run: deliveries },
   redeliver: { names: 1, more: 2, takes: ['since', 'until', 'state'], run: redeliver },
@@ -106,14 +106,14 @@ async function create({ api, values, named: [tenant, url] }: Asked): Promise<Ans
   const { event: events, payload, format } = values
   // the gateway refuses unknown words and gives a reason
   const body = { tenant, url, ...defined({ events, payload, format }) } as CreateWebhook
-  const json = await api.createWebhook({ body })
+  const json = await api.create_webhook({ body })
   // chats do not check signatures
   const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
   return { json, text: `${json.id}${secret}` }
 }
 
 async function list({ api, named: [tenant = ''] }: Asked): Promise<Answer> {
-  const json = await api.listWebhooks({ query: { tenant } })
+  const json = await api.list_webhooks({ query: { tenant } })
   return { json, text: json.webhooks.map(lineOf).join('\n') || 'no webhooks' }
 }
 
@@ -137,13 +137,13 @@ async function rotate(asked: Asked): Promise<Answer> {
   const { api, values } = asked
   const overlap = values['overlap-ms']
   const body = overlap === undefined ? {} : { overlap_ms: wholeNumber(overlap, '--overlap-ms') }
-  const json = await api.rotateWebhookSecret({ ...of(asked), body })
+  const json = await api.rotate_webhook_secret({ ...of(asked), body })
   return { json, text: `${json.secret}   the new secret, shown once` }
 }
 
 async function remove(asked: Asked): Promise<Answer> {
   const { params } = of(asked)
-  await asked.api.deleteWebhook({ params })
+  await asked.api.delete_webhook({ params })
   return { json: {}, text: `${params.id} is deleted, with its waiting deliveries` }
 }
 
@@ -174,7 +174,7 @@ async function pagesOf(asked: Asked): Promise<DeliveryList> {
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
     const query = { limit: String(PAGE), ...defined({ state, cursor: next_cursor }) } as DeliveriesQuery
-    const found = await asked.api.listDeliveries({ ...of(asked), query })
+    const found = await asked.api.list_deliveries({ ...of(asked), query })
     all.push(...found.deliveries)
     unreadable.push(...(found.unreadable ?? []))
     next_cursor = found.next_cursor
@@ -202,6 +202,6 @@ async function redeliver(asked: Asked): Promise<Answer> {
   const { since, until, state } = values
   if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
   const body = { since, ...(until && { until }), ...(state && { state }) } as RedeliverRange
-  const json = await api.redeliverRange({ params, body, timeoutMs: REDELIVERY_MS })
+  const json = await api.redeliver_range({ params, body, timeoutMs: REDELIVERY_MS })
   return { json, text: `${json.count} to be delivered again` }
 }

@@ -90,7 +90,7 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   const copyAll = async (tell: Tell): Promise<number> => {
     for (let after = from; ;) {
       const query = { tenant, after: String(after), limit: String(PAGE) }
-      const lines = await copyOut(await api.exportEvidence({ query }))
+      const lines = await copyOut(await api.export_evidence({ query }))
       after += lines
       if (lines < PAGE) return after - from
       tell(`${counted(after - from)} records`)
@@ -104,7 +104,7 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
 
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
   const reach = reachAsAdmin(url)
-  const answer = await createApi(reach.url, reach.key).listCheckpoints({ query: { tenant, limit: '1' } })
+  const answer = await createApi(reach.url, reach.key).list_checkpoints({ query: { tenant, limit: '1' } })
   if (json) return console.log(jsonOf(answer))
   if (what === 'key') return console.log(answer.verifier_key)
   const [checkpoint] = answer.checkpoints

@@ -2,7 +2,7 @@
 import type { Operations } from '../operation.ts'
 
 export const ADMIN = {
-  issueLoginLink: {
+  issue_login_link: {
     method: 'POST',
     path: '/api/admin/reviewers/{tenant}/{id}/login-link',
     access: 'adminKey',
@@ -10,7 +10,7 @@ export const ADMIN = {
     answers: { 201: 'LoginLink' },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  endSessions: {
+  end_sessions: {
     method: 'DELETE',
     path: '/api/admin/reviewers/{tenant}/{id}/sessions',
     access: 'adminKey',
@@ -54,7 +54,7 @@ export const ADMIN = {
     answers: { 204: null },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  listInstances: {
+  list_instances: {
     method: 'GET',
     path: '/api/admin/instances',
     access: 'adminKey',
@@ -70,7 +70,7 @@ export const ADMIN = {
     answers: { 200: 'SettingsView' },
     refusals: [],
   },
-  showPolicies: {
+  show_policies: {
     method: 'GET',
     path: '/api/admin/policies',
     access: 'adminOrReviewer',
@@ -78,7 +78,7 @@ export const ADMIN = {
     answers: { 200: 'PoliciesView' },
     refusals: [],
   },
-  explainPolicies: {
+  explain_policies: {
     method: 'POST',
     path: '/api/admin/policies/explain',
     access: 'adminOrReviewer',
@@ -88,7 +88,7 @@ export const ADMIN = {
     answers: { 200: 'ExplanationView' },
     refusals: ['invalid_policy_input', 'not_found'],
   },
-  exportEvidence: {
+  export_evidence: {
     method: 'GET',
     path: '/api/admin/evidence',
     access: 'admin',
@@ -103,7 +103,7 @@ export const ADMIN = {
     },
     refusals: ['not_found'],
   },
-  listCheckpoints: {
+  list_checkpoints: {
     method: 'GET',
     path: '/api/admin/checkpoints',
     access: 'admin',

@@ -7,7 +7,7 @@ export const AGENT = {
     path: '/api/agent/tasks/{taskID}/requests',
     access: 'agent',
     admission: 'propose',
-    span: 'evaluate',
+    span: 'submit',
     summary: 'Evaluate a proposed tool call',
     body: 'DecisionRequest',
     headers: ['idempotencyKey'],
@@ -26,7 +26,7 @@ export const AGENT = {
     path: '/api/agent/decisions',
     access: 'agent',
     admission: 'follow',
-    span: 'collect',
+    span: 'poll',
     summary: 'Read the decision on a thread; the first approved read returns the proof',
     query: 'PollQuery',
     noHead: true,
@@ -34,7 +34,7 @@ export const AGENT = {
     answers: { 200: 'Decision' },
     refusals: ['missing_identifier', 'not_found', 'outcome_unknown', 'not_ready'],
   },
-  validate: {
+  redeem: {
     method: 'POST',
     path: '/api/agent/approvals/validate',
     access: 'agent',
@@ -46,7 +46,7 @@ export const AGENT = {
     answers: { 200: 'ApprovalValidationResult' },
     refusals: ['outcome_unknown'],
   },
-  record: {
+  report: {
     method: 'POST',
     path: '/api/agent/tasks/{taskID}/events',
     access: 'agent',
@@ -72,7 +72,7 @@ export const AGENT = {
     path: '/api/agent/threads/{thread_id}/proofs',
     access: 'agent',
     admission: 'follow',
-    span: 'collect',
+    span: 'reissue',
     summary: 'Replace a proof whose answer was lost; the lost one is void',
     answers: { 200: 'Decision' },
     refusals: ['not_found', 'not_pending', 'proof_used', 'too_many_proofs', 'outcome_unknown', 'not_ready'],

@@ -20,7 +20,7 @@ export const FREEZE = {
     answers: { 204: null },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  listFreezes: {
+  list_freezes: {
     method: 'GET',
     path: '/api/admin/freezes',
     access: 'admin',

@@ -213,7 +213,7 @@ function webhookObject(id: string, body: string, summary: string): object {
 
 const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type']
 
-/** Codes for every caller whose request takes a place, whoever it is. */
+/** Codes for every caller, because each request takes a place. */
 const OF_PLACES: readonly ErrorCode[] = ['rate_limited', 'overloaded', 'shutting_down']
 const OF_REVIEWERS: readonly ErrorCode[] = [
   'unauthenticated',

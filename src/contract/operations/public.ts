@@ -2,7 +2,7 @@
 import type { Operations } from '../operation.ts'
 
 export const PUBLIC = {
-  verifierKeys: {
+  verifier_keys: {
     method: 'GET',
     path: '/.well-known/countersign/keys',
     access: 'public',

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts'
 import type { Operations } from '../operation.ts'
 
 export const SESSION = {
-  signInOptions: {
+  sign_in_options: {
     method: 'GET',
     path: '/api/review/session',
     access: 'public',
@@ -11,7 +11,7 @@ export const SESSION = {
     answers: { 200: 'SignInOptions' },
     refusals: ['store_unavailable'],
   },
-  signIn: {
+  sign_in: {
     method: 'POST',
     path: '/api/review/session',
     access: 'page',
@@ -21,7 +21,7 @@ export const SESSION = {
     answers: { 200: 'SignedIn' },
     refusals: ['unauthenticated', 'over_budget', 'store_unavailable', 'outcome_unknown', 'not_ready'],
   },
-  signOut: {
+  sign_out: {
     method: 'DELETE',
     path: '/api/review/session',
     access: 'reviewer',
@@ -30,7 +30,7 @@ export const SESSION = {
     answers: { 204: null },
     refusals: ['outcome_unknown'],
   },
-  startSingleSignOn: {
+  start_single_sign_on: {
     method: 'GET',
     path: '/api/review/oidc/start',
     access: 'public',
@@ -42,7 +42,7 @@ export const SESSION = {
     answers: { 302: null },
     refusals: ['not_found', 'store_unavailable'],
   },
-  endSingleSignOn: {
+  end_single_sign_on: {
     method: 'GET',
     path: '/api/review/oidc/callback',
     access: 'public',

@@ -2,7 +2,7 @@
 import type { Operations } from '../operation.ts'
 
 export const WEBHOOKS = {
-  createWebhook: {
+  create_webhook: {
     method: 'POST',
     path: '/api/admin/webhooks',
     access: 'admin',
@@ -11,7 +11,7 @@ export const WEBHOOKS = {
     answers: { 201: 'WebhookSecret' },
     refusals: ['not_found', 'too_many_webhooks', 'outcome_unknown'],
   },
-  listWebhooks: {
+  list_webhooks: {
     method: 'GET',
     path: '/api/admin/webhooks',
     access: 'admin',
@@ -20,7 +20,7 @@ export const WEBHOOKS = {
     answers: { 200: 'WebhookList' },
     refusals: ['not_found'],
   },
-  showWebhook: {
+  show_webhook: {
     method: 'GET',
     path: '/api/admin/webhooks/{id}',
     access: 'admin',
@@ -28,7 +28,7 @@ export const WEBHOOKS = {
     answers: { 200: 'WebhookView' },
     refusals: ['not_found'],
   },
-  deleteWebhook: {
+  delete_webhook: {
     method: 'DELETE',
     path: '/api/admin/webhooks/{id}',
     access: 'admin',
@@ -36,7 +36,7 @@ export const WEBHOOKS = {
     answers: { 204: null },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  rotateWebhookSecret: {
+  rotate_webhook_secret: {
     method: 'POST',
     path: '/api/admin/webhooks/{id}/rotate-secret',
     access: 'admin',
@@ -46,7 +46,7 @@ export const WEBHOOKS = {
     answers: { 200: 'WebhookSecret' },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  pauseWebhook: {
+  pause_webhook: {
     method: 'POST',
     path: '/api/admin/webhooks/{id}/pause',
     access: 'admin',
@@ -54,7 +54,7 @@ export const WEBHOOKS = {
     answers: { 200: 'WebhookView' },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  resumeWebhook: {
+  resume_webhook: {
     method: 'POST',
     path: '/api/admin/webhooks/{id}/resume',
     access: 'admin',
@@ -62,7 +62,7 @@ export const WEBHOOKS = {
     answers: { 200: 'WebhookView' },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  pingWebhook: {
+  ping_webhook: {
     method: 'POST',
     path: '/api/admin/webhooks/{id}/ping',
     access: 'admin',
@@ -70,7 +70,7 @@ export const WEBHOOKS = {
     answers: { 200: 'WebhookView' },
     refusals: ['not_found', 'outcome_unknown'],
   },
-  listDeliveries: {
+  list_deliveries: {
     method: 'GET',
     path: '/api/admin/webhooks/{id}/deliveries',
     access: 'admin',
@@ -79,7 +79,7 @@ export const WEBHOOKS = {
     answers: { 200: 'DeliveryList' },
     refusals: ['not_found'],
   },
-  redeliverRange: {
+  redeliver_range: {
     method: 'POST',
     path: '/api/admin/webhooks/{id}/redeliver',
     access: 'admin',

@@ -34,7 +34,7 @@ export interface Misfit {
  *
  * @throws GatewayError only `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
-export async function validate(
+export async function redeem(
   deps: Deps,
   caller: Caller,
   request: ApprovalValidationRequest | Misfit,
@@ -51,7 +51,7 @@ export async function validate(
     const refusal = redemption ? refusalOf(token?.value, redemption, deps.store.now()) : 'invalid'
     if (token === undefined || refusal)
       return refuse(deps, caller, { token_hash, token, reason: refusal ?? 'invalid' })
-    return redeem(deps, caller, token_hash, token)
+    return redemptionPlan(deps, caller, token_hash, token)
   })
   return noted(deps, committed)
 }
@@ -79,7 +79,7 @@ function redemptionOf(caller: Caller, request: ApprovalValidationRequest): Redem
   }
 }
 
-async function redeem(
+async function redemptionPlan(
   deps: Deps,
   caller: Caller,
   token_hash: string,

@@ -14,7 +14,7 @@ import { INDEX } from '../core/indexes.ts'
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
-export async function record(
+export async function report(
   deps: Deps,
   caller: Caller,
   taskId: string,

@@ -16,12 +16,12 @@ import { type AdminRight, answer, type Call, type Handlers } from '../core/handl
 
 /** Handlers of the admin plane (docs/operations.md). Only the admin key issues credentials. */
 export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
-  issueLoginLink: async ({ gateway, params }) => {
+  issue_login_link: async ({ gateway, params }) => {
     const { token, expiresAt } = await issueLink(gateway, params)
     return answer(201, { url: linkUrl(http.site(), token), expires_at: new Date(expiresAt).toISOString() })
   },
 
-  endSessions: async ({ gateway, params }) => {
+  end_sessions: async ({ gateway, params }) => {
     await endSessions(gateway, params)
     return answer(204, null)
   },
@@ -31,20 +31,20 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
   issue_reviewer_key: (call) => issue('reviewer', call),
   revoke_reviewer_key: (call) => revoke('reviewer', call),
 
-  listInstances: async ({ gateway }) => answer(200, await listInstances(gateway)),
+  list_instances: async ({ gateway }) => answer(200, await listInstances(gateway)),
 
   show_settings: () => Promise.resolve(answer(200, http.settings)),
 
   // every reviewer may read the policy and request explanations; changes happen only in git
-  showPolicies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
+  show_policies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
 
-  explainPolicies: async ({ gateway, caller, body }) => {
+  explain_policies: async ({ gateway, caller, body }) => {
     const { agent, ...asked } = body
     const full = { ...asked, agent: agentFor(caller, agent) } as Parameters<typeof explainPolicies>[1]
     return answer(200, await explainPolicies(gateway, full, caller.kind === 'reviewer'))
   },
 
-  exportEvidence: async ({ gateway, caller, query }) => {
+  export_evidence: async ({ gateway, caller, query }) => {
     requireTenant(caller, query.tenant)
     const range = {
       tenant: query.tenant,
@@ -55,7 +55,7 @@ export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
     return answer(200, Readable.from(lines), { 'content-type': 'application/x-ndjson' })
   },
 
-  listCheckpoints: async ({ gateway, caller, query }) => {
+  list_checkpoints: async ({ gateway, caller, query }) => {
     requireTenant(caller, query.tenant)
     return answer(200, await listCheckpoints(gateway, http.logIdentity, query))
   },

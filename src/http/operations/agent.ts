@@ -7,9 +7,9 @@ import type { AGENT } from '../../contract/operations/agent.ts'
 import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
 import { poll } from '../../gateway/agent/poll.ts'
-import { validate } from '../../gateway/agent/redeem.ts'
+import { redeem } from '../../gateway/agent/redeem.ts'
 import { reissue } from '../../gateway/agent/reissue.ts'
-import { record } from '../../gateway/agent/report.ts'
+import { report } from '../../gateway/agent/report.ts'
 import { resolve } from '../../gateway/agent/resolve.ts'
 import { revise } from '../../gateway/agent/revise.ts'
 import { submit } from '../../gateway/agent/submit.ts'
@@ -30,19 +30,19 @@ export function agentHandlers(http: HttpDeps): Handlers<typeof AGENT> {
     poll: (call) => pollOrHold(http, call),
 
     // answers every authenticated call with 200, regardless of its body, because callers inspect `valid`
-    validate: async ({ gateway, caller, body }) => {
+    redeem: async ({ gateway, caller, body }) => {
       const claimed = (body as { signature?: unknown } | null | undefined)?.signature
       const signature = typeof claimed === 'string' ? claimed : undefined
       const redemption = schemas.fits('ApprovalValidationRequest', body) ?? { signature }
-      return answerCommitted(200, await validate(gateway, caller, redemption))
+      return answerCommitted(200, await redeem(gateway, caller, redemption))
     },
 
-    record: async ({ gateway, caller, params, body: event }) => {
+    report: async ({ gateway, caller, params, body: event }) => {
       const taskId = taskIdOf(params)
       const kind = eventKind(event.event_type, taskId)
       if (kind.kind === 'evidence') {
         refuseLongTexts(event.payload as JsonObject | undefined)
-        return answerCommitted(201, await record(gateway, caller, taskId, event))
+        return answerCommitted(201, await report(gateway, caller, taskId, event))
       }
       if (kind.kind === 'malformed') throw malformedEventType(taskId)
       const proposed = (event.payload as { revision?: unknown } | undefined)?.revision

@@ -13,7 +13,7 @@ export const freezeHandlers: Handlers<typeof FREEZE> = {
     return answer(204, null)
   },
 
-  listFreezes: async ({ gateway, caller, query: { tenant } }) => {
+  list_freezes: async ({ gateway, caller, query: { tenant } }) => {
     requireTenant(caller, tenant)
     return answer(200, await listFreezes(gateway, tenant))
   },

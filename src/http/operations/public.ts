@@ -13,7 +13,7 @@ export interface Health {
 }
 
 export const publicHandlers = ({ logIdentity }: HttpDeps, health: Health): Handlers<typeof PUBLIC> => ({
-  verifierKeys: async () => answer(200, verifierKeys(logIdentity)),
+  verifier_keys: async () => answer(200, verifierKeys(logIdentity)),
 
   live: async () => answer(200, { live: true }),
 

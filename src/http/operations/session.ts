@@ -13,15 +13,15 @@ import { singleSignOnHandlers } from './single-sign-on.ts'
 
 /** Handlers for signing in to and out of the console (docs/signing-in.md). */
 export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
-  signInOptions: async ({ request }) =>
+  sign_in_options: async ({ request }) =>
     answer(200, {
       signed_in: await isSignedIn(request, http),
       ...(http.singleSignOn && {
-        single_sign_on: { label: http.singleSignOn.provider.label, url: SESSION.startSingleSignOn.path },
+        single_sign_on: { label: http.singleSignOn.provider.label, url: SESSION.start_single_sign_on.path },
       }),
     }),
 
-  signIn: async ({ gateway, body, request, reply }) => {
+  sign_in: async ({ gateway, body, request, reply }) => {
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
     const { credential, page, caller } = await signInByLink(gateway, body, replaced).catch(
       (error: unknown) => {
@@ -38,7 +38,7 @@ export const sessionHandlers = (http: HttpDeps): Handlers<typeof SESSION> => ({
     return answer(200, { me: me(gateway, caller), page_secret: page })
   },
 
-  signOut: async ({ gateway, caller, query, reply }) => {
+  sign_out: async ({ gateway, caller, query, reply }) => {
     await (query.everywhere === 'true' ? signOutEverywhere : signOut)(gateway, caller)
     clearCookie(reply, SESSION_COOKIE, 'Strict')
     return answer(204, null)

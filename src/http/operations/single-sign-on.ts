@@ -18,7 +18,7 @@ const CONSOLE_PATH = '/console/'
 /** `Lax`, because the provider sends the browser back here from its own pages. */
 const FLOW_COOKIE = '__Host-countersign-oidc'
 
-type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' | 'endSingleSignOn'>
+type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'start_single_sign_on' | 'end_single_sign_on'>
 
 /**
  * Handlers of single sign-on. A request that waits for the provider gives up its place, because the provider may hang
@@ -26,7 +26,7 @@ type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' |
  */
 export function singleSignOnHandlers(http: HttpDeps): SingleSignOnHandlers {
   const limits = { used: createUsedFlows(), limit: limitSignInsByAddress(http) }
-  return { startSingleSignOn: startOf(http, limits), endSingleSignOn: endOf(http, limits) }
+  return { start_single_sign_on: startOf(http, limits), end_single_sign_on: endOf(http, limits) }
 }
 
 interface Limits {
@@ -35,7 +35,7 @@ interface Limits {
 }
 
 const startOf =
-  (http: HttpDeps, { limit }: Limits): SingleSignOnHandlers['startSingleSignOn'] =>
+  (http: HttpDeps, { limit }: Limits): SingleSignOnHandlers['start_single_sign_on'] =>
   async ({ request, reply }) => {
     const { provider } = configured(http)
     // A request without a challenge spends nothing. Once the provider's metadata is known, no request is counted, so a
@@ -51,7 +51,7 @@ const startOf =
   }
 
 const endOf =
-  (http: HttpDeps, { used, limit }: Limits): SingleSignOnHandlers['endSingleSignOn'] =>
+  (http: HttpDeps, { used, limit }: Limits): SingleSignOnHandlers['end_single_sign_on'] =>
   async ({ gateway, request, reply }) => {
     const { provider, matching } = configured(http)
     const ours = flowOf(request, http)
@@ -116,7 +116,7 @@ function flowOf(request: FastifyRequest, http: HttpDeps): ReturnType<typeof answ
   }
 }
 
-const redirectUri = (http: HttpDeps): string => http.site().url + SESSION.endSingleSignOn.path
+const redirectUri = (http: HttpDeps): string => http.site().url + SESSION.end_single_sign_on.path
 
 function configured({ singleSignOn }: HttpDeps): SingleSignOn {
   if (singleSignOn !== undefined) return singleSignOn

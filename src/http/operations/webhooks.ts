@@ -25,34 +25,34 @@ import { showAfter } from '../core/problem.ts'
 export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOKS> {
   const composeSecret = (bytes: Uint8Array): string => webhooks.composeSecret(bytes)
   return {
-    createWebhook: async ({ gateway, caller, body }) => {
+    create_webhook: async ({ gateway, caller, body }) => {
       const acting = actingIn(caller, body.tenant)
       const reason = webhooks.refusalOf(body.url)
       if (reason !== undefined) throw refusedUrl(reason)
       return answer(201, await createDestination(gateway, acting, body, composeSecret))
     },
 
-    listWebhooks: async ({ gateway, caller, query }) =>
+    list_webhooks: async ({ gateway, caller, query }) =>
       answer(200, await listDestinations(gateway, actingIn(caller, query.tenant).tenant)),
 
-    showWebhook: async (call) => show(call),
+    show_webhook: async (call) => show(call),
 
-    deleteWebhook: async (call) => {
+    delete_webhook: async (call) => {
       await deleteDestination(call.gateway, actingOn(call))
       return answer(204, null)
     },
 
-    rotateWebhookSecret: async (call) =>
+    rotate_webhook_secret: async (call) =>
       answer(200, await rotateSecret(call.gateway, actingOn(call), call.body, composeSecret)),
 
-    pauseWebhook: (call) => showChanged(call, pauseDestination),
-    resumeWebhook: (call) => showChanged(call, resumeDestination),
-    pingWebhook: (call) => showChanged(call, pingDestination),
+    pause_webhook: (call) => showChanged(call, pauseDestination),
+    resume_webhook: (call) => showChanged(call, resumeDestination),
+    ping_webhook: (call) => showChanged(call, pingDestination),
 
-    listDeliveries: async (call) =>
+    list_deliveries: async (call) =>
       answer(200, await listDeliveries(call.gateway, actingOn(call), call.query)),
 
-    redeliverRange: async (call) =>
+    redeliver_range: async (call) =>
       answer(200, { count: await redeliverRange(call.gateway, actingOn(call), call.body) }),
 
     redeliver: async (call) => {
@@ -62,7 +62,7 @@ export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOK
   }
 }
 
-type OfWebhook = Pick<Call<(typeof WEBHOOKS)['showWebhook']>, 'gateway' | 'caller' | 'params'>
+type OfWebhook = Pick<Call<(typeof WEBHOOKS)['show_webhook']>, 'gateway' | 'caller' | 'params'>
 
 /**
  * The caller's rights in a tenant.

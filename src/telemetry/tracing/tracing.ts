@@ -20,7 +20,7 @@ import {
 } from '../../gateway/core/trace-context.ts'
 
 /** The pieces of work that traces show. Their number is small, because each span adds to the time of a decision. */
-export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote' | 'deliver'
+export type Work = 'submit' | 'revise' | 'poll' | 'reissue' | 'redeem' | 'vote' | 'deliver'
 
 export interface Tracing {
   begin(work: Work, received: TraceContext | undefined): Span
@@ -39,7 +39,7 @@ export function createTracing(tracer: Tracer, close: () => Promise<void>): Traci
 }
 
 /** Work whose span is recorded only when it records a fact, because most polls find no change. */
-const ONLY_WHEN_NOTED: ReadonlySet<Work> = new Set(['collect', 'revise'])
+const ONLY_WHEN_NOTED: ReadonlySet<Work> = new Set(['poll', 'reissue', 'revise'])
 
 /**
  * A span that starts late, because the trace may be known only after the thread is read. Before the start, the span

@@ -8,11 +8,11 @@ import type { Deps } from '../../../src/gateway/core/deps.ts'
 import { identify } from '../../../src/gateway/auth/identify.ts'
 import { revokeKey } from '../../../src/gateway/auth/keys.ts'
 import { poll } from '../../../src/gateway/agent/poll.ts'
-import { record } from '../../../src/gateway/agent/report.ts'
+import { report } from '../../../src/gateway/agent/report.ts'
 import { resolve } from '../../../src/gateway/agent/resolve.ts'
 import { revise } from '../../../src/gateway/agent/revise.ts'
 import { submit } from '../../../src/gateway/agent/submit.ts'
-import { validate } from '../../../src/gateway/agent/redeem.ts'
+import { redeem } from '../../../src/gateway/agent/redeem.ts'
 import { vote } from '../../../src/gateway/review/vote.ts'
 import { BUNDLE } from '../../bundle.ts'
 import {
@@ -166,8 +166,8 @@ describe("an agent's key that another gateway has revoked", () => {
 /** What is asked when the body is there; the credential came before. */
 const OF_AN_AGENT: Record<string, (deps: Deps, caller: Caller) => Promise<unknown>> = {
   'a poll': (deps, caller) => poll(deps, caller, { task_id: 'none' }, { callerGone: () => false }),
-  'a redemption': (deps, caller) => validate(deps, caller, { signature: undefined }),
-  'an event': (deps, caller) => record(deps, caller, 'a', { event_type: 'x', event_summary: 'x' }),
+  'a redemption': (deps, caller) => redeem(deps, caller, { signature: undefined }),
+  'an event': (deps, caller) => report(deps, caller, 'a', { event_type: 'x', event_summary: 'x' }),
   'a revision': (deps, caller) =>
     revise(deps, caller, {
       taskId: 'a',

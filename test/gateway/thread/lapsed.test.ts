@@ -1,7 +1,7 @@
 // @store each, in the soak
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identify } from '../../../src/gateway/auth/identify.ts'
-import { validate } from '../../../src/gateway/agent/redeem.ts'
+import { redeem } from '../../../src/gateway/agent/redeem.ts'
 import {
   type Agent,
   approved,
@@ -44,7 +44,7 @@ describe('an expired approval', () => {
     let answer: unknown
     overtaking.before = async () => {
       const proof = { task_id: task, signature: token, request_payload: payload }
-      answer = (await validate(other, caller, proof)).answer
+      answer = (await redeem(other, caller, proof)).answer
     }
     const { body } = await bot.poll({ thread_id: thread })
     expect(answer).toMatchObject({ valid: true })

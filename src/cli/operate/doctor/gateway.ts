@@ -81,8 +81,8 @@ async function askAsAdmin(config: Config, url: string): Promise<Omit<RunningGate
     }
   try {
     const api = createApi(url, config.adminKey)
-    const { in_force, revision } = await api.showPolicies()
-    const { instances } = await api.listInstances()
+    const { in_force, revision } = await api.show_policies()
+    const { instances } = await api.list_instances()
     // an earlier version has no report of its settings
     const settings = await api.show_settings().catch(() => undefined)
     return {
