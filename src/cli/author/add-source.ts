@@ -7,7 +7,8 @@ import { importExample } from '../../policy/import/example.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
 import { importPython } from '../../policy/import/python.ts'
-import { sampleOf } from '../../policy/import/sample.ts'
+import { sampleOf } from '../../policy/diff/sample.ts'
+import { wholePart } from '../../policy/diff/subschema.ts'
 import { type ImportNote, isObject } from '../../policy/import/schema.ts'
 import { didYouMean } from '../../policy/text/nearest.ts'
 import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
@@ -120,7 +121,8 @@ function readExample(given: string): JsonObject {
 
 const schemaIn = ({ text }: BundleText): JsonObject =>
   (parse(text, { logLevel: 'silent' }) as { input_schema: JsonObject }).input_schema
-const sampleIn = (file: BundleText): JsonObject => sampleOf(schemaIn(file))
+const sampleIn = (file: BundleText): JsonObject =>
+  (sampleOf([wholePart(schemaIn(file))], 'object') ?? {}) as JsonObject
 
 /** The optional fields that may be null. A Python function sends null for an argument that it leaves out. */
 function nullableIn(file: BundleText): string[] {

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { lengthMachine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
 import { FORMAT_SAMPLES, numberKeyword } from './strings.ts'
-import { compileFits, keyword, partBelow, requiredOf, type Part } from './subschema.ts'
+import { compileFits, keyword, partBelow, partIn, requiredOf, type Part } from './subschema.ts'
 import { searchTexts } from './texts.ts'
 
 /** The maximum nesting depth for which a contract gets a sample. */
@@ -16,10 +16,40 @@ export function sampleOf(
 ): JsonValue | undefined {
   if (depth > MAX_DEPTH) return undefined
   const fitting = parts.map(compileFits)
-  for (const value of candidates(parts, type, depth)) {
+  for (const value of candidates(parts.flatMap(branchesOf), type, depth)) {
     if (fitting.every((fit) => fit(value))) return value
   }
   return undefined
+}
+
+/** The most combinations of branches that are tried. */
+const MOST_BRANCHES = 16
+
+/** Returns the part with its `allOf` joined, once for each choice of `oneOf` and `anyOf`. */
+function branchesOf(part: Part): readonly Part[] {
+  if (typeof part.schema === 'boolean') return [part]
+  const { allOf, oneOf, anyOf, ...own } = part.schema
+  let joined: readonly JsonObject[] = [own]
+  for (const one of listOf(allOf)) joined = joined.map((schema) => join(schema, resolved(part, one)))
+  for (const choices of [listOf(oneOf), listOf(anyOf)])
+    if (choices.length > 0)
+      joined = joined.flatMap((schema) => choices.map((one) => join(schema, resolved(part, one))))
+  return joined.slice(0, MOST_BRANCHES).map((schema) => ({ ...part, schema }))
+}
+
+const listOf = (value: JsonValue | undefined): readonly JsonValue[] =>
+  Array.isArray(value) ? (value as readonly JsonValue[]) : []
+
+function resolved({ root }: Part, schema: JsonValue): JsonObject {
+  const { schema: target } = partIn(root, schema)
+  return typeof target === 'boolean' ? {} : target
+}
+
+/** Two schemas as one that is stricter than each. Of two other keywords, the later counts. */
+function join(one: JsonObject, other: JsonObject): JsonObject {
+  const required = [...new Set([...listOf(one['required']), ...listOf(other['required'])])]
+  const properties = { ...(one['properties'] as JsonObject), ...(other['properties'] as JsonObject) }
+  return { ...one, ...other, required, properties }
 }
 
 /** Yields values lazily, because most are never read. */

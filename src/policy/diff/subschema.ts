@@ -11,10 +11,10 @@ export interface Part {
 }
 
 export function wholePart(root: JsonObject): Part {
-  return partOf(root, root)
+  return partIn(root, root)
 }
 
-function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
+export function partIn(root: JsonObject, schema: JsonValue | undefined): Part {
   if (schema === false) return { root, schema, exact: true }
   if (!isObject(schema)) return { root, schema: true, exact: true }
   const { $ref, ...beside } = schema
@@ -63,7 +63,7 @@ export function partBelow(part: Part, step: string | number): Part {
   const { root, schema } = part
   if (typeof schema === 'boolean') return part
   const coupling = typeof step === 'number' ? LIST_COUPLING : OBJECT_COUPLING
-  const below = partOf(root, typeof step === 'number' ? itemSchema(schema, step) : memberSchema(schema, step))
+  const below = partIn(root, typeof step === 'number' ? itemSchema(schema, step) : memberSchema(schema, step))
   return { ...below, exact: below.exact && part.exact && !hasAny(schema, coupling) }
 }
 

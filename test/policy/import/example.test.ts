@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/contract/json.ts'
 import { importExample } from '../../../src/policy/import/example.ts'
 import { importOpenApi } from '../../../src/policy/import/openapi.ts'
-import { sampleOf } from '../../../src/policy/import/sample.ts'
 import { createPayloadChecks } from '../../../src/policy/schema/payload.ts'
 
 const schemaFor = (example: JsonObject): JsonObject => {
@@ -57,42 +56,6 @@ describe('importExample', () => {
       }),
       { numRuns: 200 },
     )
-  })
-})
-
-describe('sampleOf', () => {
-  it('fills required fields from examples, defaults and choices, by format and by type', () => {
-    const schema: JsonObject = {
-      type: 'object',
-      required: ['id', 'kind', 'at', 'count', 'to', 'tags', 'ref'],
-      properties: {
-        id: { type: 'string', examples: ['o_17'] },
-        kind: { enum: ['full', 'part'] },
-        at: { type: 'string', format: 'date-time' },
-        count: { type: 'integer', minimum: 5 },
-        to: { type: 'object', required: ['city'], properties: { city: { type: 'string', minLength: 6 } } },
-        tags: { type: 'array', items: { type: 'boolean' } },
-        ref: { $ref: '#/$defs/Ref' },
-        unused: { type: 'string' },
-      },
-      $defs: { Ref: { oneOf: [{ const: 7 }, { type: 'null' }] } },
-    }
-    const sample = sampleOf(schema)
-    expect(sample).toEqual({
-      id: 'o_17',
-      kind: 'full',
-      at: '2026-01-31T12:00:00Z',
-      count: 5,
-      to: { city: 'textxx' },
-      tags: [false],
-      ref: 7,
-    })
-    expect(problems(schema, sample)).toEqual([])
-  })
-
-  it('ends for a schema that contains itself', () => {
-    const schema: JsonObject = { type: 'object', required: ['next'], properties: { next: { $ref: '#' } } }
-    expect(JSON.stringify(sampleOf(schema)).length).toBeLessThan(200)
   })
 })
 
