@@ -3,3 +3,12 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 export interface JsonObject {
   readonly [key: string]: JsonValue
 }
+
+export function isObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** Returns a step of a JSON Pointer (RFC 6901 section 3), with its slash. */
+export function pointerStep(step: string | number): string {
+  return `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}

@@ -1,5 +1,5 @@
 import type { FieldError } from './errors.ts'
-import type { JsonValue } from './json.ts'
+import { type JsonValue, pointerStep } from './json.ts'
 import { LIMITS } from './limits.ts'
 
 /** The path to a text: names and indexes. */
@@ -38,7 +38,7 @@ const POINTER_CHARS = 512
 
 /** The error for a long text, with its place. */
 export function longTextError(place: TextPlace): FieldError {
-  const steps = place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+  const steps = place.map(pointerStep)
   return { pointer: steps.join('').slice(0, POINTER_CHARS), message: TOO_LONG }
 }
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../contract/json.ts'
+import { type JsonValue, pointerStep } from '../contract/json.ts'
 import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from './hidden-text.ts'
 
 /** A place in an agent's text that may deceive a reader, and its warnings. */
@@ -45,7 +45,7 @@ export function* textsIn(value: JsonValue, place: string): Generator<Placed> {
   if (typeof value === 'string') yield { place, text: value }
   if (typeof value !== 'object' || value === null) return
   for (const [name, one] of Object.entries(value)) {
-    const below = `${place}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const below = `${place}${pointerStep(name)}`
     if (!Array.isArray(value)) yield { place: below, text: name }
     yield* textsIn(one as JsonValue, below)
   }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { parseStrictJson } from '../contract/strict-json.ts'
 import { NotExecuted, sha256 } from '@countersign/sdk'
@@ -35,10 +35,6 @@ function parsed(bytes: Uint8Array): JsonValue {
   } catch (cause) {
     throw refused((cause as Error).message, cause)
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const PLAIN = /^[A-Za-z0-9._-]+$/

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { coversParts, describedTool, wholeDigest } from '../contract/tool-source.ts'
 import { canonicalJson, type Payload } from '@countersign/sdk'
-import { isObject } from './message.ts'
 
 /** The tools of a server, from its answers to `tools/list`. */
 export interface Listing {

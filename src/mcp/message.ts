@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { LossyNumber, parseStrictJson } from '../contract/strict-json.ts'
 
 /*
@@ -226,10 +226,6 @@ function parsed(line: Uint8Array): JsonValue | undefined {
   } catch {
     return undefined
   }
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function objectIn(value: JsonValue | undefined): JsonObject {

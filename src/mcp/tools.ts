@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../contract/json.ts'
 import { type Client, NotExecuted, type ResolvedTool } from '@countersign/sdk'
 import { messageOf, orAborted, withRetry } from '@countersign/sdk/runtime'
 import { createListing, type List, type Listed, type Listing, type Tools } from './listing.ts'
-import { type Id, isObject, objectIn } from './message.ts'
+import { type Id, objectIn } from './message.ts'
 import { otherToolOf } from './old-names.ts'
 
 /**

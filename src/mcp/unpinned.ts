@@ -1,5 +1,5 @@
-import type { JsonObject } from '../contract/json.ts'
-import { type Id, isObject, lineOf, METHOD_NOT_FOUND, type Refusal, type ServerAnswer } from './message.ts'
+import { type JsonObject, isObject } from '../contract/json.ts'
+import { type Id, lineOf, METHOD_NOT_FOUND, type Refusal, type ServerAnswer } from './message.ts'
 
 /*
  * A server's instructions, prompts and resources. No contract pins them. They reach the model, and the server may

@@ -1,3 +1,4 @@
+import { pointerStep } from '../../contract/json.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldError, GatewayError } from '../../contract/errors.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/text/bounds.ts'
@@ -43,8 +44,8 @@ export async function explainPolicies(
 }
 
 function strangeLimit(id: string): FieldError {
-  const name = id.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')
-  return { pointer: `/used/${name}`, message: 'is not a limit of the tool' }
+  const name = pointerStep(id.slice(0, MAX_ECHOED_NAME))
+  return { pointer: `/used${name}`, message: 'is not a limit of the tool' }
 }
 
 function misfit(errors: readonly FieldError[]): GatewayError {

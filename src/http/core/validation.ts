@@ -1,3 +1,4 @@
+import { pointerStep } from '../../contract/json.ts'
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { ComponentName, Components } from '../../contract/components.ts'
@@ -71,7 +72,7 @@ function fieldErrors(errors: readonly ErrorObject[], prefix: string): FieldError
 function memberOf(error: ErrorObject): string {
   const { additionalProperty, missingProperty } = error.params as Record<string, string | undefined>
   const member = additionalProperty ?? missingProperty
-  return member === undefined ? '' : `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return member === undefined ? '' : pointerStep(member)
 }
 
 function messageOf(error: ErrorObject): string {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
 import { canonicalJson, leafHash } from '../../domain/digest.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
@@ -126,10 +126,6 @@ function hashOf(record: JsonObject): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const DECISIONS = [

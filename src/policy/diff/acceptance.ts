@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { SCHEMA_KEYWORDS } from '../schema/check.ts'
-import { isObject, type Part } from './subschema.ts'
+import { type Part } from './subschema.ts'
 
 /** Keywords that do not affect which values fit. The effect of defaults on rules is compared separately. */
 const WORDS: readonly string[] = [

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { createPayloadChecks } from '../schema/payload.ts'
 
 /** The part of a contract's input_schema for one place of the payload: a schema, true (anything) or false (nothing). */
@@ -52,10 +52,6 @@ function resolve(root: JsonObject, ref: string): JsonObject | undefined {
   const defs = root[match?.[1] ?? '']
   const target = isObject(defs) ? defs[match?.[2] ?? ''] : undefined
   return isObject(target) ? target : undefined
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 /** Returns the part below a key or an index. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, pointerStep } from '../../contract/json.ts'
 import { payloadPath } from '../language/payload-path.ts'
 
 export interface Masked {
@@ -56,6 +56,3 @@ function stepsOf(field: string): Steps[] {
   const path = payloadPath(field)
   return path === undefined ? [] : [path]
 }
-
-const pointerStep = (step: string | number): string =>
-  `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`

@@ -1,19 +1,12 @@
 import { stringify } from 'yaml'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { defined } from '../../contract/defined.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { Risk } from '../../domain/decision.ts'
 import type { BundleText } from '../bundle/check.ts'
 import { checkTool } from '../check/tool.ts'
 import { loosen } from './loosen.ts'
-import {
-  createSchemaImport,
-  importReferred,
-  isObject,
-  readable,
-  type ImportNote,
-  type SchemaImport,
-} from './schema.ts'
+import { createSchemaImport, importReferred, readable, type ImportNote, type SchemaImport } from './schema.ts'
 import { proposeSummary } from './summary.ts'
 import { parseSource } from '../yaml/parse.ts'
 import { createReader, TOOL_NAME } from '../yaml/shape.ts'

@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { importTools, type ImportOptions, type ImportResult } from './contract.ts'
-import { isObject } from './schema.ts'
 
 /** The longest string and list that a contract from an example permits, unless the example has longer ones. */
 const MAX_TEXT = 1_000

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { SCHEMA_KEYWORDS } from '../schema/check.ts'
-import { isObject, type SchemaImport } from './schema.ts'
+import { type SchemaImport } from './schema.ts'
 
 /*
  * A schema accepts more values after an import drops a keyword. If the dropped keyword is inside `not`, `if`, `oneOf`

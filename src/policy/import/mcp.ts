@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { serverOf, type ToolSource, undescribedTool, wholeDigest } from '../../contract/tool-source.ts'
 import { digestOf } from '../../domain/digest.ts'
 import {
@@ -8,7 +8,7 @@ import {
   type ImportOptions,
   type ImportResult,
 } from './contract.ts'
-import { type ImportNote, importSchema, isObject, readable } from './schema.ts'
+import { type ImportNote, importSchema, readable } from './schema.ts'
 import { defined } from '../../contract/defined.ts'
 
 /**

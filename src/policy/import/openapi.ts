@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import {
   importTools,
   type Effect,
@@ -10,7 +10,6 @@ import {
   escapePointer,
   follow,
   importSchema,
-  isObject,
   readable,
   type ImportNote,
   type SchemaImport,

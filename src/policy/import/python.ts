@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { importTools, type ImportResult } from './contract.ts'
-import { importSchema, isObject } from './schema.ts'
+import { importSchema } from './schema.ts'
 
 /** Creates a contract from what `python -m countersign_sdk contract` prints. Returns undefined for other input. */
 export function importPython(tool: string, printed: JsonValue): ImportResult | undefined {

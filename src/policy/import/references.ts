@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { escapePointer, isObject, type ImportNote } from './schema.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
+import { escapePointer, type ImportNote } from './schema.ts'
 
 /**
  * Reads a file by its path relative to the document's directory. Returns undefined when the read fails or the file is

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { toNfc } from '../../domain/normal-form.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { BOUNDING, SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
@@ -359,8 +359,4 @@ function show(value: JsonValue): string {
 
 export function escapePointer(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 import { payloadName } from '../language/fields.ts'
-import { isObject } from './schema.ts'
+
 import { parseSummary } from '../summary/template.ts'
 import { READS, type SummaryFormat } from '../summary/formats.ts'
 import { schemaValues } from '../schema/values.ts'

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { isObject } from './schema.ts'
+import { type JsonObject, type JsonValue, isObject } from '../../contract/json.ts'
 
 /** Converts parameters of Swagger 2.0 to parameters and a body of OpenAPI 3. */
 

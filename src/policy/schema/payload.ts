@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, pointerStep } from '../../contract/json.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../text/bounds.ts'
 import { isMultiple } from './multiple.ts'
 import { compilePattern } from '../language/patterns.ts'
@@ -170,10 +170,7 @@ function describeError(error: ErrorObject): PayloadProblem {
     params['additionalProperty'] ??
     params['unevaluatedProperty'] ??
     params['propertyName']
-  const named =
-    typeof extra === 'string'
-      ? `/${extra.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')}`
-      : ''
+  const named = typeof extra === 'string' ? pointerStep(extra.slice(0, MAX_ECHOED_NAME)) : ''
   const pointer = clean(`${error.instancePath.slice(0, 512)}${named}`)
   return {
     pointer,
