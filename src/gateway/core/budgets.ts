@@ -71,15 +71,21 @@ const shareOf = (limit: string, by: string): string => `${limit}/by/${by}`
 
 /** Charges the budget at the time `at`. A negative amount reverses the charge of that time. */
 export function spend(spending: Spending, at: number, amount = 1): Write[] {
+  const charges = chargesOf(spending, at, amount)
+  const until = forgetAt(at)
+  return amount < 0 ? charges : charges.flatMap((one) => [one, purgeAt('limit', one.limit, until)])
+}
+
+type Charge = Extract<Write, { op: 'charge' }>
+
+function chargesOf(spending: Spending, at: number, amount: number): Charge[] {
   const limit = counterOf(spending)
   const limits = spending.by === undefined ? [limit] : [limit, shareOf(limit, spending.by)]
   const { windowMs } = TERMS[spending.budget]
-  const until = Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS
-  return limits.flatMap((one): Write[] => {
-    const charge: Write = { op: 'charge', limit: one, windowMs, at, amount }
-    return amount < 0 ? [charge] : [charge, purgeAt('limit', one, until)]
-  })
+  return limits.map((one) => ({ op: 'charge', limit: one, windowMs, at, amount }))
 }
+
+const forgetAt = (at: number): number => Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS
 
 /** The parts of a commit that is not sent yet. */
 interface Parts {
@@ -90,15 +96,34 @@ interface Parts {
 
 /**
  * Adds a charge for the commit's size to the budget of bytes per day. People have a budget of their own, of the same
- * size, so that agents cannot keep them from reviewing.
+ * size, so that agents cannot keep them from reviewing. The check of the timer is scheduled once a day for each counter
+ * and instance, because nearly every commit charges these counters.
+ *
+ * @returns to be called when the commit is durable
  */
-export function chargeBytes(deps: Deps, commit: Parts, { at, actor }: { at: number; actor: Actor }): void {
+export function chargeBytes(
+  deps: Deps,
+  commit: Parts,
+  { tenant, at, actor }: { readonly tenant: string; readonly at: number; readonly actor: Actor },
+): () => void {
   const amount = bytesOf(commit)
   const holder = actor.kind === 'agent' ? {} : { holder: 'people' }
   const spending: Spending = { budget: 'bytes_per_day', ...holder, by: actor.id }
   commit.guards.push(budgetGuard(deps, spending, amount))
-  commit.writes.push(...spend(spending, at, amount))
+  const charges = chargesOf(spending, at, amount)
+  commit.writes.push(...charges)
+  const until = forgetAt(at)
+  const { scheduled } = deps
+  const unscheduled = charges.filter(({ limit }) => scheduled.get(`${tenant} ${limit}`) !== until)
+  for (const { limit } of unscheduled) commit.writes.push(purgeAt('limit', limit, until))
+  return () => {
+    if (scheduled.size >= REMEMBERED_COUNTERS) scheduled.clear()
+    for (const { limit } of unscheduled) scheduled.set(`${tenant} ${limit}`, until)
+  }
 }
+
+/** Counters of which an instance remembers that the timer's check is scheduled. */
+const REMEMBERED_COUNTERS = 10_000
 
 function bytesOf({ writes, events }: Parts): number {
   let bytes = 0

@@ -25,6 +25,11 @@ export interface Deps {
    */
   readonly noted: Map<string, Noted>
   /**
+   * The time of the timer's check, ms since 1970, of counters that a commit of this instance charged, by tenant and
+   * counter. A lost entry costs only one extra write.
+   */
+  readonly scheduled: Map<string, number>
+  /**
    * Threads that agents polled, by their id. Every poll reads the thread's version, and parses only a changed thread.
    */
   readonly threads: Map<string, Versioned<Thread>>

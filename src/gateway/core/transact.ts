@@ -139,16 +139,29 @@ function answerOf<T>({ answer, replayed = false }: Plan<T>, receipt?: Receipt): 
   return { answer, ...(replayed ? { replayed } : {}), ...(receipt ? { receipt } : {}) }
 }
 
-function commitOf<T>(deps: Deps, plan: Plan<T>, outbox: Enqueued, begun: number): Commit {
+interface Composed {
+  readonly commit: Commit
+  /** Called when the commit is durable. */
+  readonly charged?: (() => void) | undefined
+}
+
+function commitOf<T>(
+  deps: Deps,
+  plan: Plan<T>,
+  { tenant, outbox, begun }: { readonly tenant: string; readonly outbox: Enqueued; readonly begun: number },
+): Composed {
   const { evidence = [], before = Infinity, counted = false } = plan
   const guards = [...(plan.guards ?? []), ...outbox.guards]
   const writes = [...(plan.writes ?? []), ...outbox.writes]
   const key = keyNameIn(guards)
   const events = evidence.map((record) => encodeEvidence(record, key))
   const actor = evidence[0]?.actor
-  if (counted && actor !== undefined) chargeBytes(deps, { guards, writes, events }, { at: begun, actor })
+  const charged =
+    counted && actor !== undefined
+      ? chargeBytes(deps, { guards, writes, events }, { tenant, at: begun, actor })
+      : undefined
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1)
-  return { commitId: deps.nextCommitId(), deadline, guards, writes, events }
+  return { commit: { commitId: deps.nextCommitId(), deadline, guards, writes, events }, charged }
 }
 
 /** The name of the key that proves the caller; undefined for a session and for a timer. */
@@ -170,10 +183,11 @@ async function apply<T>(
   const { notices = [], before = Infinity } = plan
   const outbox = await deps.enqueue(deps, tenant, notices)
   try {
-    const commit = commitOf(deps, plan, outbox, begun)
+    const { commit, charged } = commitOf(deps, plan, { tenant, outbox, begun })
     const result = await send(deps, tenant, commit)
     if (!result.ok)
       return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
+    charged?.()
     if (outbox.writes.length > 0) deps.enqueued(tenant)
     return whenLanded(deps, plan, receiptOf(result.numbers[0], commit.events[0]))
   } finally {
