@@ -1,7 +1,16 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { ConfigError, describeConfig, loadConfig, proxyVariables } from '../../src/settings/config.ts'
@@ -508,4 +517,17 @@ it('finds the variables of an outgoing proxy, and reports that they have no effe
     all_proxy: 'http://q.example',
   }
   expect(proxyVariables(env)).toEqual(['HTTPS_PROXY', 'all_proxy'])
+})
+
+it('each setting is read by the part that it is for', () => {
+  const src = fileURLToPath(new URL('../../src', import.meta.url))
+  const readers = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => /\.tsx?$/.test(name) && !name.startsWith('settings/'),
+  )
+  const words = new Set(readers.flatMap((name) => readFileSync(join(src, name), 'utf8').match(/\w+/g) ?? []))
+  // `budgetsOf` gathers the budgets by their names
+  const unread = SETTING_ROWS.filter(
+    ({ key, name }) => !words.has(key) && !words.has(name.replace('budget_', '')),
+  )
+  expect(unread.map(({ name }) => name)).toEqual([])
 })

@@ -9,6 +9,7 @@ import {
   NODE_SAMPLES,
   samplesPerSeries,
 } from '../../src/metrics/table.ts'
+import { DASHBOARDS, named, panelsOf, SERIES } from '../deploy/promql.ts'
 
 const SPECS = Object.values<MetricSpec>(METRICS)
 
@@ -100,6 +101,12 @@ describe('the metrics table', () => {
       expect(help).toMatch(/^[A-Z0-9][^|]*\.$/)
     }
     expect(new Set(SPECS.map(({ name }) => name)).size).toBe(SPECS.length)
+  })
+
+  it('every metric has a panel, as grafana/src/ draws them', () => {
+    const queries = DASHBOARDS.flatMap(panelsOf).flatMap((panel) => panel.queries)
+    const shown = new Set(queries.flatMap(named).map((name) => SERIES.get(name)?.name))
+    expect(SPECS.map(({ name }) => name).filter((name) => !shown.has(name))).toEqual([])
   })
 
   it('no label can contain a task, thread, agent, reviewer or tenant', () => {
