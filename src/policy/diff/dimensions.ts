@@ -1,8 +1,8 @@
 import { RISKS } from '../../domain/decision.ts'
-import type { FieldRoot } from '../language/rule.ts'
+import { FACTS, type FactName } from '../language/facts.ts'
 import type { Call } from '../language/snapshot.ts'
 import { classify, type Dimension } from './dimension.ts'
-import { FACTS, factDimension } from './facts.ts'
+import { factDimension } from './facts.ts'
 import { instantsFor } from './instants.ts'
 import { payloadDimension, payloadNames } from './payload-dimension.ts'
 import { leavesOf, type Leaf, type Side } from './side.ts'
@@ -34,8 +34,8 @@ export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensio
 function dimensionName({ field }: Leaf): string | undefined {
   if (field === 'until') return 'time'
   if (field.root === 'payload') return `payload.${String(field.path[0])}`
-  if (field.root.startsWith('tool.')) return undefined
-  return field.root.startsWith('time.') ? 'time' : field.root
+  const { put } = FACTS[field.root]
+  return put === 'by the contract' ? undefined : put === 'by the time' ? 'time' : field.root
 }
 
 /** Returns the rank of a dimension: payload fields, then facts about the caller, then time. */
@@ -51,12 +51,7 @@ interface World {
 function create(name: string, leaves: readonly Leaf[], world: World): Dimension {
   if (name === 'time') return timeDimension(leaves, world)
   if (name.startsWith('payload.')) return payloadDimension(name.slice('payload.'.length), leaves, world)
-  const root = name as FieldRoot
-  const fact = FACTS[root]
-  if (fact) return factDimension({ root, fact, leaves }, world.base)
-  const classes = classify([null], { leaves, callWith: () => world.base, fits: () => [true, true] })
-  const doubts = [`values of ${name} are not varied`]
-  return { name, leaves, classes, named: new Set(), doubts, place: (call) => call }
+  return factDimension(name as FactName, leaves, world.base)
 }
 
 function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimension {

@@ -1,5 +1,6 @@
 import { leavesOf, type ConditionNode } from '../evaluate/conditions.ts'
-import type { FieldRoot, RoutingIr, ToolIr } from '../language/rule.ts'
+import type { FieldRoot } from '../language/facts.ts'
+import type { RoutingIr, ToolIr } from '../language/rule.ts'
 import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { type Call, NO_HISTORY } from '../language/snapshot.ts'
 import type { Direction } from './outcome.ts'

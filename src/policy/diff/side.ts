@@ -8,7 +8,7 @@ import type { Test } from '../language/operators.ts'
 import type { BundleIr, FieldIr } from '../language/rule.ts'
 import { FALSE, TRUE, truthOf, type Truth } from '../language/truth.ts'
 import { unmeasured } from '../evaluate/limits.ts'
-import type { Facts } from '../language/facts.ts'
+import { factOf, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
 import type { Call, ToolContract } from '../language/snapshot.ts'
 import { createClock } from '../language/time.ts'
@@ -83,7 +83,7 @@ function unmeasuredLeaf(limit: CompiledLimit, node: LeafNode, facts: Omit<Facts,
   const isSum = node === limit.sum
   const one = { ir: limit.ir, sum: isSum ? node : undefined, per: isSum ? undefined : node }
   return {
-    key: `unmeasured ${keyOf(node, [isSum, node.field.root.startsWith('tool.') ? facts.tool : ''])}`,
+    key: `unmeasured ${keyOf(node, [isSum, factOf(node.field.root)?.put === 'by the contract' ? facts.tool : ''])}`,
     field: node.field,
     test: node.test,
     truth: (call) => truthOf(unmeasured(one, { ...facts, call }).length > 0),
@@ -92,7 +92,8 @@ function unmeasuredLeaf(limit: CompiledLimit, node: LeafNode, facts: Omit<Facts,
 
 function createLeaf(node: LeafNode, facts: Omit<Facts, 'call'>, timezone: string): Leaf {
   const { field, test } = node
-  const context = field.root.startsWith('time.') ? timezone : field.root.startsWith('tool.') ? facts.tool : ''
+  const put = factOf(field.root)?.put
+  const context = put === 'by the time' ? timezone : put === 'by the contract' ? facts.tool : ''
   const key = keyOf(node, context)
   return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
 }

@@ -3,6 +3,7 @@ import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
+import { FACT_NAMES, isNeverScope } from '../language/facts.ts'
 import { matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
 import { RULE_ID } from '../yaml/shape.ts'
@@ -172,7 +173,8 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
     .slice(1)
     .map(({ name }) => name)
     .filter((name) => !name.includes(ANY_INDEX))
-  const per = ['agent', 'tenant', 'task', ...fields]
+  const facts = FACT_NAMES.filter((name) => !isNeverScope(name))
+  const per = ['agent', 'tenant', 'task', ...facts, ...fields]
   const open = paths.some((path) => path.open)
   return {
     type: 'object',

@@ -8,12 +8,12 @@ import {
 } from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { Test } from '../language/operators.ts'
-import type { FieldIr, FieldRoot, RuleFileIr, RuleIr } from '../language/rule.ts'
+import type { FieldIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { compileLimit } from './limits.ts'
 import { createWhenMissing } from '../schema/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
-import type { Facts } from '../language/facts.ts'
+import { factOf, type Fact, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from '../language/snapshot.ts'
@@ -70,8 +70,8 @@ export function compileProgram(
     runEngine: parts.engines.of(present),
     reads: compileReads(tool, fields, parts.reads),
     history: {
-      task: reads(fields, 'task.tools', 'task.labels'),
-      agent: reads(fields, 'agent.tools', 'agent.labels'),
+      task: reads(fields, 'as task history'),
+      agent: reads(fields, 'as agent history'),
     },
   }
 }
@@ -162,8 +162,8 @@ function fieldsOf(
   return fields
 }
 
-function reads(fields: ReadonlyMap<string, FieldIr>, ...roots: readonly FieldRoot[]): boolean {
-  return [...fields.values()].some((field) => roots.includes(field.root))
+function reads(fields: ReadonlyMap<string, FieldIr>, recorded: Fact['recorded']): boolean {
+  return [...fields.values()].some(({ root }) => factOf(root)?.recorded === recorded)
 }
 
 function compileReads(

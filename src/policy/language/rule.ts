@@ -3,6 +3,7 @@ import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
+import type { FieldRoot } from './facts.ts'
 import type { FunctionName } from './function-names.ts'
 import type { Test } from './operators.ts'
 
@@ -92,23 +93,6 @@ export type NodeIr =
   | { readonly kind: 'all' | 'any'; readonly items: readonly NodeIr[] }
   | { readonly kind: 'not'; readonly item: NodeIr }
   | { readonly kind: 'leaf'; readonly field: FieldIr; readonly test: Test }
-
-export type FieldRoot =
-  | 'payload'
-  | 'agent.id'
-  | 'agent.tenant'
-  | 'agent.tools'
-  | 'agent.labels'
-  | 'tool.name'
-  | 'tool.labels'
-  | 'tool.reversibility'
-  | 'task.workflow'
-  | 'task.label'
-  | 'task.subject'
-  | 'task.tools'
-  | 'task.labels'
-  | 'time.weekday'
-  | 'time.hour'
 
 export interface FieldIr {
   /** The canonical name, without `fn()`: `payload.a[0]`. */
