@@ -170,8 +170,8 @@ class BundleReplay implements Replay {
     doubtful: readonly (readonly [CompiledLimit, unknown])[],
   ): Judgement {
     const because = [...unknown.map(({ name }) => name), ...doubtful.map(([limit]) => `limit ${limit.ir.id}`)]
-    const { routing } = this.#snapshot
-    const facts = { call, tool: program.tool, clock: this.#snapshot.clock }
+    const { routing, clock, directory } = this.#snapshot
+    const facts = { call, tool: program.tool, clock, directory }
     const statesOf = (limit: CompiledLimit): readonly LimitState[] => states.get(limit) ?? ['room']
     const possible = possibleOutcomes({ program, routing, facts, isUnknown, statesOf })
     const [verdict, ...verdicts] = possible?.verdicts ?? []

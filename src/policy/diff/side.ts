@@ -52,8 +52,9 @@ export function createSide(bundle: Bundle, tool: string): Side {
   if (ir === undefined) return { bundle, contract: undefined, rules: [], limits: [] }
   const files = ir.ruleFiles.flatMap((index) => bundle.ir.ruleFiles[index] ?? [])
   const { rules, limits } = compileProgram(ir.contract, files, createProgramParts())
-  const { timezone } = bundle.ir.head.routing
-  const facts = { tool: ir.contract, clock: createClock(timezone) }
+  const { routing, directory } = bundle.ir.head
+  const { timezone } = routing
+  const facts = { tool: ir.contract, clock: createClock(timezone), directory }
   const leaves = new Map<LeafNode, Leaf>()
   const leafOf = (node: LeafNode): Leaf => {
     const leaf = leaves.get(node) ?? createLeaf(node, facts, timezone)

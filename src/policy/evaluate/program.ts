@@ -127,11 +127,12 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
 
 /** Returns a new run of a program for one call. */
 export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
-  const { call, clock } = facts
+  const { call, clock, directory } = facts
   const hits: Hit[] = []
   const run: Run = {
     call,
     clock,
+    directory,
     tool: program.tool,
     hits,
     fire: (verdict) => recordHits(program.plans[verdict], run),

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { MISSING, UNREADABLE, type Reading } from './reading.ts'
 import { REVERSIBILITIES } from './reversibility.ts'
-import { type Call, type History, NO_HISTORY, type ToolContract } from './snapshot.ts'
+import { type Call, type Directory, type History, NO_HISTORY, type ToolContract } from './snapshot.ts'
 import { type LocalTime, WEEKDAYS } from './time.ts'
 
 /** The sources of all facts of one call. */
@@ -9,6 +9,7 @@ export interface Facts {
   readonly call: Call
   readonly tool: ToolContract
   readonly clock: (at: number) => LocalTime
+  readonly directory: Directory
 }
 
 type Put = (call: Call, value: JsonValue) => Call

@@ -52,10 +52,11 @@ describe('every fact', () => {
       if (typeof put === 'string') return
       const samples = samplesOf(name)
       expect(samples.length).toBeGreaterThan(2)
-      const { tools } = await snapshotOf(bundle())
+      const { tools, directory } = await snapshotOf(bundle())
       const tool = tools.get('pay')
       if (tool === undefined) throw new Error('the bundle has no tool')
-      for (const value of samples) expect(read({ call: put(call, value), tool, clock })).toEqual(value)
+      for (const value of samples)
+        expect(read({ call: put(call, value), tool, clock, directory })).toEqual(value)
     },
   )
 
@@ -69,13 +70,13 @@ describe('every fact', () => {
     expect(missing.isUnknown(field)).toBe(false)
     const hidden = recall({ ...RECORD, reads: [{ field: name, state: 'hidden' }] })
     expect(hidden.isUnknown(field)).toBe(true)
-    const { tools } = await snapshotOf(bundle())
+    const { tools, directory } = await snapshotOf(bundle())
     for (const value of SAMPLES) {
       const rebuilt = recall({ ...RECORD, reads: [{ field: name, state: 'value', value }] })
       const fits = samplesOf(name).includes(value)
       expect({ value, isUnknown: rebuilt.isUnknown(field) }).toEqual({ value, isUnknown: !fits })
       const tool = tools.get('pay')
-      if (fits && tool) expect(read({ call: rebuilt.call, tool, clock })).toEqual(value)
+      if (fits && tool) expect(read({ call: rebuilt.call, tool, clock, directory })).toEqual(value)
     }
   })
 
