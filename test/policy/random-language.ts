@@ -104,7 +104,7 @@ const payloadFields = ['amount', 'note', 'to', 'to[0]', 'flag', 'meta.deep', 'me
   (name) => `payload.${name}`,
 )
 const trustedTexts = ['agent.id', 'agent.tenant', 'task.workflow', 'task.label', 'task.subject']
-const historyLists = ['task.tools', 'task.labels', 'agent.tools', 'agent.labels']
+const historyLists = ['agent.owners', 'task.tools', 'task.labels', 'agent.tools', 'agent.labels']
 const listOf = (tests: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonValue> =>
   fc.oneof(
     fc.tuple(fc.constantFrom('some', 'every', 'none'), tests).map(([op, test]) => ({ [op]: test })),
@@ -256,6 +256,7 @@ export const languageCalls: fc.Arbitrary<Call> = fc
       workflow: words,
       label: words,
       subject: words,
+      owners: someWords,
       riskLevel: fc.constantFrom(...RISKS),
       at: fc.constantFrom(NOON, NOON + 5 * 86_400_000, Date.UTC(2027, 5, 1)),
       history: fc.record({

@@ -216,7 +216,7 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
           {
             type: 'object',
             additionalProperties: false,
-            properties: { id: text, tenant: text, tools: texts, labels: texts },
+            properties: { id: text, tenant: text, owners: texts, tools: texts, labels: texts },
           },
         ],
       },

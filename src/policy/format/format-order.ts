@@ -20,7 +20,7 @@ const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum
 const CASE: KeyOrder = {
   keys: [...VERDICTS, ...keys('payload agent task used risk_level time tool risk by')],
   inside: {
-    agent: { keys: keys('id tenant tools labels') },
+    agent: { keys: keys('id tenant owners tools labels') },
     task: { keys: keys('workflow label subject tools labels') },
     time: { keys: keys('weekday hour') },
   },

@@ -54,7 +54,7 @@ const TEXT: JsonObject = { type: 'string' }
 const TEXTS: JsonObject = { type: 'array', items: TEXT }
 
 const put =
-  (name: 'agent' | 'tenant' | 'workflow' | 'label' | 'subject'): Put =>
+  (name: 'agent' | 'tenant' | 'owners' | 'workflow' | 'label' | 'subject'): Put =>
   (call, value) => ({ ...call, [name]: value })
 
 /** A text that the agent writes about its task. */
@@ -112,6 +112,14 @@ const ROWS = {
     put: put('tenant'),
     recorded: 'always',
     doc: 'The tenant of the agent.',
+  },
+  'agent.owners': {
+    read: ({ call, directory }: Facts) =>
+      call.owners ?? directory.tenants.get(call.tenant)?.agents.get(call.agent)?.owners ?? UNREADABLE,
+    schema: TEXTS,
+    put: put('owners'),
+    recorded: 'by the bundle',
+    doc: 'The owners of the agent, in directory.yaml.',
   },
   'agent.tools': earlier(
     'agentTools',

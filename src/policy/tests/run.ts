@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import type { CaseIr, CaseTime } from '../check/case.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { BundleIr } from '../language/rule.ts'
@@ -53,8 +54,8 @@ async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Pro
     const shown = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
     return { case: one, problems: [`the payload does not fit the contract: ${shown.join('; ')}`] }
   }
-  const { tool, payload, agent, tenant, task, history, riskLevel } = one
-  const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...(riskLevel && { riskLevel }) }
+  const { tool, payload, agent, tenant, task, owners, history, riskLevel } = one
+  const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...defined({ owners, riskLevel }) }
   const alone = await snapshot.judge(call)
   const under = callUnder(call, alone, one.used)
   const outcome = under === call ? alone : await snapshot.judge(under)

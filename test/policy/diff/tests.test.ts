@@ -97,6 +97,7 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     ),
     'sql_verbs(payload.list)': fc.oneof({ weight: 4, arbitrary: verbsTest }, verbCount),
     'agent.id': fc.oneof(fc.record({ is: fc.constantFrom('bot', 'ab') }), textTest),
+    'agent.owners': verbsTest,
     'task.workflow': fc.oneof(textTest, presence),
     'tool.labels': fc.record({ some: fc.constantFrom('money', ['money', 'x']) }),
     'time.weekday': fc.constantFrom('mon', ['sat', 'sun']),
@@ -186,11 +187,18 @@ const calls: fc.Arbitrary<Call> = fc
     payload: payloads,
     agent: fc.constantFrom('bot', 'ab', 'b', 'other'),
     workflow: fc.option(fc.constantFrom('a', 'ab', 'x/b', 'zz'), { nil: undefined }),
+    owners: fc.uniqueArray(fc.constantFrom('select', 'drop', 'ann'), { maxLength: 2 }),
     hours: fc.integer({ min: -100, max: 100 }),
   })
-  .map(({ payload, agent, workflow, hours }) => {
+  .map(({ payload, agent, owners, workflow, hours }) => {
     const base = call(payload)
-    return { ...base, agent, at: base.at + hours * HOUR_MS, ...(workflow !== undefined && { workflow }) }
+    return {
+      ...base,
+      agent,
+      owners,
+      at: base.at + hours * HOUR_MS,
+      ...(workflow !== undefined && { workflow }),
+    }
   })
 
 const key = ({ verdict, risk, requirement }: Outcome): string =>
