@@ -159,14 +159,14 @@ const rule = fc
         nil: undefined,
       },
     ),
-    until: fc.option(fc.constantFrom('2026-11-01', '2027-01-31'), { nil: undefined }),
+    from: fc.option(fc.constantFrom('2026-10-01', '2026-11-17'), { nil: undefined, freq: 4 }),
+    until: fc.option(fc.constantFrom('2026-11-20', '2027-01-31'), { nil: undefined }),
     shadow: fc.nat(4).map((n) => n === 0),
   })
-  .map(({ verdict, until, shadow, ...rest }) => ({
+  .map(({ verdict, shadow, ...rest }) => ({
     ...Object.fromEntries(Object.entries(rest).filter(([, part]) => part !== undefined)),
     [verdict]: 'Reason.',
     ...(shadow && { mode: 'shadow' }),
-    ...(until !== undefined && (shadow || verdict === 'allow') && { until }),
   }))
 
 const meanings: fc.Arbitrary<JsonObject> = fc.record(

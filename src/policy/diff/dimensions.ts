@@ -32,7 +32,7 @@ export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensio
 
 /** Returns the name of a leaf's dimension; undefined when all calls of the tool have the same value. */
 function dimensionName({ field }: Leaf): string | undefined {
-  if (field === 'until') return 'time'
+  if (field === 'date') return 'time'
   if (field.root === 'payload') return `payload.${String(field.path[0])}`
   const { put } = FACTS[field.root]
   return put === 'by the contract' ? undefined : put === 'by the time' ? 'time' : field.root
@@ -55,11 +55,11 @@ function create(name: string, leaves: readonly Leaf[], world: World): Dimension 
 }
 
 function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimension {
-  const untils = leaves.flatMap(({ untilMs }) => untilMs ?? [])
+  const dates = leaves.flatMap(({ fromMs }) => fromMs ?? [])
   const zones = sides.map(({ bundle }) => bundle.ir.head.routing.timezone)
-  const asks = leaves.some(({ field }) => field !== 'until')
+  const asks = leaves.some(({ field }) => field !== 'date')
   const place: Dimension['place'] = (call, at) => ({ ...call, at: Number(at) })
-  const classes = classify(instantsFor(untils, zones, asks), {
+  const classes = classify(instantsFor(dates, zones, asks), {
     leaves,
     callWith: (at) => place(base, at),
     fits: () => [true, true],

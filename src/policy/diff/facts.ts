@@ -10,7 +10,7 @@ import { valuesFor } from './values.ts'
 export function factDimension(name: FactName, leaves: readonly Leaf[], base: Call): Dimension {
   const { schema, optional, put } = FACTS[name]
   const wanted = createPlace()
-  for (const { field, test } of leaves) if (field !== 'until' && test) addTest(wanted, field, test)
+  for (const { field, test } of leaves) if (field !== 'date' && test) addTest(wanted, field, test)
   const { values, exact } = valuesFor(wanted, [wholePart(schema)])
   const place = (call: Call, value: Value): Call =>
     value === MISSING || typeof put === 'string' ? call : put(call, value)

@@ -44,9 +44,9 @@ const labelsOf = ({ contract }: ToolIr): readonly string[] => contract.labels
 const missingIn = (one: ToolIr, other: ToolIr): readonly string[] =>
   labelsOf(one).filter((label) => !labelsOf(other).includes(label))
 
-const LABELS: readonly (FieldRoot | 'until')[] = ['task.labels', 'agent.labels']
+const LABELS: readonly (FieldRoot | 'date')[] = ['task.labels', 'agent.labels']
 
-const rootOf = ({ field }: Leaf): FieldRoot | 'until' => (field === 'until' ? field : field.root)
+const rootOf = ({ field }: Leaf): FieldRoot | 'date' => (field === 'date' ? field : field.root)
 
 function asks({ condition, leafOf }: SideRule): boolean {
   return leavesOf(condition).some((node) => LABELS.includes(rootOf(leafOf(node))))

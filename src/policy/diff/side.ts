@@ -1,4 +1,3 @@
-import { isOver } from '../evaluate/plan.ts'
 import { compileProgram, createProgramParts } from '../evaluate/program.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
@@ -6,7 +5,7 @@ import { leavesOf as nodesOf, truthOfLeaf } from '../evaluate/conditions.ts'
 import { fieldText } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
 import type { BundleIr, FieldIr } from '../language/rule.ts'
-import { FALSE, TRUE, truthOf, type Truth } from '../language/truth.ts'
+import { truthOf, type Truth } from '../language/truth.ts'
 import { unmeasured } from '../evaluate/limits.ts'
 import { factOf, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
@@ -34,16 +33,19 @@ export interface SideRule {
   readonly rule: CompiledRule | CompiledLimit
   readonly condition: ConditionNode
   readonly leafOf: (node: LeafNode) => Leaf
+  /** The questions whether the first day has come, and whether the last day is over. */
+  readonly from: Leaf | undefined
   readonly until: Leaf | undefined
 }
 
 /** A question that a rule asks about a call. Leaves with equal keys have equal answers. */
 export interface Leaf {
   readonly key: string
-  readonly field: FieldIr | 'until'
-  /** The test; absent for `until`. */
+  readonly field: FieldIr | 'date'
+  /** The test; absent for a date. */
   readonly test?: Test
-  readonly untilMs?: number
+  /** The time from which on the answer is yes, for a date. */
+  readonly fromMs?: number
   truth(call: Call): Truth
 }
 
@@ -65,7 +67,13 @@ export function createSide(bundle: Bundle, tool: string): Side {
   return {
     bundle,
     contract: ir.contract,
-    rules: enforced.map((rule) => ({ rule, condition: rule.condition, leafOf, until: untilLeaf(rule) })),
+    rules: enforced.map((rule) => ({
+      rule,
+      condition: rule.condition,
+      leafOf,
+      from: dateLeaf(rule.fromMs),
+      until: dateLeaf(rule.untilMs),
+    })),
     limits: limits.filter(({ enforced }) => enforced).map((limit) => sideLimit(limit, facts)),
   }
 }
@@ -76,6 +84,7 @@ function sideLimit(limit: CompiledLimit, facts: Omit<Facts, 'call'>): SideRule {
     rule: limit,
     condition: { kind: 'any', items: measured },
     leafOf: (node) => unmeasuredLeaf(limit, node, facts),
+    from: undefined,
     until: undefined,
   }
 }
@@ -103,22 +112,18 @@ function keyOf({ field, test, whenMissing }: LeafNode, context: unknown): string
   return JSON.stringify([fieldText(field), test, whenMissing, context])
 }
 
-function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
-  if (untilMs === undefined) return undefined
-  return {
-    key: `until ${untilMs}`,
-    field: 'until',
-    untilMs,
-    truth: ({ at }) => (isOver({ untilMs }, at) ? FALSE : TRUE),
-  }
+/** Returns the question whether a time has come. */
+function dateLeaf(fromMs: number | undefined): Leaf | undefined {
+  if (fromMs === undefined) return undefined
+  return { key: `date ${fromMs}`, field: 'date', fromMs, truth: ({ at }) => truthOf(at >= fromMs) }
 }
 
 /** Returns every leaf of the rules and limits once. */
 export function leavesOf({ rules, limits }: Side): readonly Leaf[] {
   const found = new Set<Leaf>()
-  for (const { condition, leafOf, until } of [...rules, ...limits]) {
+  for (const { condition, leafOf, from, until } of [...rules, ...limits]) {
     for (const node of nodesOf(condition)) found.add(leafOf(node))
-    if (until) found.add(until)
+    for (const date of [from, until]) if (date) found.add(date)
   }
   return [...found]
 }

@@ -122,6 +122,7 @@ const ID: JsonObject = {
   description: 'Kebab-case, unique in the bundle.',
 }
 const RISK: JsonObject = { enum: RISKS }
+const DATE: JsonObject = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' }
 const SHADOW: JsonObject = { const: 'shadow', description: 'Counted, not enforced.' }
 
 function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
@@ -150,11 +151,8 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
         },
       },
       mode: SHADOW,
-      until: {
-        type: 'string',
-        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-        description: 'The last day of the rule; only on allow and shadow rules.',
-      },
+      from: { ...DATE, description: 'The first day of the rule.' },
+      until: { ...DATE, description: 'The last day of the rule.' },
     },
   }
 }

@@ -115,6 +115,7 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
     covers: !(file.catchAll && verdict === 'review'),
     risk: ir.risk,
     reviewers: ir.reviewers,
+    fromMs: ir.fromMs,
     untilMs: ir.untilMs,
     condition,
     ir,

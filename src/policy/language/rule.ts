@@ -70,8 +70,10 @@ export interface RuleIr {
   readonly unless?: NodeIr
   readonly risk?: Risk
   readonly reviewers?: ReviewRequirement
-  /** The end of the rule, in ms since 1970. The rule applies only before this time. */
-  readonly untilMs?: number
+  /** The rule applies from this time on, in ms since 1970. */
+  readonly fromMs?: number | undefined
+  /** The rule applies only before this time, in ms since 1970. */
+  readonly untilMs?: number | undefined
 }
 
 export interface LimitIr {

@@ -108,6 +108,7 @@ const rule = fc.record({
   verdict: fc.constantFrom(...VERDICTS),
   when: fc.option(line),
   unless: fc.option(line),
+  from: fc.nat(6).map((n) => (n === 0 ? '2026-11-15' : null)),
   until: fc.nat(6).map((n) => (n === 0 ? '2026-11-16' : null)),
 })
 type Rule = typeof rule extends fc.Arbitrary<infer T> ? T : never
@@ -131,12 +132,13 @@ input_schema:
     file: { type: string }
     sql: { type: string }
 `
-const ruleJson = ({ verdict, when, unless, until }: Rule, n: number): object => ({
+const ruleJson = ({ verdict, when, unless, from, until }: Rule, n: number): object => ({
   id: `r${n}`,
   [verdict]: 'Because.',
   ...(when && { when }),
   ...(unless && { unless }),
-  ...(until && verdict === 'allow' && { until }),
+  ...(from && { from }),
+  ...(until && { until }),
 })
 const bundleOf = async (rules: readonly Rule[]): Promise<Bundle> => {
   const text = JSON.stringify({ tool: 'pay', rules: rules.map(ruleJson) })

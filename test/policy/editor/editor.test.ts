@@ -230,6 +230,7 @@ describe('a rule file', () => {
   })
 
   it.each([
+    ['a date that is none', 'tool: pay\nrules:\n  - { id: a, reject: R., from: tomorrow }\n', 'pattern'],
     ['two verdicts', 'tool: pay\nrules:\n  - { id: a, allow: A., reject: R. }\n', 'only one must validate'],
     ['an unknown tool', 'tool: pya\nrules:\n  - { id: a, allow: A. }\n', 'pay'],
     ['an unknown key', 'tool: pay\nrulez: []\nrules:\n  - { id: a, allow: A. }\n', 'rulez'],

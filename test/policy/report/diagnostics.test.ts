@@ -234,9 +234,9 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:5:24 literal-range: `under` 0 never holds: `time.hour` is at least 0',
   ],
   [
-    'until on a reject rule',
-    pay("  - { id: a, reject: A., until: '2027-01-31' }\n"),
-    'rules/pay.yaml:3:33 until-on-tightening: only allow and shadow rules may end by date',
+    'a rule that ends before it begins',
+    pay('  - { id: a, reject: A., from: 2027-01-31, until: 2027-01-30 }\n'),
+    'rules/pay.yaml:3:51 bad-value: the rule ends with 2027-01-30, before it begins with 2027-01-31',
   ],
   [
     'a day that is none',
