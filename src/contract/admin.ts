@@ -242,7 +242,7 @@ export const ExplanationView = Type.Object({
   rules: Type.Array(
     Type.Object({
       ...Rule,
-      result: Type.Enum(['fired', 'not fired', 'cannot tell', 'over']),
+      result: Type.Enum(['fired', 'not fired', 'cannot tell', 'not yet', 'over']),
       fired: Type.Boolean(),
       conditions: Conditions,
     }),

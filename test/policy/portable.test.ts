@@ -31,10 +31,10 @@ const prepare = async (files: Files): Promise<Sound> =>
 
 /** The fact `call` of the portable rules. */
 function factOf(one: Call, tool: ToolContract, at: (at: number) => object = clock): JsonObject {
-  const { payload, agent, tenant, workflow, label, subject, history = NO_HISTORY } = one
+  const { payload, agent, tenant, workflow, label, subject, owners = ['dana'], history = NO_HISTORY } = one
   const fact = {
     payload,
-    agent: { id: agent, tenant, tools: history.agentTools, labels: history.agentLabels },
+    agent: { id: agent, tenant, owners, tools: history.agentTools, labels: history.agentLabels },
     tool: defined({ name: tool.name, labels: tool.labels, reversibility: tool.reversibility }),
     task: defined({ workflow, label, subject, tools: history.taskTools, labels: history.taskLabels }),
     time: at(one.at),

@@ -120,13 +120,17 @@ function reviewersOf({ expires_ms, ...requirement }: ReviewRequirement): JsonObj
 
 /** The root is an `all` with something in it: the engine takes an empty one for true. */
 function conditionsOf(
-  { untilMs }: RuleIr,
+  { fromMs, untilMs }: RuleIr,
   condition: ConditionNode,
   wanted: 'is_true' | 'is_not_false',
 ): PortableConditions {
   const holds = portableCondition(condition, wanted)
   const items = 'all' in holds ? holds.all : [holds]
-  return { all: untilMs === undefined ? items : [ask('before', untilMs), ...items] }
+  const dates = [
+    ...(fromMs === undefined ? [] : [{ not: ask('before', fromMs) }]),
+    ...(untilMs === undefined ? [] : [ask('before', untilMs)]),
+  ]
+  return { all: [...dates, ...items] }
 }
 
 function portableCondition(node: ConditionNode, wanted: 'is_true' | 'is_not_false'): PortableCondition {

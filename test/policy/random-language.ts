@@ -104,7 +104,7 @@ const payloadFields = ['amount', 'note', 'to', 'to[0]', 'flag', 'meta.deep', 'me
   (name) => `payload.${name}`,
 )
 const trustedTexts = ['agent.id', 'agent.tenant', 'task.workflow', 'task.label', 'task.subject']
-const historyLists = ['task.tools', 'task.labels', 'agent.tools', 'agent.labels']
+const historyLists = ['agent.owners', 'task.tools', 'task.labels', 'agent.tools', 'agent.labels']
 const listOf = (tests: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonValue> =>
   fc.oneof(
     fc.tuple(fc.constantFrom('some', 'every', 'none'), tests).map(([op, test]) => ({ [op]: test })),
@@ -159,14 +159,14 @@ const rule = fc
         nil: undefined,
       },
     ),
-    until: fc.option(fc.constantFrom('2026-11-01', '2027-01-31'), { nil: undefined }),
+    from: fc.option(fc.constantFrom('2026-10-01', '2026-11-17'), { nil: undefined, freq: 4 }),
+    until: fc.option(fc.constantFrom('2026-11-20', '2027-01-31'), { nil: undefined }),
     shadow: fc.nat(4).map((n) => n === 0),
   })
-  .map(({ verdict, until, shadow, ...rest }) => ({
+  .map(({ verdict, shadow, ...rest }) => ({
     ...Object.fromEntries(Object.entries(rest).filter(([, part]) => part !== undefined)),
     [verdict]: 'Reason.',
     ...(shadow && { mode: 'shadow' }),
-    ...(until !== undefined && (shadow || verdict === 'allow') && { until }),
   }))
 
 const meanings: fc.Arbitrary<JsonObject> = fc.record(
@@ -256,6 +256,7 @@ export const languageCalls: fc.Arbitrary<Call> = fc
       workflow: words,
       label: words,
       subject: words,
+      owners: someWords,
       riskLevel: fc.constantFrom(...RISKS),
       at: fc.constantFrom(NOON, NOON + 5 * 86_400_000, Date.UTC(2027, 5, 1)),
       history: fc.record({

@@ -3,7 +3,7 @@ import { foldCondition, joinPossible, truthOfLeaf, type ConditionNode } from '..
 import { rulingOf, verdictOf } from '../evaluate/evaluate.ts'
 import type { FieldIr, RoutingIr } from '../language/rule.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
-import { isOver } from '../evaluate/plan.ts'
+import { isInForce } from '../evaluate/plan.ts'
 import type { Program } from '../evaluate/program.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit } from '../evaluate/run.ts'
@@ -65,7 +65,7 @@ function hitsOfRule(
   facts: Facts,
   isUnknown: Unclear['isUnknown'],
 ): readonly (Hit | undefined)[] {
-  if (isOver(rule, facts.call.at) || !rule.enforced) return [undefined]
+  if (!isInForce(rule, facts.call.at) || !rule.enforced) return [undefined]
   const hits = truthsOf(rule.condition, facts, isUnknown).map((truth) => {
     if (truth === FALSE || (truth !== TRUE && rule.verdict === 'allow')) return undefined
     return truth === TRUE ? rule.onTrue : rule.onUnknown

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
 import { MISSING, walk } from '../language/reading.ts'
+import { FACTS, factOf, type Fact } from '../language/facts.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Call } from '../language/snapshot.ts'
 import type { Decided } from './records.ts'
@@ -20,53 +21,45 @@ export interface Recalled {
 /** Rebuilds the call of a decision from the fields that were recorded with it. */
 export function recall(decided: Decided): Recalled {
   const payload: { [key: string]: JsonValue } = {}
-  const facts: { workflow?: string; label?: string; subject?: string } = {}
+  const { tool, tenant, agent, task, at, claimedRisk } = decided
+  let call: Call = { tool, tenant, agent, task, at, payload, ...(claimedRisk && { riskLevel: claimedRisk }) }
   const recorded = new Set<string>()
   // Shorter names first, so that each parent precedes its members.
   for (const read of decided.reads.toSorted((a, b) => a.field.length - b.field.length)) {
     const field = parseField(read.field)
     if (isFieldProblem(field) || read.state === 'hidden') continue
+    const { value } = read
+    if (read.state === 'value' && value !== undefined) {
+      if (field.root === 'payload') put(payload, field.path, value)
+      else if (isOfKind(FACTS[field.root], value)) call = withFact(call, FACTS[field.root], value)
+      else continue
+    }
     recorded.add(field.name)
-    if (read.state === 'missing' || read.value === undefined) continue
-    if (field.root === 'payload') put(payload, field.path, read.value)
-    else if (typeof read.value === 'string') Object.assign(facts, factOf(field, read.value))
   }
-  const { tool, tenant, agent, task, at, claimedRisk } = decided
   return {
-    call: {
-      tool,
-      tenant,
-      agent,
-      task,
-      at,
-      payload,
-      ...facts,
-      ...(claimedRisk && { riskLevel: claimedRisk }),
-    },
-    isUnknown: (field) => !ALWAYS_RECORDED.includes(field.root) && !isRecorded(recorded, field),
+    call,
+    isUnknown: (field) =>
+      (factOf(field.root)?.recorded ?? 'with the decision') === 'with the decision' &&
+      !isRecorded(recorded, field),
     isLoose: ({ root, path, name }) =>
       root === 'payload' && path.length > 1 && recorded.has(name) && !isThere(payload, path.slice(0, -1)),
   }
 }
 
+/** Returns true for a value of the fact's kind. A record holds null for a value that could not be read. */
+function isOfKind({ schema: { type } }: Fact, value: JsonValue): boolean {
+  if (type !== 'array') return typeof value === (type === 'integer' ? 'number' : 'string')
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}
+
+/** Returns the call with a fact that only its own record holds. */
+function withFact(call: Call, { recorded, put: putFact }: Fact, value: JsonValue): Call {
+  return recorded === 'with the decision' && typeof putFact !== 'string' ? putFact(call, value) : call
+}
+
 function isThere(payload: JsonObject, path: readonly (string | number)[]): boolean {
   return walk(payload, path) !== MISSING
 }
-
-/** Fields that are in every record, or that the bundle or the replay provides. */
-const ALWAYS_RECORDED: readonly FieldIr['root'][] = [
-  'agent.id',
-  'agent.tenant',
-  'agent.tools',
-  'agent.labels',
-  'task.tools',
-  'task.labels',
-  'tool.name',
-  'tool.labels',
-  'tool.reversibility',
-  'time.weekday',
-  'time.hour',
-]
 
 /** True for a field that was recorded, or that is inside a recorded field. */
 function isRecorded(recorded: ReadonlySet<string>, { name }: FieldIr): boolean {
@@ -74,12 +67,6 @@ function isRecorded(recorded: ReadonlySet<string>, { name }: FieldIr): boolean {
   for (let end = name.length - 1; end > 0; end--)
     if ((name[end] === '.' || name[end] === '[') && recorded.has(name.slice(0, end))) return true
   return false
-}
-
-function factOf({ root }: FieldIr, value: string): { workflow?: string; label?: string; subject?: string } {
-  if (root === 'task.workflow') return { workflow: value }
-  if (root === 'task.label') return { label: value }
-  return root === 'task.subject' ? { subject: value } : {}
 }
 
 /** Sets a recorded value at its path. A recorded null remains null, so rules read the same value again. */

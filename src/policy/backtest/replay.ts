@@ -8,6 +8,7 @@ import {
 } from '../../domain/decision.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import { schemaDefaults } from '../schema/defaults.ts'
+import { factOf, type Fact } from '../language/facts.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Program } from '../evaluate/program.ts'
 import type { CompiledLimit } from '../evaluate/run.ts'
@@ -84,11 +85,13 @@ class BundleReplay implements Replay {
     const first = await this.#snapshot.decide(call)
     const entry = this.#snapshot.agentOf(tenant, agent)
     if (program === undefined || !this.#snapshot.mayUse(entry, tool)) return judgementOf(first)
+    const isVagueHistory = (recorded: Fact['recorded'] | undefined): boolean =>
+      (recorded === 'as task history' && (isVague.task || !this.#isComplete)) ||
+      (recorded === 'as agent history' && (isVague.agent || !this.#isComplete))
     const isUnknown = (field: FieldIr): boolean =>
       recalled.isUnknown(field) ||
       (recalled.isLoose(field) && hasDefault(program, field)) ||
-      (OF_TASK.includes(field.root) && (isVague.task || !this.#isComplete)) ||
-      (OF_AGENT.includes(field.root) && (isVague.agent || !this.#isComplete))
+      isVagueHistory(factOf(field.root)?.recorded)
     const seen = this.#see(program, { call, first, isUnknown })
     const judgement = this.#asRecorded(decided, this.#tightened(decided, await this.#judge(program, seen)))
     this.#remember(judgement, { decided, who, uses: first.limits ?? [], vague: seen.vague })
@@ -167,8 +170,8 @@ class BundleReplay implements Replay {
     doubtful: readonly (readonly [CompiledLimit, unknown])[],
   ): Judgement {
     const because = [...unknown.map(({ name }) => name), ...doubtful.map(([limit]) => `limit ${limit.ir.id}`)]
-    const { routing } = this.#snapshot
-    const facts = { call, tool: program.tool, clock: this.#snapshot.clock }
+    const { routing, clock, directory } = this.#snapshot
+    const facts = { call, tool: program.tool, clock, directory }
     const statesOf = (limit: CompiledLimit): readonly LimitState[] => states.get(limit) ?? ['room']
     const possible = possibleOutcomes({ program, routing, facts, isUnknown, statesOf })
     const [verdict, ...verdicts] = possible?.verdicts ?? []
@@ -242,9 +245,6 @@ function joined(asked: Judgement, { verdict, requirement }: Judgement): ReviewRe
 function hasDefault({ tool }: Program, { path }: FieldIr): boolean {
   return schemaDefaults(tool.inputSchema, path)?.at(-1) !== undefined
 }
-
-const OF_TASK: readonly FieldIr['root'][] = ['task.tools', 'task.labels']
-const OF_AGENT: readonly FieldIr['root'][] = ['agent.tools', 'agent.labels']
 
 function isVagueLimit({ sum, per }: CompiledLimit, isUnknown: Seen['isUnknown']): boolean {
   return [sum, per].some((leaf) => leaf !== undefined && isUnknown(leaf.field))

@@ -29,6 +29,8 @@ export interface CaseIr {
   readonly agent: string
   readonly tenant: string
   readonly task: { readonly workflow?: string; readonly label?: string; readonly subject?: string }
+  /** Owners of the agent. Absent: those of the directory. */
+  readonly owners?: readonly string[]
   readonly history: History
   /** The amounts that earlier calls charged to limits, by limit id. */
   readonly used: ReadonlyMap<string, number>
@@ -86,21 +88,29 @@ type CallKeys = Readonly<Partial<Record<(typeof CASE_KEYS)[number], Doc>>>
 function checkCall(
   reader: Reader,
   keys: CallKeys,
-): Pick<CaseIr, 'payload' | 'agent' | 'tenant' | 'task' | 'history' | 'used' | 'riskLevel' | 'time'> {
+): Pick<
+  CaseIr,
+  'payload' | 'agent' | 'tenant' | 'task' | 'owners' | 'history' | 'used' | 'riskLevel' | 'time'
+> {
   const payload = given(keys.payload, (at) => readMap(reader, at, '`payload`'))
-  const agent = given(keys.agent, (at) => checkAgent(reader, at))
+  const {
+    id: agent = 'test',
+    tenant = 'test',
+    owners,
+    ...before
+  } = given(keys.agent, (at) => checkAgent(reader, at)) ?? NAMELESS
   const time = given(keys.time, (at) => checkTime(reader, at))
   const riskLevel = given(keys.risk_level, (at) => readRisk(reader, at))
   const task = given(keys.task, (at) => checkTask(reader, at))
   const { tools: _, labels: __, ...facts } = task ?? {}
   return {
     payload: payload ? (toJson(payload) as JsonObject) : {},
-    agent: agent?.id ?? 'test',
-    tenant: agent?.tenant ?? 'test',
+    agent,
+    tenant,
     task: facts,
-    history: historyOf(task ?? {}, agent ?? {}),
+    history: historyOf(task ?? {}, before),
     used: given(keys.used, (at) => checkUsed(reader, at)) ?? new Map(),
-    ...defined({ time, riskLevel }),
+    ...defined({ owners, time, riskLevel }),
   }
 }
 
@@ -158,15 +168,32 @@ function checkUsed(reader: Reader, doc: Doc): ReadonlyMap<string, number> {
   return used
 }
 
-function checkAgent(reader: Reader, doc: Doc): Before & { readonly id?: string; readonly tenant?: string } {
+interface CaseAgent extends Before {
+  readonly id?: string
+  readonly tenant?: string
+  readonly owners?: readonly string[]
+}
+
+/** The agent of a test that names no agent. The directory does not have it. */
+const NAMELESS: CaseAgent = { owners: [] }
+
+function checkAgent(reader: Reader, doc: Doc): CaseAgent {
   if (doc.kind !== 'map') {
     const id = readName(reader, doc, '`agent`', PERSON_NAME)
     return id === undefined ? {} : { id }
   }
-  const keys = readKeys(reader, doc, { what: '`agent`', optional: ['id', 'tenant', 'tools', 'labels'] })
+  const keys = readKeys(reader, doc, {
+    what: '`agent`',
+    optional: ['id', 'tenant', 'owners', 'tools', 'labels'],
+  })
   const id = keys.id && readName(reader, keys.id, '`id`', PERSON_NAME)
   const tenant = keys.tenant && readName(reader, keys.tenant, '`tenant`', TENANT_NAME)
-  return { ...checkBefore(reader, keys), ...defined({ id, tenant }) }
+  const owners = given(keys.owners, (at) => readTexts(reader, at, '`owners`'))
+  return {
+    ...(id === undefined && NAMELESS),
+    ...checkBefore(reader, keys),
+    ...defined({ id, tenant, owners }),
+  }
 }
 
 function checkTask(reader: Reader, doc: Doc): CaseIr['task'] & Before {

@@ -4,7 +4,8 @@ import { checkPayloadField, reportFieldProblem } from './path.ts'
 import { checkFunction } from './types.ts'
 import { type RuleContext, checkId, checkReason } from './rule-context.ts'
 import { fieldText, isFieldProblem, parseField } from '../language/fields.ts'
-import type { FieldIr, FieldRoot, LimitIr } from '../language/rule.ts'
+import { isNeverScope } from '../language/facts.ts'
+import type { FieldIr, LimitIr } from '../language/rule.ts'
 import { didYouMean } from '../text/nearest.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import { schemaAt } from '../schema/defaults.ts'
@@ -126,16 +127,6 @@ function readAmount(reader: Reader, doc: Doc, what: string): number | undefined 
 }
 
 const SCOPES = ['agent', 'tenant', 'task'] as const
-/** Fields that cannot scope a limit: lists, and the time. */
-const NOT_A_SCOPE: readonly FieldRoot[] = [
-  'tool.labels',
-  'task.tools',
-  'task.labels',
-  'agent.tools',
-  'agent.labels',
-  'time.weekday',
-  'time.hour',
-]
 
 function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   const text = doc.kind === 'text' ? doc.value : ''
@@ -143,7 +134,7 @@ function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
   if (scope !== undefined) return scope
   const field = checkField(context, doc, { what: '`per`', hint: didYouMean(text, SCOPES) })
   if (!field) return undefined
-  const several = NOT_A_SCOPE.includes(field.root) ? `\`${field.name}\` is` : severalValues(context, field)
+  const several = isNeverScope(field.root) ? `\`${field.name}\` is` : severalValues(context, field)
   if (several === undefined) return field
   const hint = 'one of agent, tenant, task, or a field with one value'
   return context.reader.report('bad-value', doc, `${several} not one value per call`, hint) as undefined

@@ -1,17 +1,14 @@
 import { checkFit, checkFunction } from './types.ts'
+import { checkKnownValues } from './known-values.ts'
 import { checkPayloadField, reportFieldProblem, type PathContext } from './path.ts'
 import { toolsInHistory, type ToolUse } from './tool-names.ts'
 import { checkTest, type TestContext } from './test.ts'
-import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { writtenFunction } from '../language/function-names.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
-import type { FieldIr, FieldRoot, NodeIr } from '../language/rule.ts'
-import { didYouMean } from '../text/nearest.ts'
+import type { FieldIr, NodeIr } from '../language/rule.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
-import type { Scalar } from '../language/compiled-test.ts'
 import { asksPresence, OPERATORS, testsIn, type Test } from '../language/operators.ts'
-import { WEEKDAYS } from '../language/time.ts'
 
 /** The names that a match may refer to. */
 export interface MatchContext extends TestContext, PathContext {
@@ -71,7 +68,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   }
   if (!test) return undefined
   checkPayloadField(context, field, { at: { mark: keyMark }, presence: asksPresence(test) })
-  checkKnownValues(context, value, { root: field.root, test })
+  checkKnownValues(context.reader, value, { root: field.root, test })
   checkFunction(context, field, { mark: keyMark })
   checkNullOfFunction(context.reader, field, { at: value, test })
   checkFit(context, field, value)
@@ -88,54 +85,4 @@ function checkNullOfFunction(
   if (field.fn === undefined || ![...testsIn(test)].some(({ op }) => OPERATORS[op].asks === 'null')) return
   const hint = `write \`${field.name}\` without \`${writtenFunction(field.fn)}\``
   reader.report('test-type', at, `\`${writtenFunction(field.fn)}\` never gives null`, hint)
-}
-
-const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {
-  'time.weekday': WEEKDAYS,
-  'tool.reversibility': REVERSIBILITIES,
-}
-
-function checkKnownValues(
-  { reader }: MatchContext,
-  at: Doc,
-  { root, test }: { readonly root: FieldRoot; readonly test: Test },
-): void {
-  const known = KNOWN_VALUES[root]
-  for (const literal of literals(test)) {
-    const { value } = literal
-    if (known && !known.some((one) => one === value)) {
-      const hint = didYouMean(String(value), known) ?? `one of ${known.join(', ')}`
-      reader.report('bad-value', at, `\`${String(value)}\` is never a value of ${root}`, hint)
-    } else if (root === 'time.hour') checkHour(reader, at, literal)
-  }
-}
-
-/** Checks an hour. `under: 24` is valid, for a span that lasts until the end of the day. */
-function checkHour(reader: Reader, at: Doc, { op, value }: Literal): void {
-  const hour = Number.isInteger(value) ? Number(value) : -1
-  if (hour < 0 || hour > (op === 'under' ? 24 : LAST_HOUR)) {
-    const hint = `hours are whole numbers from 0 to ${LAST_HOUR}`
-    reader.report('bad-value', at, `\`${String(value)}\` is not an hour`, hint)
-  } else if ((op === 'over' && hour === LAST_HOUR) || (op === 'under' && hour === 0)) {
-    const range = op === 'over' ? `at most ${LAST_HOUR}` : 'at least 0'
-    reader.report('literal-range', at, `\`${op}\` ${hour} never holds: \`time.hour\` is ${range}`)
-  }
-}
-
-const LAST_HOUR = 23
-
-interface Literal {
-  readonly op: Test['op']
-  readonly value: Scalar
-}
-
-/** Returns the literals of a test, except literals of string tests and list lengths. */
-function literals(test: Test): readonly Literal[] {
-  if ('tests' in test) return test.tests.flatMap(literals)
-  if ('test' in test) return OPERATORS[test.op].operand === 'length test' ? [] : literals(test.test)
-  if ('value' in test) return [test]
-  const { op } = test
-  return 'values' in test && OPERATORS[op].operand === 'scalars'
-    ? test.values.map((value) => ({ op, value }))
-    : []
 }

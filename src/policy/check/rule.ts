@@ -15,9 +15,9 @@ import {
   type Reader,
 } from '../yaml/shape.ts'
 import { lineOf } from '../yaml/source.ts'
-import { endOfDate, parseDate } from '../language/time.ts'
+import { endOfDate, parseDate, startOfDate } from '../language/time.ts'
 
-const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
+const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'from', 'until', ...VERDICTS] as const
 type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
 
 /** Checks one rule (docs/policy-language.md). */
@@ -40,13 +40,11 @@ export function checkRule(
   const reviewers = given(keys.reviewers, (at) =>
     checkPeople(reader, at, { groups, verdict: ruling?.verdict }),
   )
-  const untilMs = given(keys.until, (at) =>
-    checkUntil(reader, at, { world, tightens: mode === 'enforced' && ruling?.verdict !== 'allow' }),
-  )
+  const dates = checkDates(reader, keys, world)
   if (id === undefined || !ruling) return undefined
   places.set(id, map)
   const line = lineOf(reader.source, map.mark.start)
-  return { id, ...ruling, mode, line, ...defined({ when, unless, risk, reviewers, untilMs }) }
+  return { id, ...ruling, mode, line, ...dates, ...defined({ when, unless, risk, reviewers }) }
 }
 
 function checkVerdict(
@@ -94,26 +92,40 @@ function checkPeople(
   return map && checkReviewers(reader, map, groups)
 }
 
-/** Returns the first instant after the date. Only rules that loosen decisions or are not enforced may expire. */
-function checkUntil(
+/** Reads `from`, the first day of the rule, and `until`, its last day. */
+function checkDates(
   reader: Reader,
-  doc: Doc,
-  { world, tightens }: { readonly world: World; readonly tightens: boolean },
-): number | undefined {
-  if (tightens) {
-    const hint = 'a review or reject rule that ends would loosen the policy silently'
-    reader.report('until-on-tightening', doc, 'only allow and shadow rules may end by date', hint)
-  }
-  const text = readText(reader, doc, '`until`')
-  const date = text === undefined ? undefined : parseDate(text)
-  if (text !== undefined && date === undefined) {
-    reader.report('bad-value', doc, `\`${text}\` is not a date`, 'write it as 2027-01-31')
-  }
-  if (date === undefined) return undefined
-  const untilMs = endOfDate(world.timezone, date)
-  if (world.now !== undefined && untilMs <= world.now && !tightens) {
+  keys: RuleKeys,
+  { timezone, now }: World,
+): Pick<RuleIr, 'fromMs' | 'untilMs'> {
+  const from = given(keys.from, (at) => readDate(reader, at, '`from`'))
+  const until = given(keys.until, (at) => readDate(reader, at, '`until`'))
+  const fromMs = from && startOfDate(timezone, from.day)
+  const untilMs = until && endOfDate(timezone, until.day)
+  if (from && until && from.day > until.day) {
+    reader.report(
+      'bad-value',
+      until.at,
+      `the rule ends with ${until.text}, before it begins with ${from.text}`,
+    )
+  } else if (until && untilMs !== undefined && now !== undefined && untilMs <= now) {
     const hint = 'remove the rule, or give it a later date'
-    reader.report('expired-rule', doc, `the rule ended with ${text}: it fires for no call`, hint)
+    reader.report('expired-rule', until.at, `the rule ended with ${until.text}: it fires for no call`, hint)
   }
-  return untilMs
+  return defined({ fromMs, untilMs })
+}
+
+interface ReadDate {
+  readonly at: Doc
+  readonly text: string
+  /** The date as midnight UTC. */
+  readonly day: number
+}
+
+function readDate(reader: Reader, at: Doc, what: string): ReadDate | undefined {
+  const text = readText(reader, at, what)
+  const day = text === undefined ? undefined : parseDate(text)
+  if (text !== undefined && day === undefined)
+    reader.report('bad-value', at, `\`${text}\` is not a date`, 'write it as 2027-01-31')
+  return text === undefined || day === undefined ? undefined : { at, text, day }
 }

@@ -4,7 +4,9 @@ import { writtenFunction } from '../language/function-names.ts'
 import { fieldText } from '../language/fields.ts'
 import { fitLiteral, type Fitting } from './literal.ts'
 import type { Scalar } from '../language/compiled-test.ts'
-import type { FieldIr, FieldRoot } from '../language/rule.ts'
+import { factOf, type FieldRoot } from '../language/facts.ts'
+import type { FieldIr } from '../language/rule.ts'
+import { knownValues } from './known-values.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
 import { hasReadable, type Values } from '../schema/possible.ts'
@@ -19,9 +21,6 @@ interface TypeContext extends PathContext {
  * all tools have them.
  */
 const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
-
-/** Fields whose literals are checked elsewhere (checkKnownValues) or depend on future tools. */
-const OPEN_FACTS: readonly FieldRoot[] = ['time.weekday', 'time.hour', 'tool.reversibility', 'tool.labels']
 
 /** Reports every test that does not fit the values of its field in the contracts (docs/policy-language.md). */
 export function checkFit(context: TypeContext, field: FieldIr, doc: Doc): void {
@@ -43,8 +42,14 @@ export function checkFit(context: TypeContext, field: FieldIr, doc: Doc): void {
   }
   for (const { misfit, tools: count } of found.values()) {
     const isKind = ABOUT_KINDS.includes(misfit.code)
-    if (isKind || (count === tools.length && !OPEN_FACTS.includes(field.root))) report(context, misfit)
+    if (isKind || (count === tools.length && !isCheckedElsewhere(field.root))) report(context, misfit)
   }
+}
+
+/** Returns true for a fact whose literals have their own check (checkKnownValues), or may be any. */
+function isCheckedElsewhere(root: FieldRoot): boolean {
+  const fact = factOf(root)
+  return fact !== undefined && (fact.open === true || knownValues(fact) !== undefined)
 }
 
 function report({ reader }: TypeContext, { code, at, message, hint }: Misfit): void {

@@ -88,10 +88,10 @@ function literalOf(leaf: Leaf, truth: Truth): Literal {
   return { text: describeAnswer(leaf, truth), holds: ({ truths }) => truths.get(leaf.key) === truth }
 }
 
-function describeAnswer({ field, test, untilMs }: Leaf, truth: Truth): string {
-  if (field === 'until' || !test) {
-    const day = new Date(untilMs ?? 0).toISOString()
-    return truth === TRUE ? `time before ${day}` : `time from ${day} on`
+function describeAnswer({ field, test, fromMs }: Leaf, truth: Truth): string {
+  if (field === 'date' || !test) {
+    const day = new Date(fromMs ?? 0).toISOString()
+    return truth === TRUE ? `time from ${day} on` : `time before ${day}`
   }
   const asked = describeTest(test)
   const text = fieldText(field)

@@ -1,8 +1,8 @@
 import { RISKS } from '../../domain/decision.ts'
-import type { FieldRoot } from '../language/rule.ts'
+import { FACTS, type FactName } from '../language/facts.ts'
 import type { Call } from '../language/snapshot.ts'
 import { classify, type Dimension } from './dimension.ts'
-import { FACTS, factDimension } from './facts.ts'
+import { factDimension } from './facts.ts'
 import { instantsFor } from './instants.ts'
 import { payloadDimension, payloadNames } from './payload-dimension.ts'
 import { leavesOf, type Leaf, type Side } from './side.ts'
@@ -32,10 +32,10 @@ export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensio
 
 /** Returns the name of a leaf's dimension; undefined when all calls of the tool have the same value. */
 function dimensionName({ field }: Leaf): string | undefined {
-  if (field === 'until') return 'time'
+  if (field === 'date') return 'time'
   if (field.root === 'payload') return `payload.${String(field.path[0])}`
-  if (field.root.startsWith('tool.')) return undefined
-  return field.root.startsWith('time.') ? 'time' : field.root
+  const { put } = FACTS[field.root]
+  return put === 'by the contract' ? undefined : put === 'by the time' ? 'time' : field.root
 }
 
 /** Returns the rank of a dimension: payload fields, then facts about the caller, then time. */
@@ -51,20 +51,15 @@ interface World {
 function create(name: string, leaves: readonly Leaf[], world: World): Dimension {
   if (name === 'time') return timeDimension(leaves, world)
   if (name.startsWith('payload.')) return payloadDimension(name.slice('payload.'.length), leaves, world)
-  const root = name as FieldRoot
-  const fact = FACTS[root]
-  if (fact) return factDimension({ root, fact, leaves }, world.base)
-  const classes = classify([null], { leaves, callWith: () => world.base, fits: () => [true, true] })
-  const doubts = [`values of ${name} are not varied`]
-  return { name, leaves, classes, named: new Set(), doubts, place: (call) => call }
+  return factDimension(name as FactName, leaves, world.base)
 }
 
 function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimension {
-  const untils = leaves.flatMap(({ untilMs }) => untilMs ?? [])
+  const dates = leaves.flatMap(({ fromMs }) => fromMs ?? [])
   const zones = sides.map(({ bundle }) => bundle.ir.head.routing.timezone)
-  const asks = leaves.some(({ field }) => field !== 'until')
+  const asks = leaves.some(({ field }) => field !== 'date')
   const place: Dimension['place'] = (call, at) => ({ ...call, at: Number(at) })
-  const classes = classify(instantsFor(untils, zones, asks), {
+  const classes = classify(instantsFor(dates, zones, asks), {
     leaves,
     callWith: (at) => place(base, at),
     fits: () => [true, true],

@@ -1,5 +1,6 @@
 import { leavesOf, type ConditionNode } from '../evaluate/conditions.ts'
-import type { FieldRoot, RoutingIr, ToolIr } from '../language/rule.ts'
+import type { FieldRoot } from '../language/facts.ts'
+import type { RoutingIr, ToolIr } from '../language/rule.ts'
 import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { type Call, NO_HISTORY } from '../language/snapshot.ts'
 import type { Direction } from './outcome.ts'
@@ -43,9 +44,9 @@ const labelsOf = ({ contract }: ToolIr): readonly string[] => contract.labels
 const missingIn = (one: ToolIr, other: ToolIr): readonly string[] =>
   labelsOf(one).filter((label) => !labelsOf(other).includes(label))
 
-const LABELS: readonly (FieldRoot | 'until')[] = ['task.labels', 'agent.labels']
+const LABELS: readonly (FieldRoot | 'date')[] = ['task.labels', 'agent.labels']
 
-const rootOf = ({ field }: Leaf): FieldRoot | 'until' => (field === 'until' ? field : field.root)
+const rootOf = ({ field }: Leaf): FieldRoot | 'date' => (field === 'date' ? field : field.root)
 
 function asks({ condition, leafOf }: SideRule): boolean {
   return leavesOf(condition).some((node) => LABELS.includes(rootOf(leafOf(node))))

@@ -6,16 +6,16 @@ const WEEK_MS = 7 * 24 * HOUR_MS
 const SOME_MONDAY = Date.UTC(2024, 0, 1)
 
 /**
- * Returns instants before, between and after the `until` times: every hour of the first week of each span. With two
+ * Returns instants before, between and after the dates: every hour of the first week of each span. With two
  * time zones, returns every quarter of an hour of the first 53 weeks, to include every possible pair of local times.
  * Without a test of the time, returns one instant per span.
  */
 export function instantsFor(
-  untils: readonly number[],
+  dates: readonly number[],
   timezones: readonly string[],
   askTime: boolean,
 ): readonly number[] {
-  const sorted = [...new Set(untils)].sort((a, b) => a - b)
+  const sorted = [...new Set(dates)].sort((a, b) => a - b)
   const zones = [...new Set(timezones)]
   const [length, step] = !askTime
     ? [1, 1]
@@ -34,7 +34,7 @@ export function instantsFor(
     return found
   })
   // The default time of inline tests is first, because `diff` shows the first example.
-  return [...new Set([noon, ...instants, ...sorted.map((until) => until - 1)])]
+  return [...new Set([noon, ...instants, ...sorted.map((date) => date - 1)])]
 }
 
 function mondayBefore(at: number): number {

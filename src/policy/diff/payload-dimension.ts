@@ -91,7 +91,7 @@ export function payloadDimension(
 function wantedOf(name: string, leaves: readonly Leaf[]): Place {
   const root = createPlace()
   for (const { field, test } of leaves)
-    if (field !== 'until' && test) addTest(placeAt(root, field.path), field, test)
+    if (field !== 'date' && test) addTest(placeAt(root, field.path), field, test)
   return root.steps.get(name) ?? createPlace()
 }
 

@@ -47,7 +47,7 @@ interface Making {
   readonly effects: Map<string, string>
 }
 
-function pendingOf({ rule, condition, leafOf, until }: SideRule, making: Making): SideState[number] {
+function pendingOf({ rule, condition, leafOf, from, until }: SideRule, making: Making): SideState[number] {
   const { verdict, risk, reviewers, covers } = rule
   const { terms, termOf, effects } = making
   const key = JSON.stringify([verdict, risk, reviewers, covers])
@@ -58,6 +58,7 @@ function pendingOf({ rule, condition, leafOf, until }: SideRule, making: Making)
     return node.kind === 'not' ? terms.not(toTerm(node.item)) : terms.join(node.kind, node.items.map(toTerm))
   }
   const held = toTerm(condition)
-  const term = until ? terms.join('all', [termOf(until), held]) : held
+  const dates = [...(from ? [termOf(from)] : []), ...(until ? [terms.not(termOf(until))] : [])]
+  const term = dates.length > 0 ? terms.join('all', [...dates, held]) : held
   return { effect, allows: verdict === 'allow', term }
 }

@@ -1,4 +1,3 @@
-import { isOver } from '../evaluate/plan.ts'
 import { compileProgram, createProgramParts } from '../evaluate/program.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
@@ -6,9 +5,9 @@ import { leavesOf as nodesOf, truthOfLeaf } from '../evaluate/conditions.ts'
 import { fieldText } from '../language/fields.ts'
 import type { Test } from '../language/operators.ts'
 import type { BundleIr, FieldIr } from '../language/rule.ts'
-import { FALSE, TRUE, truthOf, type Truth } from '../language/truth.ts'
+import { truthOf, type Truth } from '../language/truth.ts'
 import { unmeasured } from '../evaluate/limits.ts'
-import type { Facts } from '../language/facts.ts'
+import { factOf, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from '../evaluate/run.ts'
 import type { Call, ToolContract } from '../language/snapshot.ts'
 import { createClock } from '../language/time.ts'
@@ -34,16 +33,19 @@ export interface SideRule {
   readonly rule: CompiledRule | CompiledLimit
   readonly condition: ConditionNode
   readonly leafOf: (node: LeafNode) => Leaf
+  /** The questions whether the first day has come, and whether the last day is over. */
+  readonly from: Leaf | undefined
   readonly until: Leaf | undefined
 }
 
 /** A question that a rule asks about a call. Leaves with equal keys have equal answers. */
 export interface Leaf {
   readonly key: string
-  readonly field: FieldIr | 'until'
-  /** The test; absent for `until`. */
+  readonly field: FieldIr | 'date'
+  /** The test; absent for a date. */
   readonly test?: Test
-  readonly untilMs?: number
+  /** The time from which on the answer is yes, for a date. */
+  readonly fromMs?: number
   truth(call: Call): Truth
 }
 
@@ -52,8 +54,9 @@ export function createSide(bundle: Bundle, tool: string): Side {
   if (ir === undefined) return { bundle, contract: undefined, rules: [], limits: [] }
   const files = ir.ruleFiles.flatMap((index) => bundle.ir.ruleFiles[index] ?? [])
   const { rules, limits } = compileProgram(ir.contract, files, createProgramParts())
-  const { timezone } = bundle.ir.head.routing
-  const facts = { tool: ir.contract, clock: createClock(timezone) }
+  const { routing, directory } = bundle.ir.head
+  const { timezone } = routing
+  const facts = { tool: ir.contract, clock: createClock(timezone), directory }
   const leaves = new Map<LeafNode, Leaf>()
   const leafOf = (node: LeafNode): Leaf => {
     const leaf = leaves.get(node) ?? createLeaf(node, facts, timezone)
@@ -64,7 +67,13 @@ export function createSide(bundle: Bundle, tool: string): Side {
   return {
     bundle,
     contract: ir.contract,
-    rules: enforced.map((rule) => ({ rule, condition: rule.condition, leafOf, until: untilLeaf(rule) })),
+    rules: enforced.map((rule) => ({
+      rule,
+      condition: rule.condition,
+      leafOf,
+      from: dateLeaf(rule.fromMs),
+      until: dateLeaf(rule.untilMs),
+    })),
     limits: limits.filter(({ enforced }) => enforced).map((limit) => sideLimit(limit, facts)),
   }
 }
@@ -75,6 +84,7 @@ function sideLimit(limit: CompiledLimit, facts: Omit<Facts, 'call'>): SideRule {
     rule: limit,
     condition: { kind: 'any', items: measured },
     leafOf: (node) => unmeasuredLeaf(limit, node, facts),
+    from: undefined,
     until: undefined,
   }
 }
@@ -83,7 +93,7 @@ function unmeasuredLeaf(limit: CompiledLimit, node: LeafNode, facts: Omit<Facts,
   const isSum = node === limit.sum
   const one = { ir: limit.ir, sum: isSum ? node : undefined, per: isSum ? undefined : node }
   return {
-    key: `unmeasured ${keyOf(node, [isSum, node.field.root.startsWith('tool.') ? facts.tool : ''])}`,
+    key: `unmeasured ${keyOf(node, [isSum, factOf(node.field.root)?.put === 'by the contract' ? facts.tool : ''])}`,
     field: node.field,
     test: node.test,
     truth: (call) => truthOf(unmeasured(one, { ...facts, call }).length > 0),
@@ -92,7 +102,8 @@ function unmeasuredLeaf(limit: CompiledLimit, node: LeafNode, facts: Omit<Facts,
 
 function createLeaf(node: LeafNode, facts: Omit<Facts, 'call'>, timezone: string): Leaf {
   const { field, test } = node
-  const context = field.root.startsWith('time.') ? timezone : field.root.startsWith('tool.') ? facts.tool : ''
+  const put = factOf(field.root)?.put
+  const context = put === 'by the time' ? timezone : put === 'by the contract' ? facts.tool : ''
   const key = keyOf(node, context)
   return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
 }
@@ -101,22 +112,18 @@ function keyOf({ field, test, whenMissing }: LeafNode, context: unknown): string
   return JSON.stringify([fieldText(field), test, whenMissing, context])
 }
 
-function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
-  if (untilMs === undefined) return undefined
-  return {
-    key: `until ${untilMs}`,
-    field: 'until',
-    untilMs,
-    truth: ({ at }) => (isOver({ untilMs }, at) ? FALSE : TRUE),
-  }
+/** Returns the question whether a time has come. */
+function dateLeaf(fromMs: number | undefined): Leaf | undefined {
+  if (fromMs === undefined) return undefined
+  return { key: `date ${fromMs}`, field: 'date', fromMs, truth: ({ at }) => truthOf(at >= fromMs) }
 }
 
 /** Returns every leaf of the rules and limits once. */
 export function leavesOf({ rules, limits }: Side): readonly Leaf[] {
   const found = new Set<Leaf>()
-  for (const { condition, leafOf, until } of [...rules, ...limits]) {
+  for (const { condition, leafOf, from, until } of [...rules, ...limits]) {
     for (const node of nodesOf(condition)) found.add(leafOf(node))
-    if (until) found.add(until)
+    for (const date of [from, until]) if (date) found.add(date)
   }
   return [...found]
 }

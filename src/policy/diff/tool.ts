@@ -19,7 +19,7 @@ import { payloadNames, wholeDoubts, wholeParts } from './payload-dimension.ts'
 import { planOf } from './plan.ts'
 import { sampleOf } from './sample.ts'
 import { samplePaths } from './sampling.ts'
-import { createSide, type Bundle, type Side } from './side.ts'
+import { createSide, leavesOf, type Bundle, type Side } from './side.ts'
 import { describeBox } from './words.ts'
 
 /** A set of calls of one tool whose decisions change in the same way. */
@@ -109,14 +109,14 @@ function disputedIn({ all }: Dimensions, sides: Sides): readonly Dimension[] {
 }
 
 /**
- * Returns the base call for all examples: a fitting payload, agent `test`, on a Monday at noon before every `until`.
+ * Returns the base call for all examples: a fitting payload, agent `test`, on a Monday at noon before every date.
  */
 function baseCall(sides: Sides, tool: string): Call {
   const parts = wholeParts(sides)
   const payload = sampleOf(parts, 'object') ?? sampleOf(parts.slice(-1), 'object') ?? {}
-  const untils = sides.flatMap(({ rules }) => rules.flatMap(({ until }) => until?.untilMs ?? []))
+  const dates = sides.flatMap((side) => leavesOf(side).flatMap(({ fromMs }) => fromMs ?? []))
   const { timezone } = sides[1].bundle.ir.head.routing
-  const at = weekdayBefore(timezone, Math.min(...untils, Number.MAX_SAFE_INTEGER), {
+  const at = weekdayBefore(timezone, Math.min(...dates, Number.MAX_SAFE_INTEGER), {
     weekday: 'mon',
     hour: 12,
   })

@@ -27,7 +27,7 @@ export function describeClasses(dimension: Dimension, chosen: ReadonlySet<number
 function isPlain({ name, leaves }: Dimension): boolean {
   return leaves.every(
     ({ field, test }) =>
-      field !== 'until' && field.name === name && field.fn === undefined && test && isPlainTest(test),
+      field !== 'date' && field.name === name && field.fn === undefined && test && isPlainTest(test),
   )
 }
 

@@ -4,13 +4,13 @@ import {
   ANYTHING,
   TEXT,
   TEXTS,
-  TRUSTED_SHAPES,
   TRUTHS,
+  shapeOfFact,
   type PayloadPath,
   type Shape,
 } from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
-import { FIELD_ROOTS } from '../language/fields.ts'
+import { FACT_NAMES, FACTS } from '../language/facts.ts'
 import { FUNCTION_NAMES, functionText, givesList, isClauseFunction } from '../language/function-names.ts'
 
 interface FieldSchemas {
@@ -23,11 +23,10 @@ export function matchSchema(schemas: TestSchemas, name: string, paths: readonly 
   const self = schemas.definitions.named(`match ${name}`, () => ({}))
   const fields: FieldSchemas = { properties: {}, patternProperties: {} }
   for (const path of paths.slice(1)) addField(schemas, fields, path)
-  for (const root of FIELD_ROOTS) {
-    if (root === 'payload') continue
-    const shape = TRUSTED_SHAPES[root] ?? ANYTHING
-    fields.properties[root] = fieldSchema(schemas, shape)
-    addFunctions(schemas, fields, { name: root, shape, open: false })
+  for (const name of FACT_NAMES) {
+    const shape = shapeOfFact(FACTS[name])
+    fields.properties[name] = fieldSchema(schemas, shape)
+    addFunctions(schemas, fields, { name, shape, open: false })
   }
   for (const path of paths.filter(({ open }) => open)) addOpen(schemas, fields, path)
   return {
@@ -118,6 +117,6 @@ export function missingMeansSchema(paths: readonly PayloadPath[]): JsonObject {
   for (const { name } of paths.slice(1)) put(fields, name, meaning)
   for (const { name } of paths.filter(({ open }) => open))
     fields.patternProperties[`^${patternOf(name)}[.[].+$`] = meaning
-  for (const root of FIELD_ROOTS) if (root !== 'payload') fields.properties[root] = meaning
+  for (const name of FACT_NAMES) fields.properties[name] = meaning
   return { ...fields, additionalProperties: false }
 }

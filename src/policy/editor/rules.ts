@@ -3,6 +3,7 @@ import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
+import { FACT_NAMES, isNeverScope } from '../language/facts.ts'
 import { matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
 import { RULE_ID } from '../yaml/shape.ts'
@@ -121,6 +122,7 @@ const ID: JsonObject = {
   description: 'Kebab-case, unique in the bundle.',
 }
 const RISK: JsonObject = { enum: RISKS }
+const DATE: JsonObject = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' }
 const SHADOW: JsonObject = { const: 'shadow', description: 'Counted, not enforced.' }
 
 function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
@@ -149,11 +151,8 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
         },
       },
       mode: SHADOW,
-      until: {
-        type: 'string',
-        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-        description: 'The last day of the rule; only on allow and shadow rules.',
-      },
+      from: { ...DATE, description: 'The first day of the rule.' },
+      until: { ...DATE, description: 'The last day of the rule.' },
     },
   }
 }
@@ -172,7 +171,8 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
     .slice(1)
     .map(({ name }) => name)
     .filter((name) => !name.includes(ANY_INDEX))
-  const per = ['agent', 'tenant', 'task', ...fields]
+  const facts = FACT_NAMES.filter((name) => !isNeverScope(name))
+  const per = ['agent', 'tenant', 'task', ...facts, ...fields]
   const open = paths.some((path) => path.open)
   return {
     type: 'object',
@@ -214,7 +214,7 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
           {
             type: 'object',
             additionalProperties: false,
-            properties: { id: text, tenant: text, tools: texts, labels: texts },
+            properties: { id: text, tenant: text, owners: texts, tools: texts, labels: texts },
           },
         ],
       },

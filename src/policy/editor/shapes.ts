@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import { payloadName } from '../language/fields.ts'
-import { REVERSIBILITIES } from '../language/reversibility.ts'
-import { WEEKDAYS } from '../language/time.ts'
+import type { Fact } from '../language/facts.ts'
 
 /** The possible values of a field, as far as a contract defines them. */
 export interface Shape {
@@ -23,34 +22,10 @@ export const TEXT: Shape = { kinds: ['text'] }
 export const TEXTS: Shape = { kinds: ['list'], item: TEXT }
 /** The results of `sql_has` for one text, or for a list of texts. */
 export const TRUTHS: Shape = { kinds: ['boolean', 'list'] }
-const NUMBER: Shape = { kinds: ['number'] }
 
-/** Shapes of the fields outside the payload. A field without a shape permits any test. */
-export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
-  'agent.id': { ...TEXT, description: 'The agent that proposes the call.' },
-  'agent.tenant': { ...TEXT, description: 'The tenant of the agent.' },
-  'agent.tools': { ...TEXTS, description: 'Tools that the agent was allowed in the last 24 hours.' },
-  'agent.labels': {
-    ...TEXTS,
-    description: 'Labels of the tools that the agent was allowed in the last 24 hours.',
-  },
-  'tool.name': { ...TEXT, description: 'The tool that is called.' },
-  'tool.labels': { ...TEXTS, description: 'The labels of its contract.' },
-  'tool.reversibility': {
-    kinds: ['text'],
-    values: REVERSIBILITIES,
-    description: 'The value in the contract.',
-  },
-  'task.workflow': { ...TEXT, description: 'What the agent says it is working on.' },
-  'task.label': { ...TEXT, description: 'What the agent calls its task.' },
-  'task.subject': { ...TEXT, description: 'The person or system that the agent says it works for.' },
-  'task.tools': { ...TEXTS, description: 'Tools that were allowed or approved earlier in this task.' },
-  'task.labels': {
-    ...TEXTS,
-    description: 'Labels of the tools that were allowed or approved earlier in this task.',
-  },
-  'time.weekday': { kinds: ['text'], values: WEEKDAYS, description: 'In the time zone of routing.yaml.' },
-  'time.hour': { ...NUMBER, description: '0 to 23, in the time zone of routing.yaml.' },
+/** Returns the shape of a fact. */
+export function shapeOfFact({ schema, doc }: Fact): Shape {
+  return { ...shapeOf({}, schema), description: doc }
 }
 
 /** A step that represents any index of a list. No member name can equal it. */

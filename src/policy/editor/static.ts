@@ -121,7 +121,7 @@ export function routingSchema(groups: readonly string[]): JsonObject {
     ...closed(['levels'], {
       unmatched: { enum: ['reject', 'review'], description: 'The verdict on a call that no rule covers.' },
       allow_up_to: { enum: RISKS, description: 'The gateway holds an allowed call of a higher risk.' },
-      timezone: text('An IANA name, such as Europe/Berlin; for time.* and until.'),
+      timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
       lists: {
         type: 'object',

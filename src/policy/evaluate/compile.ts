@@ -29,7 +29,11 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
   const { head } = ir
   const tools = new Map(ir.tools.map((tool) => [tool.contract.name, tool]))
   const contracts = new Map(ir.tools.map(({ contract }) => [contract.name, contract]))
-  const tables = { routing: head.routing, clock: createClock(head.routing.timezone) }
+  const tables = {
+    routing: head.routing,
+    clock: createClock(head.routing.timezone),
+    directory: head.directory,
+  }
   const programOf = createPrograms(ir, tools)
   const permits = createPermits(head.directory, contracts)
   checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
@@ -75,7 +79,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     explainUnknown: (call) => explainOutcome(head.revision, refuseUnknownTool(call), {}),
     async explain(call) {
       const program = programOf(call.tool)
-      const facts = program && { call, tool: program.tool, clock: tables.clock }
+      const facts = program && { ...tables, call, tool: program.tool }
       const outcome = await judge(call)
       // The explanation reads every rule again. It waits for its own event-loop turn, so that other calls run first.
       await nextTurn()

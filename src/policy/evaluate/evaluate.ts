@@ -25,12 +25,10 @@ import { createRun, strictestHit, type Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
 import type { Hit, Run } from './run.ts'
 import type { Call, LimitUse, Outcome, ShadowOutcome } from '../language/snapshot.ts'
-import type { LocalTime } from '../language/time.ts'
 
 /** The data of the bundle that a decision needs in addition to the tool's program. */
-export interface Tables {
+export interface Tables extends Pick<Facts, 'clock' | 'directory'> {
   readonly routing: RoutingIr
-  readonly clock: (at: number) => LocalTime
 }
 
 export const UNMATCHED = 'unmatched'
@@ -38,7 +36,7 @@ export const ALLOW_UP_TO = 'allow_up_to'
 
 /** Decides a call of a known tool by its rules (docs/policy-language.md). The promise never rejects. */
 export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
-  const run = createRun(program, { call, clock: tables.clock })
+  const run = createRun(program, { call, clock: tables.clock, directory: tables.directory })
   try {
     const verdict = await program.runEngine(run)
     if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')

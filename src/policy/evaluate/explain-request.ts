@@ -32,16 +32,18 @@ export interface ExplainRequest {
 
 /** Returns the call of a request, at its `time` or `now`; undefined when `time` is invalid. */
 export function callOfRequest(request: ExplainRequest, now: number): Call | undefined {
-  const { tool_name, payload = {}, agent = 'test/test', time } = request
+  const { tool_name, payload = {}, agent, time } = request
   const at = time === undefined ? now : dateTimeOf(time)
   if (Number.isNaN(at)) return undefined
-  const [tenant = '', id = ''] = agent.split('/')
+  const [tenant = '', id = ''] = (agent ?? 'test/test').split('/')
   return {
     tool: tool_name,
     payload,
     tenant,
     agent: id,
     at,
+    // The directory does not have the agent of a request that names none.
+    ...(agent === undefined && { owners: [] }),
     history: historyOf(request),
     ...claimsOf(request),
   }

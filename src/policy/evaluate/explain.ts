@@ -13,7 +13,7 @@ import {
   type ConditionNode,
   type LeafNode,
 } from './conditions.ts'
-import { isOver } from './plan.ts'
+import { isInForce } from './plan.ts'
 import type { Program } from './program.ts'
 import type { Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule } from './run.ts'
@@ -74,7 +74,8 @@ function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string
   const { ir, file } = rule
   const conditions = explainCondition(rule.condition, facts)
   const { id, verdict, mode, line, reason } = ir
-  const result = isOver(rule, facts.call.at) ? 'over' : RESULTS[conditions.answer]
+  const isEarly = rule.fromMs !== undefined && facts.call.at < rule.fromMs
+  const result = isInForce(rule, facts.call.at) ? RESULTS[conditions.answer] : isEarly ? 'not yet' : 'over'
   return {
     id,
     verdict,

@@ -68,8 +68,11 @@ export interface RuleExplanation {
   readonly file: string
   readonly line: number
   readonly reason: string
-  /** `cannot tell` fires review and reject rules, but not allow rules. `over` means that `until` has passed. */
-  readonly result: 'fired' | 'not fired' | 'cannot tell' | 'over'
+  /**
+   * `cannot tell` fires review and reject rules, but not allow rules.
+   * `not yet`: `from` has not come. `over`: `until` has passed.
+   */
+  readonly result: 'fired' | 'not fired' | 'cannot tell' | 'not yet' | 'over'
   readonly fired: boolean
   readonly conditions: ConditionExplanation
 }

@@ -1,6 +1,7 @@
 import { truthOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
 import { and, FALSE, not, or, TRUE, type Truth } from '../language/truth.ts'
 import type { Facts } from '../language/facts.ts'
+import type { RuleIr } from '../language/rule.ts'
 import type { CompiledRule, Hit } from './run.ts'
 
 /**
@@ -8,7 +9,7 @@ import type { CompiledRule, Hit } from './run.ts'
  * processor's cache, so memory access dominates the cost of a decision. A rule that does not fire costs about twenty
  * bytes of the list, not counting its tests, which rules share.
  *
- *   rule      := UNTIL_NEVER | UNTIL_SOMETIME, position after the rule, node
+ *   rule      := UNDATED | DATED, position after the rule, node
  *   node      := number of a leaf | NOT node | (ALL | ANY), position after the node, node*
  */
 export interface Plan {
@@ -21,13 +22,13 @@ export interface Plan {
 const NOT = -1
 const ALL = -2
 const ANY = -3
-const UNTIL_NEVER = 0
-const UNTIL_SOMETIME = 1
+const UNDATED = 0
+const DATED = 1
 
 export function createPlan(rules: readonly CompiledRule[], leaves: readonly LeafNode[]): Plan {
   const words: number[] = []
   for (const rule of rules) {
-    words.push(rule.untilMs === undefined ? UNTIL_NEVER : UNTIL_SOMETIME)
+    words.push(isDated(rule) ? DATED : UNDATED)
     closed(words, () => writeNode(words, rule.condition))
   }
   return { words: Int32Array.from(words), rules, leaves }
@@ -62,9 +63,8 @@ export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): b
   let number = 0
   for (let at = 0; at < words.length; number++) {
     const next = words[at + 1] as number
-    const timed = words[at] === UNTIL_SOMETIME
-    const truth =
-      timed && isOver(rules[number] as CompiledRule, run.call.at) ? FALSE : truthAt(plan, at + 2, run)
+    const isDue = words[at] === UNDATED || isInForce(rules[number] as CompiledRule, run.call.at)
+    const truth = isDue ? truthAt(plan, at + 2, run) : FALSE
     at = next
     if (truth === FALSE) continue
     const rule = rules[number] as CompiledRule
@@ -75,10 +75,21 @@ export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): b
   return hit
 }
 
-/** True after `until`, and for a time that is not a number. */
-export function isOver({ untilMs }: Pick<CompiledRule, 'untilMs'>, at: number): boolean {
-  return untilMs !== undefined && !(at < untilMs)
+/** Returns true for a rule with `from` or `until`. */
+export function isDated({ fromMs, untilMs }: Pick<RuleIr, 'fromMs' | 'untilMs'>): boolean {
+  return fromMs !== undefined || untilMs !== undefined
 }
+
+/**
+ * Returns true from `from` until `until`. At a time that is not a number, no dated allow rule is in force, and every
+ * other rule is.
+ */
+export function isInForce({ verdict, fromMs, untilMs }: Dated, at: number): boolean {
+  if (Number.isNaN(at)) return verdict !== 'allow' || (fromMs === undefined && untilMs === undefined)
+  return (fromMs === undefined || at >= fromMs) && (untilMs === undefined || at < untilMs)
+}
+
+type Dated = Pick<CompiledRule, 'verdict' | 'fromMs' | 'untilMs'>
 
 function truthAt(plan: Plan, at: number, facts: Facts): Truth {
   const word = plan.words[at] as number

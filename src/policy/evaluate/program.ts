@@ -8,12 +8,12 @@ import {
 } from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { Test } from '../language/operators.ts'
-import type { FieldIr, FieldRoot, RuleFileIr, RuleIr } from '../language/rule.ts'
+import type { FieldIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { compileLimit } from './limits.ts'
 import { createWhenMissing } from '../schema/when-missing.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
-import type { Facts } from '../language/facts.ts'
+import { factOf, type Fact, type Facts } from '../language/facts.ts'
 import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from '../language/snapshot.ts'
@@ -70,8 +70,8 @@ export function compileProgram(
     runEngine: parts.engines.of(present),
     reads: compileReads(tool, fields, parts.reads),
     history: {
-      task: reads(fields, 'task.tools', 'task.labels'),
-      agent: reads(fields, 'agent.tools', 'agent.labels'),
+      task: reads(fields, 'as task history'),
+      agent: reads(fields, 'as agent history'),
     },
   }
 }
@@ -115,6 +115,7 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
     covers: !(file.catchAll && verdict === 'review'),
     risk: ir.risk,
     reviewers: ir.reviewers,
+    fromMs: ir.fromMs,
     untilMs: ir.untilMs,
     condition,
     ir,
@@ -127,11 +128,12 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
 
 /** Returns a new run of a program for one call. */
 export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
-  const { call, clock } = facts
+  const { call, clock, directory } = facts
   const hits: Hit[] = []
   const run: Run = {
     call,
     clock,
+    directory,
     tool: program.tool,
     hits,
     fire: (verdict) => recordHits(program.plans[verdict], run),
@@ -162,8 +164,8 @@ function fieldsOf(
   return fields
 }
 
-function reads(fields: ReadonlyMap<string, FieldIr>, ...roots: readonly FieldRoot[]): boolean {
-  return [...fields.values()].some((field) => roots.includes(field.root))
+function reads(fields: ReadonlyMap<string, FieldIr>, recorded: Fact['recorded']): boolean {
+  return [...fields.values()].some(({ root }) => factOf(root)?.recorded === recorded)
 }
 
 function compileReads(

@@ -38,7 +38,9 @@ export interface CompiledLimit extends Voice {
 }
 
 export interface CompiledRule extends Voice {
-  /** ms since 1970. */
+  /** The rule applies from this time on, in ms since 1970. */
+  readonly fromMs: number | undefined
+  /** The rule applies only before this time. */
   readonly untilMs: number | undefined
   readonly condition: ConditionNode
   readonly ir: RuleIr

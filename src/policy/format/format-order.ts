@@ -13,14 +13,14 @@ const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') 
 
 // Matches, tests and payloads keep the author's order, in which `explain` shows tests.
 const RULE: KeyOrder = {
-  keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode until')],
+  keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode from until')],
   inside: { reviewers: REVIEWERS },
 }
 const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
 const CASE: KeyOrder = {
   keys: [...VERDICTS, ...keys('payload agent task used risk_level time tool risk by')],
   inside: {
-    agent: { keys: keys('id tenant tools labels') },
+    agent: { keys: keys('id tenant owners tools labels') },
     task: { keys: keys('workflow label subject tools labels') },
     time: { keys: keys('weekday hour') },
   },

@@ -1,27 +1,10 @@
 import { CLAUSES } from './sql/clauses.ts'
 import { type FunctionName, FUNCTION_NAMES, functionText, WRITTEN_FUNCTIONS } from './function-names.ts'
-import type { FieldIr, FieldRoot } from './rule.ts'
+import { FACT_NAMES } from './facts.ts'
+import type { FieldIr } from './rule.ts'
 import { didYouMean, nearest } from '../text/nearest.ts'
 import { payloadPath } from './payload-path.ts'
 import { escapeHidden, showForeign } from '../text/text.ts'
-
-export const FIELD_ROOTS: readonly FieldRoot[] = [
-  'payload',
-  'agent.id',
-  'agent.tenant',
-  'agent.tools',
-  'agent.labels',
-  'tool.name',
-  'tool.labels',
-  'tool.reversibility',
-  'task.workflow',
-  'task.label',
-  'task.subject',
-  'task.tools',
-  'task.labels',
-  'time.weekday',
-  'time.hour',
-]
 
 export type FieldProblem = {
   readonly code: 'unknown-field' | 'unknown-function'
@@ -73,7 +56,7 @@ const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
 function parsePath(name: string): FieldIr | FieldProblem {
   const path = payloadPath(name)
   if (path) return { name: payloadName(path), root: 'payload', path }
-  const root = FIELD_ROOTS.find((one) => one === name && one !== 'payload')
+  const root = FACT_NAMES.find((one) => one === name)
   if (root !== undefined) return { name, root, path: [] }
   return {
     code: 'unknown-field',
@@ -103,9 +86,7 @@ function hintFor(name: string): string {
   if (first !== 'payload' && nearest(first, ['payload']) !== undefined)
     return `did you mean \`payload${rest}\`?`
   return (
-    didYouMean(
-      name,
-      FIELD_ROOTS.filter((root) => root !== 'payload'),
-    ) ?? 'fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like'
+    didYouMean(name, FACT_NAMES) ??
+    'fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like'
   )
 }

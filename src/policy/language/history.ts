@@ -1,16 +1,12 @@
-import type { FieldIr, FieldRoot, NodeIr, RuleIr } from './rule.ts'
-
-/** History that an agent can evade by choosing another task id (docs/policy-language.md). */
-const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']
-const AGENT_HISTORY: readonly FieldRoot[] = ['agent.tools', 'agent.labels']
+import { factOf } from './facts.ts'
+import type { FieldIr, NodeIr, RuleIr } from './rule.ts'
 
 /** Returns true for a review or reject rule that checks `task.*` history but not `agent.*`. */
 export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>): boolean {
   if (rule.verdict === 'allow') return false
-  const roots = fieldsOf(rule).map(({ root }) => root)
-  return (
-    roots.some((root) => TASK_HISTORY.includes(root)) && !roots.some((root) => AGENT_HISTORY.includes(root))
-  )
+  const sources = fieldsOf(rule).map(({ root }) => factOf(root)?.recorded)
+  // An agent can evade the history of its task, because it chooses the task's id (docs/policy-language.md).
+  return sources.includes('as task history') && !sources.includes('as agent history')
 }
 
 /** Returns every field that the conditions of a rule read. */

@@ -3,6 +3,7 @@ import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
+import type { FieldRoot } from './facts.ts'
 import type { FunctionName } from './function-names.ts'
 import type { Test } from './operators.ts'
 
@@ -69,8 +70,10 @@ export interface RuleIr {
   readonly unless?: NodeIr
   readonly risk?: Risk
   readonly reviewers?: ReviewRequirement
-  /** The end of the rule, in ms since 1970. The rule applies only before this time. */
-  readonly untilMs?: number
+  /** The rule applies from this time on, in ms since 1970. */
+  readonly fromMs?: number | undefined
+  /** The rule applies only before this time, in ms since 1970. */
+  readonly untilMs?: number | undefined
 }
 
 export interface LimitIr {
@@ -92,23 +95,6 @@ export type NodeIr =
   | { readonly kind: 'all' | 'any'; readonly items: readonly NodeIr[] }
   | { readonly kind: 'not'; readonly item: NodeIr }
   | { readonly kind: 'leaf'; readonly field: FieldIr; readonly test: Test }
-
-export type FieldRoot =
-  | 'payload'
-  | 'agent.id'
-  | 'agent.tenant'
-  | 'agent.tools'
-  | 'agent.labels'
-  | 'tool.name'
-  | 'tool.labels'
-  | 'tool.reversibility'
-  | 'task.workflow'
-  | 'task.label'
-  | 'task.subject'
-  | 'task.tools'
-  | 'task.labels'
-  | 'time.weekday'
-  | 'time.hour'
 
 export interface FieldIr {
   /** The canonical name, without `fn()`: `payload.a[0]`. */

@@ -147,6 +147,8 @@ export interface Call {
   readonly payload: JsonObject
   readonly tenant: string
   readonly agent: string
+  /** Owners to use instead of those in the directory: in tests, `explain` and `diff`. */
+  readonly owners?: readonly string[]
   /** The task's id; the agent chooses it. */
   readonly task?: string
   readonly workflow?: string | undefined

@@ -107,6 +107,11 @@ export function parseDate(text: string): number | undefined {
   return new Date(ms).toISOString().startsWith(text) ? ms : undefined
 }
 
+/** Returns the first instant of a date in the time zone. */
+export function startOfDate(timezone: string, date: number): number {
+  return instantOf(timezone, date)
+}
+
 /** Returns the first instant after a date in the time zone, because `until` includes its day. */
 export function endOfDate(timezone: string, date: number): number {
   return instantOf(timezone, date + DAY_MS)

@@ -1,5 +1,6 @@
 import { MISSING } from '../language/reading.ts'
 import { foldCondition, joinPossible, type LeafNode } from '../evaluate/conditions.ts'
+import { isDated } from '../evaluate/plan.ts'
 import type { RuleIr } from '../language/rule.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { combine, variablesOf, type ChoiceContext } from './choices.ts'
@@ -18,11 +19,11 @@ const MAX_RIVALS = 400
 /** The maximum number of pairs to compare in full because no example distinguishes them. */
 const MAX_COMPARED = 8
 
-/** The enforced rules of a tool that may beat other rules, by their least strict verdict. */
+/** The enforced rules of a tool that are always in force and may beat others, by their least strict verdict. */
 export type Rivals = Readonly<Record<'review' | 'reject', readonly Judged[]>>
 
 export function rivalsAmong(all: readonly Judged[]): Rivals {
-  const enforced = all.filter(({ rule }) => rule.enforced && rule.verdict !== 'allow')
+  const enforced = all.filter(({ rule }) => rule.enforced && rule.verdict !== 'allow' && !isDated(rule))
   const rejects = enforced.filter(({ rule }) => rule.verdict === 'reject')
   return { review: enforced.slice(0, MAX_RIVALS), reject: rejects.slice(0, MAX_RIVALS) }
 }

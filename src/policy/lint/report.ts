@@ -1,4 +1,5 @@
 import { fieldText } from '../language/fields.ts'
+import { FACT_NAMES, FACTS, factOf } from '../language/facts.ts'
 import type { FieldIr, RuleIr } from '../language/rule.ts'
 import { fieldsOf } from '../language/history.ts'
 import type { Standing } from './standing.ts'
@@ -81,16 +82,19 @@ function reportIdle(
  */
 function speaksOfCalls(rule: RuleIr): boolean {
   const fields = fieldsOf(rule)
-  return fields.length > 0 && !fields.some((field) => field.root.startsWith('tool.'))
+  return fields.length > 0 && !fields.some((field) => factOf(field.root)?.put === 'by the contract')
 }
 
-/** Fields that the caller of the tool may omit. */
-const CALLERS_FIELD = /^(?:payload[.[]|task\.(?:workflow|label|subject)$)/
+/** Returns true for a field that the caller of the tool may omit. */
+function isCallersField(name: string): boolean {
+  const fact = FACT_NAMES.find((one) => one === name)
+  return fact === undefined || FACTS[fact].recorded === 'with the decision'
+}
 
 function reportUndecided({ reader, at }: Place, rule: RuleIr, { undecidedBy }: Standing): void {
   if (rule.verdict === 'allow') return
   for (const [field, tool] of undecidedBy) {
-    if (!CALLERS_FIELD.test(field)) continue
+    if (!isCallersField(field)) continue
     const where = field.startsWith('payload') ? ` in the contract of \`${tool}\`` : ''
     reader.report(
       'optional-field',

@@ -1,5 +1,6 @@
 import { MISSING } from '../language/reading.ts'
 import { TRUE, UNKNOWN } from '../language/truth.ts'
+import { isDated } from '../evaluate/plan.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
 import { fires, truthOfCondition, type OpenRule } from './open-rule.ts'
 
@@ -24,7 +25,7 @@ const MAX_WITNESSES = 3
 export function factsOf(context: ChoiceContext, { rule, leaves }: OpenRule): RuleFacts | undefined {
   const variables = variablesOf(context, leaves)
   if (variables === undefined) return undefined
-  const seen = { fires: false, rests: false, isTrue: false }
+  const seen = { fires: false, rests: isDated(rule), isTrue: false }
   const undecided = new Set<string>()
   const witnesses: Witness[] = []
   const optional = variables.filter(({ choices }) => choices.some((one) => one.undecided)).length

@@ -57,7 +57,6 @@ export const DIAGNOSTIC_CODES = {
   'duplicate-source': 'error',
   'duplicate-id': 'error',
   'verdict-count': 'error',
-  'until-on-tightening': 'error',
   'expired-rule': 'warning',
   'empty-match': 'error',
   'unknown-tool': 'error',

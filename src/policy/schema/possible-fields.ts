@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../contract/json.ts'
 import { fieldText } from '../language/fields.ts'
 import { applyFunction } from '../language/functions.ts'
 import {
@@ -7,13 +8,13 @@ import {
   isClauseFunction,
   type ListFunction,
 } from '../language/function-names.ts'
-import type { FieldIr, FieldRoot } from '../language/rule.ts'
+import { FACTS, type Fact } from '../language/facts.ts'
+import { MISSING } from '../language/reading.ts'
+import type { FieldIr } from '../language/rule.ts'
 import { literalValues, schemaValues } from './values.ts'
 import type { ToolContract } from '../language/snapshot.ts'
-import { WEEKDAYS } from '../language/time.ts'
 import {
   ANY_READING,
-  ANY_TEXT,
   hasReadable,
   join,
   NO_VALUES,
@@ -68,35 +69,17 @@ function valuesOf(tool: ToolContract, field: FieldIr): Values {
   const plain =
     field.root === 'payload'
       ? schemaValues(tool.inputSchema, field.path)
-      : (FACTS[field.root]?.(tool) ?? ANY_READING)
+      : valuesOfFact(tool, FACTS[field.root])
   return field.fn === undefined ? plain : applied(field.fn, plain)
 }
 
-const SOME_TEXT: Values = { ...NO_VALUES, texts: ANY_TEXT }
-const PERHAPS_TEXT: Values = { ...SOME_TEXT, missing: true }
-const TEXT_LIST: Values = {
-  ...NO_VALUES,
-  lists: { min: 0, max: Number.POSITIVE_INFINITY, element: () => SOME_TEXT },
-}
-const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
-
-/** The values of trusted facts. A fact without a row can have any value. */
-const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>> = {
-  'agent.id': () => SOME_TEXT,
-  'agent.tenant': () => SOME_TEXT,
-  'agent.tools': () => TEXT_LIST,
-  'agent.labels': () => TEXT_LIST,
-  'task.tools': () => TEXT_LIST,
-  'task.labels': () => TEXT_LIST,
-  'task.workflow': () => PERHAPS_TEXT,
-  'task.label': () => PERHAPS_TEXT,
-  'task.subject': () => PERHAPS_TEXT,
-  'tool.name': ({ name }) => literalValues([name]),
-  'tool.labels': ({ labels }) => literalValues([labels]),
-  'tool.reversibility': ({ reversibility }) =>
-    reversibility === undefined ? { ...NO_VALUES, missing: true } : literalValues([reversibility]),
-  'time.weekday': () => literalValues(WEEKDAYS),
-  'time.hour': () => literalValues(HOURS),
+function valuesOfFact(tool: ToolContract, fact: Fact): Values {
+  if (fact.put === 'by the contract') {
+    const value = fact.read({ tool })
+    return value === MISSING ? { ...NO_VALUES, missing: true } : literalValues([value as JsonValue])
+  }
+  const required = fact.optional ? [] : ['fact']
+  return schemaValues({ type: 'object', required, properties: { fact: fact.schema } }, ['fact'])
 }
 
 /** Returns every value that any contract allows. */

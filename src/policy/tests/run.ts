@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import type { CaseIr, CaseTime } from '../check/case.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { BundleIr } from '../language/rule.ts'
@@ -15,7 +16,7 @@ export interface CaseResult {
 
 /**
  * Runs the inline tests through the same decision code as a real call. By default, agent `test` calls on a Monday at
- * 12:00 in the routing time zone, before every `until`. The directory does not restrict tools.
+ * 12:00 in the routing time zone, before every `from` and `until`. The directory does not restrict tools.
  */
 export async function runSuite(
   snapshot: CompiledSnapshot,
@@ -23,16 +24,16 @@ export async function runSuite(
   cases: readonly CaseIr[],
 ): Promise<readonly CaseResult[]> {
   const { timezone } = ir.head.routing
-  const firstUntil = ir.ruleFiles
+  const firstDate = ir.ruleFiles
     .flatMap((file) => file.rules)
     .reduce(
-      (first, rule) => Math.min(first, rule.untilMs ?? Number.POSITIVE_INFINITY),
+      (first, { fromMs = Infinity, untilMs = Infinity }) => Math.min(first, fromMs, untilMs),
       Number.POSITIVE_INFINITY,
     )
-  const usual = weekdayBefore(timezone, firstUntil, { weekday: 'mon', hour: 12 })
+  const usual = weekdayBefore(timezone, firstDate, { weekday: 'mon', hour: 12 })
   const results: CaseResult[] = []
   for (const one of cases) {
-    const at = one.time ? timeOf(one.time, timezone, firstUntil) : usual
+    const at = one.time ? timeOf(one.time, timezone, firstDate) : usual
     results.push(await runCase(snapshot, one, at))
   }
   return results
@@ -53,8 +54,8 @@ async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Pro
     const shown = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
     return { case: one, problems: [`the payload does not fit the contract: ${shown.join('; ')}`] }
   }
-  const { tool, payload, agent, tenant, task, history, riskLevel } = one
-  const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...(riskLevel && { riskLevel }) }
+  const { tool, payload, agent, tenant, task, owners, history, riskLevel } = one
+  const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...defined({ owners, riskLevel }) }
   const alone = await snapshot.judge(call)
   const under = callUnder(call, alone, one.used)
   const outcome = under === call ? alone : await snapshot.judge(under)
@@ -76,6 +77,6 @@ function compareOutcome(one: CaseIr, outcome: Outcome): readonly string[] {
   return problems
 }
 
-function timeOf(time: CaseTime, timezone: string, firstUntil: number): number {
-  return 'localMs' in time ? instantOf(timezone, time.localMs) : weekdayBefore(timezone, firstUntil, time)
+function timeOf(time: CaseTime, timezone: string, firstDate: number): number {
+  return 'localMs' in time ? instantOf(timezone, time.localMs) : weekdayBefore(timezone, firstDate, time)
 }

@@ -259,6 +259,24 @@ describe('a backtest', () => {
     expect(printBacktestMarkdown(report)).toContain('| spend | 1 | payload.memo | acme#')
   })
 
+  it('has the owners of each bundle, whatever evidence has', async () => {
+    await spend({ amount: 10 })
+    const rule = 'rules:\n  - id: owned\n    review: Of ann.\n    when: { agent.owners: { some: ann } }\n'
+    const before = await edited('rules/spend.yaml', 'rules:\n', rule)
+    const after = await edited('rules/spend.yaml', 'rules:\n', rule.replace('some: ann', 'some: olga'))
+    const report = await backtest(await readAll(await exported()), before, after)
+    expect(report).toMatchObject({ calls: 1, untold: [], flips: [{ direction: 'tightens', calls: 1 }] })
+  })
+
+  it('has the rules that were in force at the time of the call', async () => {
+    await spend({ amount: 10 })
+    const rule = 'rules:\n  - id: frozen\n    reject: Frozen.\n    from: 2000-01-01\n'
+    const inForce = await run(await edited('rules/spend.yaml', 'rules:\n', rule))
+    expect(inForce).toMatchObject({ untold: [], flips: [{ direction: 'tightens', calls: 1 }] })
+    const over = await run(await edited('rules/spend.yaml', 'rules:\n', `${rule}    until: 2000-01-31\n`))
+    expect(over).toMatchObject({ untold: [], flips: [], unchanged: 1 })
+  })
+
   it('decides when the missing field makes no difference', async () => {
     await bot.submit('t1', { tool_name: 'read' })
     await spend({ amount: 7, memo: 'hello' })

@@ -97,6 +97,7 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     ),
     'sql_verbs(payload.list)': fc.oneof({ weight: 4, arbitrary: verbsTest }, verbCount),
     'agent.id': fc.oneof(fc.record({ is: fc.constantFrom('bot', 'ab') }), textTest),
+    'agent.owners': verbsTest,
     'task.workflow': fc.oneof(textTest, presence),
     'tool.labels': fc.record({ some: fc.constantFrom('money', ['money', 'x']) }),
     'time.weekday': fc.constantFrom('mon', ['sat', 'sun']),
@@ -107,6 +108,7 @@ const rule = fc.record({
   verdict: fc.constantFrom(...VERDICTS),
   when: fc.option(line),
   unless: fc.option(line),
+  from: fc.nat(6).map((n) => (n === 0 ? '2026-11-15' : null)),
   until: fc.nat(6).map((n) => (n === 0 ? '2026-11-16' : null)),
 })
 type Rule = typeof rule extends fc.Arbitrary<infer T> ? T : never
@@ -130,12 +132,13 @@ input_schema:
     file: { type: string }
     sql: { type: string }
 `
-const ruleJson = ({ verdict, when, unless, until }: Rule, n: number): object => ({
+const ruleJson = ({ verdict, when, unless, from, until }: Rule, n: number): object => ({
   id: `r${n}`,
   [verdict]: 'Because.',
   ...(when && { when }),
   ...(unless && { unless }),
-  ...(until && verdict === 'allow' && { until }),
+  ...(from && { from }),
+  ...(until && { until }),
 })
 const bundleOf = async (rules: readonly Rule[]): Promise<Bundle> => {
   const text = JSON.stringify({ tool: 'pay', rules: rules.map(ruleJson) })
@@ -186,11 +189,18 @@ const calls: fc.Arbitrary<Call> = fc
     payload: payloads,
     agent: fc.constantFrom('bot', 'ab', 'b', 'other'),
     workflow: fc.option(fc.constantFrom('a', 'ab', 'x/b', 'zz'), { nil: undefined }),
+    owners: fc.uniqueArray(fc.constantFrom('select', 'drop', 'ann'), { maxLength: 2 }),
     hours: fc.integer({ min: -100, max: 100 }),
   })
-  .map(({ payload, agent, workflow, hours }) => {
+  .map(({ payload, agent, owners, workflow, hours }) => {
     const base = call(payload)
-    return { ...base, agent, at: base.at + hours * HOUR_MS, ...(workflow !== undefined && { workflow }) }
+    return {
+      ...base,
+      agent,
+      owners,
+      at: base.at + hours * HOUR_MS,
+      ...(workflow !== undefined && { workflow }),
+    }
   })
 
 const key = ({ verdict, risk, requirement }: Outcome): string =>

@@ -192,6 +192,7 @@ describe('a rule file', () => {
     'time.weekday: [sat, sun]',
     'time.hour: { at_least: 18 }',
     'agent.id: { not: bot }',
+    'agent.owners: { some: dana }',
   ])('a rule with { %s } is fine', async (match) => {
     expect(await when(match)).toEqual([])
   })
@@ -213,6 +214,7 @@ describe('a rule file', () => {
     ['payload.to: { some: missing, over: 5 }', 'over'],
     ['tool.reversibility: never', 'irreversible'],
     ['time.weekday: saturday', 'sat'],
+    ['agent.owners: { starts_with: d }', 'starts_with'],
     ['any: []', 'too few items|few'],
   ])('a rule with { %s } is underlined', async (match, wanted) => {
     const found = await when(match)
@@ -228,6 +230,7 @@ describe('a rule file', () => {
   })
 
   it.each([
+    ['a date that is none', 'tool: pay\nrules:\n  - { id: a, reject: R., from: tomorrow }\n', 'pattern'],
     ['two verdicts', 'tool: pay\nrules:\n  - { id: a, allow: A., reject: R. }\n', 'only one must validate'],
     ['an unknown tool', 'tool: pya\nrules:\n  - { id: a, allow: A. }\n', 'pay'],
     ['an unknown key', 'tool: pay\nrulez: []\nrules:\n  - { id: a, allow: A. }\n', 'rulez'],

@@ -203,17 +203,25 @@ const CASES: readonly Case[] = [
     when('{ time.weekday: monday }'),
     'rules/pay.yaml:5:27 bad-value: `monday` is never a value of time.weekday',
   ],
-  ['an hour that is none', when('{ time.hour: 25 }'), 'rules/pay.yaml:5:24 bad-value: `25` is not an hour'],
-  ['the hour 24', when('{ time.hour: 24 }'), 'rules/pay.yaml:5:24 bad-value: `24` is not an hour'],
+  [
+    'an hour that is none',
+    when('{ time.hour: 25 }'),
+    'rules/pay.yaml:5:24 bad-value: `25` is never a value of time.hour',
+  ],
+  [
+    'the hour 24',
+    when('{ time.hour: 24 }'),
+    'rules/pay.yaml:5:24 bad-value: `24` is never a value of time.hour',
+  ],
   [
     'the hour 24 among others',
     when('{ time.hour: [22, 23, 24] }'),
-    'rules/pay.yaml:5:24 bad-value: `24` is not an hour | hours are whole numbers from 0 to 23',
+    'rules/pay.yaml:5:24 bad-value: `24` is never a value of time.hour | a whole number from 0 to 23',
   ],
   [
     'the hour 24 as the last one',
     when('{ time.hour: { at_most: 24 } }'),
-    'rules/pay.yaml:5:24 bad-value: `24` is not an hour',
+    'rules/pay.yaml:5:24 bad-value: `24` is never a value of time.hour',
   ],
   [
     'an hour over the last one',
@@ -226,9 +234,9 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:5:24 literal-range: `under` 0 never holds: `time.hour` is at least 0',
   ],
   [
-    'until on a reject rule',
-    pay("  - { id: a, reject: A., until: '2027-01-31' }\n"),
-    'rules/pay.yaml:3:33 until-on-tightening: only allow and shadow rules may end by date',
+    'a rule that ends before it begins',
+    pay('  - { id: a, reject: A., from: 2027-01-31, until: 2027-01-30 }\n'),
+    'rules/pay.yaml:3:51 bad-value: the rule ends with 2027-01-30, before it begins with 2027-01-31',
   ],
   [
     'a day that is none',
