@@ -1,3 +1,4 @@
+import type { FirstBecause } from './because.ts'
 import type { ReviewRequirement, Risk } from './decision.ts'
 import type { Heading } from './heading.ts'
 
@@ -16,6 +17,10 @@ export interface Thread {
   readonly title?: string
   /** The heading of the current revision; absent in threads of earlier versions. */
   readonly heading?: Heading
+  /** The first value that made the rule fire that set the risk; absent without one, and in earlier versions. */
+  readonly because?: FirstBecause
+  /** Digest of the rules that fired, for lists of calls that are alike; absent in threads of earlier versions. */
+  readonly rules_digest?: string
   /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string

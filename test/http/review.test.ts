@@ -111,7 +111,14 @@ describe('GET threads/{id}', () => {
         file: 'rules/pay.yaml',
         line: expect.any(Number),
         unknown: false,
+        because: [{ field: 'payload.to', value: 'audit-7' }],
       })
+      expect(body.rules[1]).toMatchObject({
+        risk: 'critical',
+        because: [{ field: 'payload.amount', value: 60_000 }],
+      })
+      expect(body.because).toEqual({ rule: 'pay-critical', field: 'payload.amount', value: 60_000 })
+      expect(body.revisions[0]?.rules).toEqual(body.rules)
       expect(body.seats).toContainEqual({ group: 'board', approvals: 2, filled_by: [], escalated_to: [] })
       expect(body.who_can_vote.map(({ reviewer }) => reviewer)).toEqual(['ann', 'ben', 'cat', 'dan', 'eve'])
       expect(body.revisions).toHaveLength(1)
@@ -536,6 +543,8 @@ describe('GET threads', () => {
     expect(body).toEqual({
       threads: [
         {
+          alike: expect.any(String),
+          because: { rule: 'pay-review', field: 'payload.amount', value: 500 },
           thread_id: thread,
           task_id: task,
           status: 'pending_review',

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { defined } from '../../contract/defined.ts'
-import type { ThreadList, ThreadsQuery, VoteRequest } from '../../contract/reviewer.ts'
+import type { ThreadsQuery, VoteRequest } from '../../contract/review-requests.ts'
+import type { ThreadList } from '../../contract/reviewer.ts'
 import { type Api, createApi } from './api-client.ts'
 import { reachAsReviewer } from './credentials.ts'
 import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'

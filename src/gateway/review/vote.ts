@@ -1,4 +1,4 @@
-import type { VoteRequest } from '../../contract/reviewer.ts'
+import type { VoteRequest } from '../../contract/review-requests.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { saysSomething } from '../../domain/comment.ts'
 import type { ReviewRequirement } from '../../domain/decision.ts'

@@ -18,6 +18,7 @@ import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
+import { reasonsOf } from './reasons.ts'
 import { type Notice, threadNotice } from '../core/notice.ts'
 import { type Claims, put, read, type RevisionRecord, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -126,6 +127,7 @@ export function currentRevision(
     policy_risk: revision.policy_risk,
     message: revision.message,
     ...defined({ heading: revision.heading }),
+    ...reasonsOf(revision.fired),
     requirement: revision.requirement,
     deadline: revision.submitted_at + revision.requirement.expires_ms,
     announced: [],

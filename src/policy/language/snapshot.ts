@@ -4,6 +4,7 @@ import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { Proof } from './proof.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
+import type { Because } from '../../domain/because.ts'
 import type { Heading } from '../../domain/heading.ts'
 
 /** One compiled policy bundle: immutable, swapped as a whole (docs/policy-language.md). */
@@ -24,6 +25,8 @@ export interface Snapshot {
   readonly ruleCount: number
   /** Decides one call. The promise never rejects: an engine error or mismatch results in the verdict `reject`. */
   decide(call: Call): Promise<Outcome>
+  /** Adds to the rules that fired for a call the values that made each one fire. Never throws. */
+  withReasons(call: Call, fired: readonly FiredRule[]): readonly FiredRule[]
   /** Returns the parts of the history that a decision about the tool reads. */
   historyNeeds(tool: string): HistoryNeeds
   /** Returns the agent's entry in the directory. */
@@ -220,6 +223,9 @@ export interface FiredRule {
   readonly reason: string
   readonly file: string
   readonly line: number
+  /** The risk of the rule, and the values that made it fire. Only held calls have them. */
+  readonly risk?: Risk
+  readonly because?: readonly Because[]
 }
 
 export interface FieldRead {
