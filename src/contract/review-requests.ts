@@ -32,6 +32,12 @@ export const ThreadsQuery = Type.Object(
     agent: Type.Optional(Type.String({ minLength: 1 })),
     task_id: Type.Optional(Type.String({ minLength: 1 })),
     mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
+    sort: Type.Optional(
+      Type.Enum(['urgency', 'oldest', 'newest', 'agent', 'tool'], {
+        description:
+          '`urgency` (default for waiting threads): those that need your vote first, then by risk, then by the time until their end or next escalation. `urgency`, `agent` and `tool` need `status=pending_review`.',
+      }),
+    ),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
     since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
     until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),

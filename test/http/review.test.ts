@@ -631,7 +631,7 @@ describe('GET threads', () => {
     expect((await by('eve').show(over.thread)).body).toMatchObject({ groups: ['leads'], escalated_to: [] })
   })
 
-  it('200 with the oldest waiting threads first, and other threads newest first', async () => {
+  it('200 newest first or oldest first, and by default newest first', async () => {
     const task = newTask()
     const threads: string[] = []
     for (let i = 0; i < 5; i++) {
@@ -640,7 +640,10 @@ describe('GET threads', () => {
     }
     const listed = async (query: Record<string, string>) =>
       (await by('ann').list({ task_id: task, ...query })).body.threads.map((one) => one.thread_id)
-    expect(await listed({ status: 'pending_review' })).toEqual(threads)
+    expect(await listed({ status: 'pending_review', sort: 'oldest' })).toEqual(threads)
+    expect(await listed({ sort: 'oldest' })).toEqual(threads)
+    expect(await listed({ status: 'pending_review', sort: 'newest' })).toEqual(threads.toReversed())
+    expect(await listed({ status: 'pending_review', agent: 'bot' })).toEqual(threads)
     expect(await listed({})).toEqual(threads.toReversed())
   })
 
@@ -687,6 +690,9 @@ describe('GET threads', () => {
   it.each([
     'status=open',
     'risk=severe',
+    'sort=age',
+    'sort=urgency',
+    'sort=tool&status=approved',
     'limit=0',
     'limit=101',
     'limit=1e1',
@@ -704,6 +710,8 @@ describe('GET threads', () => {
     `cursor=${Buffer.from('[1e999,"x"]').toString('base64url')}`,
     `cursor=${Buffer.from(JSON.stringify([1, 'x'.repeat(330)])).toString('base64url')}`,
     `cursor=${Buffer.from('[1,"\\ud800"]').toString('base64url')}`,
+    `cursor=${Buffer.from('[0,"",99]').toString('base64url')}`,
+    `cursor=${Buffer.from('[0,"",0.5]').toString('base64url')}`,
     `cursor=${'A'.repeat(513)}`,
   ])('400 for ?%s', async (query) => {
     expect((await by('ann').call('GET', `threads?${query}`)).status).toBe(400)

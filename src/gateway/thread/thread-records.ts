@@ -18,6 +18,7 @@ import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
+import { moveIndexes } from './thread-indexes.ts'
 import { reasonsOf } from './reasons.ts'
 import { type Notice, threadNotice } from '../core/notice.ts'
 import { type Claims, put, read, type RevisionRecord, unlessBroken } from '../core/records.ts'
@@ -183,6 +184,7 @@ export function writeThread(
     status,
     ...rest,
     ...(due === undefined ? {} : { due_at: due }),
+    ...(status === 'pending_review' ? { queued: true } : {}),
     ...(events.length === 0 ? {} : { sequence: last + events.length }),
   }
   return {
@@ -216,33 +218,6 @@ export async function readableThreads(deps: Deps, tenant: string, ids: readonly 
   return (await Promise.all(reading)).flatMap((one) =>
     one === 'broken' || one === undefined ? [] : [one.value],
   )
-}
-
-/** Adds a new thread to the list of all threads and to the list of its task. */
-export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
-  return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
-    op: 'index',
-    index,
-    member,
-    to,
-  }))
-}
-
-/** The thread's status indexes, scored by its creation. */
-function indexesOf(thread: Thread | undefined): string[] {
-  if (thread === undefined) return []
-  const pending = thread.status === 'pending_review' ? [INDEX.pending(thread.risk)] : []
-  return [INDEX.status(thread.status), ...pending]
-}
-
-function moveIndexes(before: Thread | undefined, after: Thread): Write[] {
-  const member = after.thread_id
-  const left = indexesOf(before).filter((index) => !indexesOf(after).includes(index))
-  const entered = indexesOf(after).filter((index) => !indexesOf(before).includes(index))
-  return [
-    ...left.map((index): Write => ({ op: 'index', index, member })),
-    ...entered.map((index): Write => ({ op: 'index', index, member, to: after.created_at })),
-  ]
 }
 
 function moveDue(before: Thread | undefined, after: Thread): Write[] {
