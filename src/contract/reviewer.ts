@@ -270,6 +270,15 @@ export const ThreadView = Type.Object({
   equal: ThreadSummary.properties.equal,
   alike: ThreadSummary.properties.alike,
   because: ThreadSummary.properties.because,
+  review: Type.Object(
+    {
+      comments: Type.Array(Type.String(), { maxItems: 9, description: 'Ready-made comments of the level.' }),
+      require_comment: Type.Boolean({ description: 'Whether a rejection needs a comment.' }),
+      reveal: Type.Enum(['required', 'optional'], { description: 'Whether hidden values are parts to see.' }),
+      require_displayed: Type.Boolean({ description: 'Whether an approval needs `displayed`.' }),
+    },
+    { description: 'How this level is reviewed (routing.yaml).' },
+  ),
   interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in; a key is not enough.' }),
   digest: Type.String({ description: 'Digest of the current revision, which is also the ETag.' }),
   rules: Type.Array(FiredRule),

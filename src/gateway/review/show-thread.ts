@@ -82,6 +82,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...votersOf(deps, tenant, { caller, thread, freezes }),
     ...tokenOf(thread),
     interactive: thread.requirement.interactive === true,
+    review: reviewOf(snapshot, thread),
     comments,
     earlier,
     limits,
@@ -167,6 +168,13 @@ function revisionView(
     submitted_at: isoTime(rest.submitted_at),
     ...shown,
   }
+}
+
+/** How the thread's level is reviewed. Without a bundle, the stricter way applies. */
+function reviewOf(snapshot: Snapshot | undefined, { requirement, risk }: Thread): ThreadView['review'] {
+  const { comments = [], reveal = 'required' } = snapshot?.views[risk] ?? {}
+  const { require_comment = false, require_displayed = false } = requirement
+  return { comments: [...comments], require_comment, reveal, require_displayed }
 }
 
 /** The rules that fired, each with the values that made it fire. */

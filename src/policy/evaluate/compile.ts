@@ -49,6 +49,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     diagnostics: head.diagnostics,
     directory: head.directory,
     budgets: head.routing.budgets,
+    views: head.routing.views,
     tools: contracts,
     ruleCount: head.ruleCount,
     get rules() {

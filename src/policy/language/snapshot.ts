@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { Proof } from './proof.ts'
+import type { LevelView } from './level-view.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { Because } from '../../domain/because.ts'
@@ -18,6 +19,8 @@ export interface Snapshot {
   readonly diagnostics: readonly Diagnostic[]
   readonly directory: Directory
   readonly budgets: Partial<Budgets>
+  /** How reviewers look at calls of each level. */
+  readonly views: Readonly<Record<Risk, LevelView>>
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]
