@@ -5,6 +5,7 @@ import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { FieldRoot } from './facts.ts'
 import type { FunctionName } from './function-names.ts'
+import type { LevelView } from './level-view.ts'
 import type { Test } from './operators.ts'
 
 /**
@@ -34,6 +35,7 @@ export interface RoutingIr {
   /** An IANA time zone. */
   readonly timezone: string
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
+  readonly views: Readonly<Record<Risk, LevelView>>
   /** The settings also limit each budget; the smaller limit applies. */
   readonly budgets: Partial<Budgets>
 }
