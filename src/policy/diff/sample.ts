@@ -45,7 +45,7 @@ function resolved({ root }: Part, schema: JsonValue): JsonObject {
   return typeof target === 'boolean' ? {} : target
 }
 
-/** Two schemas as one that is stricter than each. Of two other keywords, the later counts. */
+/** Joins two schemas to a stricter schema. If both have another keyword, the later value counts. */
 function join(one: JsonObject, other: JsonObject): JsonObject {
   const required = [...new Set([...listOf(one['required']), ...listOf(other['required'])])]
   const properties = { ...(one['properties'] as JsonObject), ...(other['properties'] as JsonObject) }

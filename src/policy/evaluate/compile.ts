@@ -70,7 +70,9 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
     withReasons(call, fired) {
       const program = programOf(call.tool)
-      return program ? withReasons(program, { call, clock: tables.clock, directory: head.directory }, fired) : fired
+      return program
+        ? withReasons(program, { call, clock: tables.clock, directory: head.directory }, fired)
+        : fired
     },
     checkPayload(tool, payload) {
       const contract = contracts.get(tool)
