@@ -34,6 +34,12 @@ interface Operands {
 }
 export type Operand = keyof Operands
 
+/** One value of the operand, as a rule file has it. */
+interface Written {
+  readonly number: number
+  readonly texts: string
+}
+
 /**
  * The points at which a test's answer can change. Two values on the same side of all cuts get the same answer. `diff`
  * and the checks derive their examples from the cuts.
@@ -70,8 +76,8 @@ export interface Operator<O extends Operand = Operand> {
   readonly operand: O
   compile(given: Operands[O]): CompiledTest
   cuts(given: Operands[O]): Cuts
-  /** Returns the problem of one string of the operand, or undefined. */
-  refuses?(text: string, name: string): OperandProblem | undefined
+  /** Returns the problem of the number, or of one string of the operand; otherwise undefined. */
+  refuses?(written: Written[O & keyof Written], name: string): OperandProblem | undefined
   /** Describes the test in words. The default is its name and its operand. */
   words?(texts: readonly string[]): string
   /** Set for tests of the entries of a list. */
@@ -135,7 +141,7 @@ function text(
   }
 }
 
-interface TextOptions extends Pick<Operator, 'refuses' | 'names' | 'unreadable'> {
+interface TextOptions extends Pick<Operator<'texts'>, 'refuses' | 'names' | 'unreadable'> {
   readonly cuts?: (texts: readonly string[]) => Cuts
 }
 
@@ -256,10 +262,10 @@ const searchPattern: PrepareText = (wanted) => {
   return (value) => compiled.pattern.test(value)
 }
 
-const refusesGlob: Operator['refuses'] = (wanted, name) =>
+const refusesGlob: Operator<'texts'>['refuses'] = (wanted, name) =>
   wanted === '' ? { ...emptyText(name, 'the empty text only'), hint: "write `{ is: '' }`" } : undefined
 
-const refusesNetwork: Operator['refuses'] = (wanted) => {
+const refusesNetwork: Operator<'texts'>['refuses'] = (wanted) => {
   const message = networkProblem(wanted)
   const hint = 'write its first address and the length of its prefix, such as `10.0.0.0/8`'
   return message === undefined ? undefined : { code: 'bad-value', message, hint }
