@@ -18,6 +18,7 @@ import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
 import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './reading.ts'
 import { compileGlob } from '../text/text.ts'
+import { daysAround, isDate, isFrom, isUntil } from './time.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 /** The members of a checked test, except its name, by the kind of operand in a rule file. */
@@ -271,6 +272,15 @@ const refusesNetwork: Operator<'texts'>['refuses'] = (wanted) => {
   return message === undefined ? undefined : { code: 'bad-value', message, hint }
 }
 
+const DATES: TextOptions = {
+  cuts: (dates) => ({ texts: dates.flatMap(daysAround), opaque: true }),
+  refuses(wanted) {
+    const message = `\`${wanted}\` is not a date`
+    return isDate(wanted) ? undefined : { code: 'bad-value', message, hint: 'write it as 2027-01-31' }
+  },
+  unreadable: 'not a date',
+}
+
 /** The operators of the language, one row each. `cuts` may be `opaque` when no better cuts are known. */
 const ROWS = {
   missing: presence(false, 'present', 'The field is not there.'),
@@ -306,6 +316,8 @@ const ROWS = {
     refuses: refusesNetwork,
     unreadable: 'not an IP address',
   }),
+  from: text('A date: this day or a later one.', isFrom, DATES),
+  until: text('A date: this day or an earlier one.', isUntil, DATES),
   not: opposite,
   some: list('At least one entry passes.', some),
   every: list('All entries pass; of an empty list unknown.', every),

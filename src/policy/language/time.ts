@@ -107,6 +107,31 @@ export function parseDate(text: string): number | undefined {
   return new Date(ms).toISOString().startsWith(text) ? ms : undefined
 }
 
+export function isDate(text: string): boolean {
+  return parseDate(text) !== undefined
+}
+
+type Compare = (text: string) => boolean | undefined
+
+/** Compares texts with a date. The answer is undefined for a text that is not a date. */
+export function isFrom(date: string): Compare {
+  return (text) => (isDate(text) ? text >= date : undefined)
+}
+
+export function isUntil(date: string): Compare {
+  return (text) => (isDate(text) ? text <= date : undefined)
+}
+
+/** Returns the day before a date, the date, and the day after. */
+export function daysAround(text: string): readonly string[] {
+  const day = parseDate(text)
+  return day === undefined ? [] : [day - DAY_MS, day, day + DAY_MS].map(dateText)
+}
+
+function dateText(day: number): string {
+  return new Date(day).toISOString().slice(0, 10)
+}
+
 /** Returns the first instant of a date in the time zone. */
 export function startOfDate(timezone: string, date: number): number {
   return instantOf(timezone, date)

@@ -22,7 +22,18 @@ const rowOf = (name: OperatorName): Operator<'number' | 'texts'> =>
   OPERATORS[name] as Operator<'number' | 'texts'>
 
 /** Of these an operator that takes texts gets those that it does not refuse. */
-const TEXTS = ['a', 'b', 'ab', 'a*', '*b', '10.0.0.0/8', '10.1.0.0/16', '2001:db8::/32']
+const TEXTS = [
+  'a',
+  'b',
+  'ab',
+  'a*',
+  '*b',
+  '10.0.0.0/8',
+  '10.1.0.0/16',
+  '2001:db8::/32',
+  '2026-12-20',
+  '2027-02-28',
+]
 const VALUE_TEXTS = [
   '',
   'a',
@@ -34,6 +45,11 @@ const VALUE_TEXTS = [
   '2001:db8::1',
   '::1',
   'e\u0301',
+  '2026-12-19',
+  '2026-12-20',
+  '2027-02-28',
+  '2027-02-30',
+  '2027-2-28',
 ]
 const LISTS: readonly JsonValue[] = [[], ['a'], ['b', 'a'], [1], ['10.1.2.3', null], ['a', 'a', 'a']]
 const VALUES: readonly JsonValue[] = [...VALUE_TEXTS, ...LISTS, 0, 1, 2, 2.5, true, false, null, {}]
@@ -58,9 +74,14 @@ const WITH_LITERALS = WRITTEN_NAMES.filter((name) =>
   ['number', 'texts', 'scalars'].includes(rowOf(name).operand),
 )
 
+const PAIRS_OF: Partial<Record<OperatorName, readonly string[]>> = {
+  in_network: ['10.1.0.0/16', '10.2.0.0/16'],
+  from: ['2026-12-20', '2027-01-31'],
+  until: ['2026-12-20', '2027-01-31'],
+}
+
 /** Two texts, none of which is an example of any other test. */
-const pairOf = (name: OperatorName): readonly string[] =>
-  name === 'in_network' ? ['10.1.0.0/16', '10.2.0.0/16'] : ['quite', 'other']
+const pairOf = (name: OperatorName): readonly string[] => PAIRS_OF[name] ?? ['quite', 'other']
 
 const values: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom(...VALUES),
