@@ -118,6 +118,13 @@ const TEXT: Record<string, (text: string, wanted: string) => boolean> = {
     new RegExp(`^${wanted.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^]*')}$`).test(text),
   matches: (text, wanted) => RE2JS.compile(wanted).matcher(text).find(),
   contains: (text, wanted) => text.includes(wanted),
+  from: (text, wanted) => text >= wanted,
+  until: (text, wanted) => text <= wanted,
+}
+/** True for a day that calendars have. */
+const isDay = (text: string): boolean => {
+  const at = /^(?!00)\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
 }
 
 function judge(test: Test, value: Value): Truth {
@@ -148,6 +155,7 @@ function judgeIs(values: readonly JsonValue[], value: Value): Truth {
 function judgeText({ op, values }: Test, text: string): Truth {
   const wanted = (values ?? []).filter((one) => typeof one === 'string')
   if (!(op in TEXT) || wanted.length === 0) return 0
+  if ((op === 'from' || op === 'until') && !isDay(text)) return 0
   return yes(wanted.some((one) => TEXT[op]?.(text, one)))
 }
 

@@ -121,6 +121,17 @@ const lines = fc.oneof(
   ),
   line(['tool.reversibility'], fc.oneof(presence, fc.constant('external'))),
   line(['time.weekday'], fc.constantFrom<JsonValue>('mon', ['sat', 'sun'], { not: 'mon' })),
+  line(
+    ['time.date'],
+    fc.constantFrom<JsonValue>(
+      '2026-11-16',
+      { from: '2026-11-17' },
+      { not: { until: '2026-11-20' } },
+      { from: '2026-11-01', until: '2026-11-30' },
+      { ends_with: '-21' },
+    ),
+  ),
+  line(['time.day'], fc.constantFrom<JsonValue>(16, { at_least: 17 }, { under: 2 })),
   line(['time.hour'], fc.constantFrom<JsonValue>({ at_least: 12 }, { under: 12 })),
   line(['domain(payload.note)', 'host(payload.note)'], exactly(hosts)),
   line(['path(payload.note)'], exactly(paths)),

@@ -19,7 +19,7 @@ import {
 import type { History } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
 import { showForeign } from '../text/text.ts'
-import { parseDate, WEEKDAYS, type LocalTime } from '../language/time.ts'
+import { parseDate, WEEKDAYS, type WeekTime } from '../language/time.ts'
 
 /** An inline test (docs/policy-language.md): one call and its expected decision. */
 export interface CaseIr {
@@ -45,7 +45,7 @@ export interface CaseIr {
 }
 
 /** A weekday and hour, or a local time that is read as UTC, in ms. */
-export type CaseTime = LocalTime | { readonly localMs: number }
+export type CaseTime = WeekTime | { readonly localMs: number }
 
 const CASE_KEYS = [
   'tool',

@@ -1,6 +1,13 @@
 import { DIAGNOSTIC_CODES } from '../report/diagnostics.ts'
 import type { Scalar } from '../language/compiled-test.ts'
-import { namesWith, OPERATORS, WRITTEN_NAMES, type NameWith, type Test } from '../language/operators.ts'
+import {
+  namesWith,
+  OPERATORS,
+  WRITTEN_NAMES,
+  type NameWith,
+  type OperandProblem,
+  type Test,
+} from '../language/operators.ts'
 import { readScalar } from './routing.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { ELSEWHERE } from './elsewhere.ts'
@@ -79,7 +86,8 @@ const NESTING: readonly NestingName[] = [
 ]
 
 function checkNumber({ reader }: TestContext, op: NameWith<'number'>, doc: Doc): Test | undefined {
-  return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
+  if (doc.kind !== 'number') return wrongType(reader, doc, `\`${op}\``, 'a number')
+  return permits(reader, doc, OPERATORS[op].refuses?.(doc.value, op)) ? { op, value: doc.value } : undefined
 }
 
 /**
@@ -125,20 +133,14 @@ function checkTexts(context: TestContext, op: NameWith<'texts'>, doc: Doc): Test
       `\`${op}\``,
       'text',
     )
-  return texts.every((text) => checkText(context.reader, { op, text, at: doc }))
+  const row = OPERATORS[op]
+  return texts.every((text) => permits(context.reader, doc, row.refuses?.(text, op)))
     ? { op, values: texts }
     : undefined
 }
 
-interface WrittenText {
-  readonly op: NameWith<'texts'>
-  readonly text: string
-  readonly at: Doc
-}
-
-/** Reports the operator's problem with one string of its operand. Returns false when the problem is an error. */
-function checkText(reader: Reader, { op, text, at }: WrittenText): boolean {
-  const problem = OPERATORS[op].refuses?.(text, op)
+/** Reports the operator's problem with its operand. Returns false when the problem is an error. */
+function permits(reader: Reader, at: Doc, problem: OperandProblem | undefined): boolean {
   if (problem) reader.report(problem.code, at, problem.message, problem.hint)
   return problem === undefined || DIAGNOSTIC_CODES[problem.code] === 'warning'
 }

@@ -1,9 +1,10 @@
 import { RISKS } from '../../domain/decision.ts'
 import { FACTS, type FactName } from '../language/facts.ts'
 import type { Call } from '../language/snapshot.ts'
+import { endOfDate, startOfDate } from '../language/time.ts'
 import { classify, type Dimension } from './dimension.ts'
 import { factDimension } from './facts.ts'
-import { instantsFor } from './instants.ts'
+import { askedOfTime, instantsFor } from './instants.ts'
 import { payloadDimension, payloadNames } from './payload-dimension.ts'
 import { leavesOf, type Leaf, type Side } from './side.ts'
 import { uniqueBy } from './values.ts'
@@ -55,16 +56,17 @@ function create(name: string, leaves: readonly Leaf[], world: World): Dimension 
 }
 
 function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimension {
-  const dates = leaves.flatMap(({ fromMs }) => fromMs ?? [])
-  const zones = sides.map(({ bundle }) => bundle.ir.head.routing.timezone)
-  const asks = leaves.some(({ field }) => field !== 'date')
+  const zones = [...new Set(sides.map(({ bundle }) => bundle.ir.head.routing.timezone))]
+  const { days, span, doubts } = askedOfTime(leaves, zones.length)
+  const edges = days.flatMap((day) => zones.flatMap((zone) => [startOfDate(zone, day), endOfDate(zone, day)]))
+  const dates = [...leaves.flatMap(({ fromMs }) => fromMs ?? []), ...edges]
   const place: Dimension['place'] = (call, at) => ({ ...call, at: Number(at) })
-  const classes = classify(instantsFor(dates, zones, asks), {
+  const classes = classify(instantsFor(dates, zones, span), {
     leaves,
     callWith: (at) => place(base, at),
     fits: () => [true, true],
   })
-  return { name: 'time', leaves, classes, named: new Set(), doubts: [], place }
+  return { name: 'time', leaves, classes, named: new Set(), doubts, place }
 }
 
 /**

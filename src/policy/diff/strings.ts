@@ -4,7 +4,8 @@ import {
   givesList,
   isClauseFunction,
 } from '../language/function-names.ts'
-import { inputsOf, LANGUAGES } from './inputs.ts'
+import { FUNCTIONS } from '../language/functions.ts'
+import { inputsOf } from './inputs.ts'
 import { globMachine, lengthMachine, type Machine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
 import { listsFor, type Found } from './lists.ts'
@@ -113,7 +114,7 @@ function search({ globs }: Looks, patterns: readonly string[], { more, edges = [
 function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> {
   // The clauses of a statement, its tables and its functions combine in more ways than the examples have.
   if (isClauseFunction(fn)) return { values: [], exact: false }
-  const language = patternMachine(LANGUAGES[fn])
+  const language = patternMachine(FUNCTIONS[fn].pattern)
   if (language === undefined) return { values: [], exact: false }
   const found = search(looks, [...looks.patterns], { more: [language] })
   if (givesList(fn)) return statementsFor(place, fn, { counts: looks.counts, entries: found })

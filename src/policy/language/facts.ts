@@ -167,6 +167,16 @@ const ROWS = {
     { type: 'integer', minimum: 0, maximum: 23 },
     '0 to 23, in the time zone of routing.yaml.',
   ),
+  'time.date': ofTime(
+    'date',
+    { type: 'string', format: 'date' },
+    'A day such as 2027-01-31, in the time zone of routing.yaml.',
+  ),
+  'time.day': ofTime(
+    'day',
+    { type: 'integer', minimum: 1, maximum: 31 },
+    'The day of the month, 1 to 31, in the time zone of routing.yaml.',
+  ),
 } satisfies Readonly<Record<string, Fact>>
 
 export type FactName = keyof typeof ROWS

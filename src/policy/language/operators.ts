@@ -18,6 +18,7 @@ import { isInNetwork, networkEdges, networkProblem } from './networks.ts'
 import { compilePattern, patternProblem } from './patterns.ts'
 import { MISSING, UNREADABLE, SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './reading.ts'
 import { compileGlob } from '../text/text.ts'
+import { daysAround, isDate, isFrom, isUntil } from './time.ts'
 import { allOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
 
 /** The members of a checked test, except its name, by the kind of operand in a rule file. */
@@ -33,6 +34,12 @@ interface Operands {
   readonly tests: { readonly tests: readonly Test[] }
 }
 export type Operand = keyof Operands
+
+/** One value of the operand, as a rule file has it. */
+interface Written {
+  readonly number: number
+  readonly texts: string
+}
 
 /**
  * The points at which a test's answer can change. Two values on the same side of all cuts get the same answer. `diff`
@@ -70,8 +77,8 @@ export interface Operator<O extends Operand = Operand> {
   readonly operand: O
   compile(given: Operands[O]): CompiledTest
   cuts(given: Operands[O]): Cuts
-  /** Returns the problem of one string of the operand, or undefined. */
-  refuses?(text: string, name: string): OperandProblem | undefined
+  /** Returns the problem of the number, or of one string of the operand; otherwise undefined. */
+  refuses?(written: Written[O & keyof Written], name: string): OperandProblem | undefined
   /** Describes the test in words. The default is its name and its operand. */
   words?(texts: readonly string[]): string
   /** Set for tests of the entries of a list. */
@@ -135,7 +142,7 @@ function text(
   }
 }
 
-interface TextOptions extends Pick<Operator, 'refuses' | 'names' | 'unreadable'> {
+interface TextOptions extends Pick<Operator<'texts'>, 'refuses' | 'names' | 'unreadable'> {
   readonly cuts?: (texts: readonly string[]) => Cuts
 }
 
@@ -256,13 +263,22 @@ const searchPattern: PrepareText = (wanted) => {
   return (value) => compiled.pattern.test(value)
 }
 
-const refusesGlob: Operator['refuses'] = (wanted, name) =>
+const refusesGlob: Operator<'texts'>['refuses'] = (wanted, name) =>
   wanted === '' ? { ...emptyText(name, 'the empty text only'), hint: "write `{ is: '' }`" } : undefined
 
-const refusesNetwork: Operator['refuses'] = (wanted) => {
+const refusesNetwork: Operator<'texts'>['refuses'] = (wanted) => {
   const message = networkProblem(wanted)
   const hint = 'write its first address and the length of its prefix, such as `10.0.0.0/8`'
   return message === undefined ? undefined : { code: 'bad-value', message, hint }
+}
+
+const DATES: TextOptions = {
+  cuts: (dates) => ({ texts: dates.flatMap(daysAround), opaque: true }),
+  refuses(wanted) {
+    const message = `\`${wanted}\` is not a date`
+    return isDate(wanted) ? undefined : { code: 'bad-value', message, hint: 'write it as 2027-01-31' }
+  },
+  unreadable: 'not a date',
 }
 
 /** The operators of the language, one row each. `cuts` may be `opaque` when no better cuts are known. */
@@ -300,6 +316,8 @@ const ROWS = {
     refuses: refusesNetwork,
     unreadable: 'not an IP address',
   }),
+  from: text('A date: this day or a later one.', isFrom, DATES),
+  until: text('A date: this day or an earlier one.', isUntil, DATES),
   not: opposite,
   some: list('At least one entry passes.', some),
   every: list('All entries pass; of an empty list unknown.', every),

@@ -1,15 +1,23 @@
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof WEEKDAYS)[number]
 
-export interface LocalTime {
+/** A time of the week. */
+export interface WeekTime {
   readonly weekday: Weekday
   /** 0 to 23. */
   readonly hour: number
 }
 
+export interface LocalTime extends WeekTime {
+  /** `2027-01-31` */
+  readonly date: string
+  /** The day of the month, 1 to 31. */
+  readonly day: number
+}
+
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Every UTC offset in use is a multiple of a slot, so the weekday and hour are constant within a slot. */
+/** Every UTC offset in use is a multiple of a slot, so the local date and hour are constant within a slot. */
 const SLOT_MS = 15 * 60_000
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T(?!24)\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
@@ -34,23 +42,28 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Returns a clock that reads the weekday and hour in a time zone. The clock calls Intl once per quarter of an hour. */
+/** Returns a clock that reads the local time in a time zone. The clock calls Intl once per quarter of an hour. */
 export function createClock(timezone: string): (at: number) => LocalTime {
   let format: Intl.DateTimeFormat | undefined
   let slot = Number.NaN
-  let local: LocalTime = { weekday: 'mon', hour: 0 }
+  let local: LocalTime | undefined
   return (at) => {
     const wanted = Math.floor(at / SLOT_MS)
-    if (wanted === slot) return local
+    if (local !== undefined && wanted === slot) return local
     format ??= new Intl.DateTimeFormat('en-US', {
       timeZone: timezone,
       weekday: 'short',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
       hour: '2-digit',
       hourCycle: 'h23',
     })
     const parts = new Map(format.formatToParts(at).map((part) => [part.type, part.value]))
     const weekday = WEEKDAYS.find((day) => day === parts.get('weekday')?.toLowerCase()) ?? 'mon'
-    local = { weekday, hour: Number(parts.get('hour')) }
+    const day = parts.get('day') ?? ''
+    const date = `${(parts.get('year') ?? '').padStart(4, '0')}-${parts.get('month') ?? ''}-${day}`
+    local = { weekday, hour: Number(parts.get('hour')), date, day: Number(day) }
     slot = wanted
     return local
   }
@@ -107,6 +120,31 @@ export function parseDate(text: string): number | undefined {
   return new Date(ms).toISOString().startsWith(text) ? ms : undefined
 }
 
+export function isDate(text: string): boolean {
+  return parseDate(text) !== undefined
+}
+
+type Compare = (text: string) => boolean | undefined
+
+/** Compares texts with a date. The answer is undefined for a text that is not a date. */
+export function isFrom(date: string): Compare {
+  return (text) => (isDate(text) ? text >= date : undefined)
+}
+
+export function isUntil(date: string): Compare {
+  return (text) => (isDate(text) ? text <= date : undefined)
+}
+
+/** Returns the day before a date, the date, and the day after. */
+export function daysAround(text: string): readonly string[] {
+  const day = parseDate(text)
+  return day === undefined ? [] : [day - DAY_MS, day, day + DAY_MS].map(dateText)
+}
+
+function dateText(day: number): string {
+  return new Date(day).toISOString().slice(0, 10)
+}
+
 /** Returns the first instant of a date in the time zone. */
 export function startOfDate(timezone: string, date: number): number {
   return instantOf(timezone, date)
@@ -120,7 +158,7 @@ export function endOfDate(timezone: string, date: number): number {
 const FIRST_MONDAY = Date.UTC(2024, 0, 1)
 
 /** Returns a weekday and hour in the last week (from Monday) that ends before `before` and begins by 2024-01-01. */
-export function weekdayBefore(timezone: string, before: number, { weekday, hour }: LocalTime): number {
+export function weekdayBefore(timezone: string, before: number, { weekday, hour }: WeekTime): number {
   let monday = FIRST_MONDAY
   while (monday + 8 * DAY_MS >= before) monday -= 7 * DAY_MS
   return instantOf(timezone, monday + WEEKDAYS.indexOf(weekday) * DAY_MS + hour * HOUR_MS)

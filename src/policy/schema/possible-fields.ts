@@ -1,8 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { fieldText } from '../language/fields.ts'
-import { applyFunction } from '../language/functions.ts'
+import { FUNCTIONS, type TextForm } from '../language/functions.ts'
 import {
-  type ClauseFunction,
   type FunctionName,
   givesList,
   isClauseFunction,
@@ -13,16 +12,7 @@ import { MISSING } from '../language/reading.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { literalValues, schemaValues } from './values.ts'
 import type { ToolContract } from '../language/snapshot.ts'
-import {
-  ANY_READING,
-  hasReadable,
-  join,
-  NO_VALUES,
-  once,
-  type Lists,
-  type TextForm,
-  type Values,
-} from './possible.ts'
+import { ANY_READING, hasReadable, join, NO_VALUES, once, type Lists, type Values } from './possible.ts'
 
 /** The possible values of a bundle's fields. Each field is looked up once per contract. */
 export interface FieldValues {
@@ -104,8 +94,12 @@ function applied(fn: FunctionName, values: Values): Values {
 
 function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
   if (!givesList(fn)) return { min, max, element: once(() => elementThrough(fn, element())) }
-  const part = (): Values => ({ ...textsOf(FORMS[fn]), null: true })
-  return { min: Math.min(min, FEWEST[fn]), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
+  const part = (): Values => ({ ...textsOf(FUNCTIONS[fn].form), null: true })
+  return {
+    min: Math.min(min, FUNCTIONS[fn].fewest),
+    max: max === 0 ? 0 : Number.POSITIVE_INFINITY,
+    element: part,
+  }
 }
 
 /** Returns the values of a list element after the function. A list inside a list is unreadable. */
@@ -114,61 +108,18 @@ function elementThrough(fn: Exclude<FunctionName, ListFunction>, element: Values
 }
 
 function resultsOf(fn: Exclude<FunctionName, ListFunction>): Values {
-  return isClauseFunction(fn) ? { ...NO_VALUES, booleans: [true, false] } : textsOf(FORMS[fn])
+  return isClauseFunction(fn) ? { ...NO_VALUES, booleans: [true, false] } : textsOf(FUNCTIONS[fn].form)
 }
 
 function entriesOf(fn: ListFunction): Values {
-  const lists = { min: FEWEST[fn], max: Number.POSITIVE_INFINITY, element: () => textsOf(FORMS[fn]) }
+  const lists = {
+    min: FUNCTIONS[fn].fewest,
+    max: Number.POSITIVE_INFINITY,
+    element: () => textsOf(FUNCTIONS[fn].form),
+  }
   return { ...NO_VALUES, lists }
-}
-
-/** The minimum number of entries that each function returns for a string. */
-const FEWEST: Readonly<Record<ListFunction, number>> = {
-  sql_verbs: 1,
-  sql_functions: 0,
-  sql_tables: 0,
 }
 
 function textsOf(form: TextForm): Values {
   return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
-}
-
-/**
- * The form of each function's results. Each address function checks a result by applying itself again, which does not
- * change its own results.
- */
-const FORMS: Readonly<Record<Exclude<FunctionName, ClauseFunction>, TextForm>> = {
-  domain: {
-    name: 'a domain in lower case',
-    fits: (text) => applyFunction('domain', `a@${text}`) === text,
-    lowerCase: true,
-  },
-  host: {
-    name: 'a host in lower case',
-    fits: (text) => applyFunction('host', `https://${text}/`) === text,
-    lowerCase: true,
-  },
-  origin: {
-    name: 'scheme, host and port in lower case',
-    fits: (text) => applyFunction('origin', text) === text,
-    lowerCase: true,
-  },
-  path: {
-    name: 'an absolute path without a slash at its end',
-    fits: (text) => applyFunction('path', text) === text,
-  },
-  sql_verbs: {
-    name: 'one SQL verb in lower case',
-    fits: (text) => /^[a-z_][a-z0-9_]*$/.test(text),
-    lowerCase: true,
-  },
-  sql_functions: {
-    name: 'the name of a function in lower case',
-    fits: (text) => /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)*$/.test(text),
-    lowerCase: true,
-  },
-  sql_tables: {
-    name: 'the name of a table, as SQL writes it without quotes',
-    fits: (text) => /^[A-Za-z_][\w .-]*$/.test(text),
-  },
 }

@@ -1,3 +1,4 @@
+import type { TextForm } from '../language/functions.ts'
 import { commonStep, isMultiple, nextMultiple } from './multiple.ts'
 
 /**
@@ -35,15 +36,6 @@ export interface Texts {
   readonly max: number
   /** The forms that every string must fit. */
   readonly forms: readonly TextForm[]
-}
-
-/** A pattern, a format, or the form of a function's results, as a test of strings. */
-export interface TextForm {
-  /** The words that follow "is not" in a message, such as `a valid email`. */
-  readonly name: string
-  /** True when strings of this form have no capital letters. */
-  readonly lowerCase?: true
-  fits(text: string): boolean
 }
 
 export interface Lists {

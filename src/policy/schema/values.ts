@@ -1,6 +1,7 @@
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { toNfc } from '../../domain/normal-form.ts'
+import type { TextForm } from '../language/functions.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { isSchema, refTarget } from './part.ts'
 import { childOf } from './child.ts'
@@ -15,7 +16,6 @@ import {
   numbersAmong,
   once,
   type Numbers,
-  type TextForm,
   type Texts,
   type Values,
 } from './possible.ts'

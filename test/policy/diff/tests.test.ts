@@ -100,6 +100,17 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     'agent.owners': verbsTest,
     'task.workflow': fc.oneof(textTest, presence),
     'tool.labels': fc.record({ some: fc.constantFrom('money', ['money', 'x']) }),
+    'time.date': fc.oneof(
+      fc.record({ is: fc.constantFrom('2026-11-16', ['2026-11-14', '2026-11-18']) }),
+      fc.record({ from: fc.constantFrom('2026-11-15', '2026-11-17') }),
+      fc.record({ from: fc.constant('2026-11-14'), until: fc.constantFrom('2026-11-15', '2026-11-17') }),
+      fc.record({ not: fc.record({ until: fc.constant('2026-11-16') }) }),
+      fc.record({ ends_with: fc.constant('-16') }),
+    ),
+    'time.day': fc.oneof(
+      fc.record({ at_least: fc.constantFrom(15, 17) }),
+      fc.record({ is: fc.constant(16) }),
+    ),
     'time.weekday': fc.constantFrom('mon', ['sat', 'sun']),
     'time.hour': fc.record({ at_least: fc.constantFrom(9, 12), under: fc.constantFrom(13, 18) }),
   }).map(([field, test]) => fc.record({ [field]: test as fc.Arbitrary<unknown> })),

@@ -193,6 +193,9 @@ describe('a rule file', () => {
     'time.hour: { at_least: 18 }',
     'agent.id: { not: bot }',
     'agent.owners: { some: dana }',
+    'time.date: { from: 2026-12-20, until: 2027-01-02 }',
+    'time.date: [2026-12-24, 2026-12-25]',
+    'time.day: { over: 28 }',
   ])('a rule with { %s } is fine', async (match) => {
     expect(await when(match)).toEqual([])
   })
@@ -214,6 +217,8 @@ describe('a rule file', () => {
     ['payload.to: { some: missing, over: 5 }', 'over'],
     ['tool.reversibility: never', 'irreversible'],
     ['time.weekday: saturday', 'sat'],
+    ['time.day: { starts_with: 1 }', 'starts_with'],
+    ['time.date: { over: 1 }', 'over'],
     ['agent.owners: { starts_with: d }', 'starts_with'],
     ['any: []', 'too few items|few'],
   ])('a rule with { %s } is underlined', async (match, wanted) => {

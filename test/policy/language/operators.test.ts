@@ -16,12 +16,24 @@ import { describeTest } from '../../../src/policy/language/words.ts'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { runs } from '../../runs.ts'
 import { holds } from '../diff/cells.ts'
-import { bundle, call, diagnose } from '../support.ts'
+import { bundle, call, diagnose, rules } from '../support.ts'
 
-const rowOf = (name: OperatorName): Operator => OPERATORS[name] as Operator
+const rowOf = (name: OperatorName): Operator<'number' | 'texts'> =>
+  OPERATORS[name] as Operator<'number' | 'texts'>
 
 /** Of these an operator that takes texts gets those that it does not refuse. */
-const TEXTS = ['a', 'b', 'ab', 'a*', '*b', '10.0.0.0/8', '10.1.0.0/16', '2001:db8::/32']
+const TEXTS = [
+  'a',
+  'b',
+  'ab',
+  'a*',
+  '*b',
+  '10.0.0.0/8',
+  '10.1.0.0/16',
+  '2001:db8::/32',
+  '2026-12-20',
+  '2027-02-28',
+]
 const VALUE_TEXTS = [
   '',
   'a',
@@ -33,6 +45,11 @@ const VALUE_TEXTS = [
   '2001:db8::1',
   '::1',
   'e\u0301',
+  '2026-12-19',
+  '2026-12-20',
+  '2027-02-28',
+  '2027-02-30',
+  '2027-2-28',
 ]
 const LISTS: readonly JsonValue[] = [[], ['a'], ['b', 'a'], [1], ['10.1.2.3', null], ['a', 'a', 'a']]
 const VALUES: readonly JsonValue[] = [...VALUE_TEXTS, ...LISTS, 0, 1, 2, 2.5, true, false, null, {}]
@@ -42,8 +59,9 @@ function operandsOf(name: OperatorName): fc.Arbitrary<JsonValue> {
   const row = rowOf(name)
   const texts = TEXTS.filter((text) => row.refuses?.(text, name) === undefined)
   const words = fc.uniqueArray(fc.constantFrom(...texts), { minLength: 1, maxLength: 2 })
+  const extremes = [-1, 0.5, Number.MAX_SAFE_INTEGER].filter((n) => row.refuses?.(n, name) === undefined)
   const numbers = fc.integer({ min: 0, max: 3 })
-  if (row.operand === 'number') return numbers
+  if (row.operand === 'number') return fc.oneof(numbers, fc.constantFrom(...extremes, 1))
   if (row.operand === 'texts' || row.operand === 'scalars') return words
   const tests = words.map((starts_with) => ({ starts_with }))
   if (row.operand !== 'length test') return fc.oneof(fc.constantFrom('a', 'b'), tests)
@@ -56,9 +74,14 @@ const WITH_LITERALS = WRITTEN_NAMES.filter((name) =>
   ['number', 'texts', 'scalars'].includes(rowOf(name).operand),
 )
 
+const PAIRS_OF: Partial<Record<OperatorName, readonly string[]>> = {
+  in_network: ['10.1.0.0/16', '10.2.0.0/16'],
+  from: ['2026-12-20', '2027-01-31'],
+  until: ['2026-12-20', '2027-01-31'],
+}
+
 /** Two texts, none of which is an example of any other test. */
-const pairOf = (name: OperatorName): readonly string[] =>
-  name === 'in_network' ? ['10.1.0.0/16', '10.2.0.0/16'] : ['quite', 'other']
+const pairOf = (name: OperatorName): readonly string[] => PAIRS_OF[name] ?? ['quite', 'other']
 
 const values: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom(...VALUES),
@@ -92,6 +115,38 @@ const keyOf = ({ verdict, risk }: Outcome): string => `${verdict}/${risk}`
 /** Pairs of tests of one operator, and calls of an operator: as many of each pair. */
 const PAIRS = 4
 const CALLS = runs(50_000)
+
+describe('an operator that refuses numbers', () => {
+  const problem = { code: 'bad-value' as const, message: '`at_most` counts from 0', hint: 'write 0' }
+  const refusing = (): void => {
+    const row: Operator<'number'> = OPERATORS.at_most
+    Object.assign(row, { refuses: (n: number) => (Number.isInteger(n) && n >= 0 ? undefined : problem) })
+    onTestFinished(() => void Reflect.deleteProperty(row, 'refuses'))
+  }
+  const found = async (test: string): Promise<unknown> => {
+    const text = rules(`  - { id: a, allow: A., when: { payload.amount: ${test} } }`)
+    const all = await diagnose(bundle({ 'rules/pay.yaml': text }))
+    return all
+      .filter(({ severity }) => severity === 'error')
+      .map(({ code, line, column, message }) => ({ code, line, column, message }))
+  }
+
+  it.each([
+    ['{ at_most: -1 }', 60],
+    ['{ at_most: 0.5 }', 60],
+    ['{ not: { at_most: -1 } }', 67],
+    ['{ at_least: 1, at_most: -1 }', 73],
+  ])('%s is an error at the place of the number', async (test, column) => {
+    refusing()
+    expect(await found(test)).toEqual([{ code: 'bad-value', line: 3, column, message: problem.message }])
+  })
+
+  it('permits every other number, and other operators every number', async () => {
+    refusing()
+    expect(await found(`{ at_most: ${Number.MAX_SAFE_INTEGER} }`)).toEqual([])
+    expect(await found('{ at_least: -1 }')).toEqual([])
+  })
+})
 
 describe('every operator', () => {
   it.each(WRITTEN_NAMES)(
