@@ -178,6 +178,26 @@ export const VoteView = Type.Object({
 })
 export type VoteView = Static<typeof VoteView>
 
+/** One result for each vote, in the order of the request. */
+export const VoteResults = Type.Object({
+  results: Type.Array(
+    Type.Object(
+      {
+        thread_id: Type.String(),
+        status: Type.Optional({ ...DecisionStatus, description: 'The status after the vote.' }),
+        problem: Type.Optional(
+          Type.Object(
+            { status: Type.Integer(), code: Type.String(), title: Type.String(), detail: Type.String() },
+            { description: 'Why the vote was refused.' },
+          ),
+        ),
+      },
+      { description: 'It has either `status` or `problem`.' },
+    ),
+  ),
+})
+export type VoteResults = Static<typeof VoteResults>
+
 export const SeatView = Type.Object({
   group: Type.String(),
   approvals: Type.Integer(),
@@ -270,6 +290,19 @@ export const ThreadView = Type.Object({
   equal: ThreadSummary.properties.equal,
   alike: ThreadSummary.properties.alike,
   because: ThreadSummary.properties.because,
+  display: Type.Object(
+    {
+      revision_digest: Type.String(),
+      bundle: Type.String(),
+      level: RiskLevel,
+      template: Type.Optional(Type.String({ description: 'Absent for a call without a heading template.' })),
+      parts: Type.Array(Type.String(), {
+        description:
+          'Parts to see: places of `because`, of hidden values, of warnings, and of fields that the last revision changed.',
+      }),
+    },
+    { description: 'What `displayed` of a vote is computed from.' },
+  ),
   review: Type.Object(
     {
       comments: Type.Array(Type.String(), { maxItems: 9, description: 'Ready-made comments of the level.' }),
