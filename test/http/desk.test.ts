@@ -569,7 +569,7 @@ describe('GET threads by search terms', () => {
         thread_id === first.thread ? 1 : thread_id === second.thread ? 2 : 0,
       )
     const pending = { status: 'pending_review' }
-    expect(await found(ann, { ...pending, q: 'REFUND' })).toEqual([1, 2])
+    expect(await found(ann, { ...pending, q: 'REFUND', sort: 'oldest' })).toEqual([1, 2])
     expect(await found(ann, { ...pending, q: 'refund müller' })).toEqual([1])
     expect(await found(ann, { ...pending, q: 'refund nothing' })).toEqual([])
     expect(await found(ann, { ...pending, q: second.thread })).toEqual([2])

@@ -120,7 +120,11 @@ async function restartWith(own: World, routing: string): Promise<void> {
 }
 
 /** What a bare request gets where anybody may ask and it is not 200: it comes from no page, and there is no identity provider. */
-const BARE: Readonly<Record<string, number>> = { signIn: 403, startSingleSignOn: 404, endSingleSignOn: 404 }
+const BARE: Readonly<Record<string, number>> = {
+  sign_in: 403,
+  start_single_sign_on: 404,
+  end_single_sign_on: 404,
+}
 
 describe('GET openapi.json', () => {
   it('200 with the OpenAPI document that the gateway validates with', async () => {

@@ -4,7 +4,7 @@ import { composeCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { encodeCursor } from '../../src/gateway/core/page-cursor.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Answer, approved, held, openWorld, overriding, type World } from '../gateway-fixture.ts'
+import { type Answer, approved, call, held, openWorld, overriding, type World } from '../gateway-fixture.ts'
 import { BUNDLE } from '../bundle.ts'
 import { type Endpoint, ENDPOINTS, type Named, resolved, sampleOf, type Schema } from '../samples.ts'
 
@@ -125,9 +125,9 @@ afterAll(() => world.close())
 
 /** Numbers, words of the contract, what the caller says of itself. A name that is in neither list fails the test: somebody has to say what it is. */
 const OF_NO_TENANT: readonly string[] = [
-  'revision index status risk group mine claimed since until q limit state after before everywhere',
+  'revision index status risk group mine claimed since until q sort asked voted limit state after before everywhere',
   'Prefer If-Match Countersign-Unattended Last-Event-ID workflow_name task_label subject preview risk_level summary',
-  'payload action_hash images request_payload event_summary decision comment take_over reason url events format',
+  'payload action_hash images request_payload event_summary decision comment displayed votes take_over reason url events format',
   'overlap_ms grace_seconds agent_history used time task',
 ].flatMap((line) => line.split(' '))
 
@@ -252,6 +252,23 @@ describe('the ids of another tenant', () => {
   it('the ids of another tenant cover every parameter of every operation', () => {
     expect(PLACES.filter((place) => meaningOf(place) === undefined).map(({ name }) => name)).toEqual([])
     expect(PLACES.filter((place) => typeof meaningOf(place) === 'object').length).toBeGreaterThan(45)
+  })
+
+  it('a vote on several calls gives a thread of another tenant the result of an unknown thread', async () => {
+    const pair = names['thread_id'] as Pair
+    const results = await Promise.all(
+      [pair.foreign, ...pair.nothing].map(async (thread_id) => {
+        const body = { decision: 'approve', votes: [{ thread_id, revision: 1 }] }
+        const headers = { authorization: `Bearer ${keys.review}` }
+        const { status, body: answer } = await call(`${world.url}/api/review/votes`, 'POST', {
+          body,
+          headers,
+        })
+        return [status, JSON.stringify(answer).replaceAll(thread_id, 'ID')]
+      }),
+    )
+    expect(results[0]?.[0]).toBe(200)
+    expect(new Set(results.map((one) => one.join(' '))).size).toBe(1)
   })
 
   it.each(
