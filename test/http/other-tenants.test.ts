@@ -258,7 +258,8 @@ describe('the ids of another tenant', () => {
     const pair = names['thread_id'] as Pair
     const results = await Promise.all(
       [pair.foreign, ...pair.nothing].map(async (thread_id) => {
-        const body = { decision: 'approve', votes: [{ thread_id, revision: 1 }] }
+        const displayed = { digest: '0'.repeat(64), seen: [], unseen: [], ms: 1_000 }
+        const body = { decision: 'approve', votes: [{ thread_id, revision: 1, displayed }] }
         const headers = { authorization: `Bearer ${keys.review}` }
         const { status, body: answer } = await call(`${world.url}/api/review/votes`, 'POST', {
           body,
