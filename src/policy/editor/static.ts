@@ -97,9 +97,41 @@ function inputSchema(): JsonObject {
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
 export function routingSchema(groups: readonly string[]): JsonObject {
+  const level = levelSchema(groups)
+  return {
+    $schema: DRAFT,
+    title: 'Countersign routing.yaml',
+    ...closed(['levels'], {
+      unmatched: { enum: ['reject', 'review'], description: 'The verdict on a call that no rule covers.' },
+      allow_up_to: { enum: RISKS, description: 'The gateway holds an allowed call of a higher risk.' },
+      timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
+      levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
+      lists: {
+        type: 'object',
+        propertyNames: { pattern: WORD.pattern.source },
+        additionalProperties: {
+          type: 'array',
+          minItems: 1,
+          items: { type: ['string', 'number', 'boolean'] },
+        },
+        description: 'What rules name by `$list`.',
+      },
+      budgets: {
+        ...closed(
+          [],
+          Object.fromEntries(BUDGET_NAMES.map((name) => [name, { type: 'integer', minimum: 1 }])),
+        ),
+        description:
+          'What one tenant, agent or reviewer may hold; at most what the settings of the gateway say.',
+      },
+    }),
+  }
+}
+
+function levelSchema(groups: readonly string[]): JsonObject {
   const group = groups.length > 0 ? { enum: groups } : name(WORD)
   const step = closed(['after', 'group'], { after: DURATION, group })
-  const level = closed(['group', 'approvals', 'expires'], {
+  return closed(['group', 'approvals', 'expires'], {
     group: { ...group, description: 'Who reviews.' },
     approvals: {
       type: 'integer',
@@ -129,34 +161,6 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       description: 'Whether an approval needs proof that each part to see was displayed.',
     },
   })
-  return {
-    $schema: DRAFT,
-    title: 'Countersign routing.yaml',
-    ...closed(['levels'], {
-      unmatched: { enum: ['reject', 'review'], description: 'The verdict on a call that no rule covers.' },
-      allow_up_to: { enum: RISKS, description: 'The gateway holds an allowed call of a higher risk.' },
-      timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
-      levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
-      lists: {
-        type: 'object',
-        propertyNames: { pattern: WORD.pattern.source },
-        additionalProperties: {
-          type: 'array',
-          minItems: 1,
-          items: { type: ['string', 'number', 'boolean'] },
-        },
-        description: 'What rules name by `$list`.',
-      },
-      budgets: {
-        ...closed(
-          [],
-          Object.fromEntries(BUDGET_NAMES.map((name) => [name, { type: 'integer', minimum: 1 }])),
-        ),
-        description:
-          'What one tenant, agent or reviewer may hold; at most what the settings of the gateway say.',
-      },
-    }),
-  }
 }
 
 export function directorySchema(): JsonObject {

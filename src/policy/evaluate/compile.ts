@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import { withReasons } from './because.ts'
@@ -47,15 +48,8 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
 
   let rules: readonly RuleSummary[] | undefined
   return {
-    revision: head.revision,
-    ...(head.commit === undefined ? {} : { commit: head.commit }),
-    files: head.files,
-    diagnostics: head.diagnostics,
-    directory: head.directory,
-    budgets: head.routing.budgets,
-    views: head.routing.views,
+    ...describe(head),
     tools: contracts,
-    ruleCount: head.ruleCount,
     get rules() {
       return (rules ??= ir.ruleFiles.flatMap(rulesIn))
     },
@@ -70,9 +64,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
     withReasons(call, fired) {
       const program = programOf(call.tool)
-      return program
-        ? withReasons(program, { call, clock: tables.clock, directory: head.directory }, fired)
-        : fired
+      return program ? withReasons(program, { ...tables, call }, fired) : fired
     },
     checkPayload(tool, payload) {
       const contract = contracts.get(tool)
@@ -94,6 +86,11 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
   }
+}
+
+function describe({ revision, commit, files, diagnostics, directory, routing, ruleCount }: BundleIr['head']) {
+  const { budgets, views } = routing
+  return { revision, ...defined({ commit }), files, diagnostics, directory, budgets, views, ruleCount }
 }
 
 function rulesIn({ path: file, rules, limits }: RuleFileIr): RuleSummary[] {
