@@ -67,8 +67,9 @@ export const DecisionStatus = Type.Enum(DECISION_STATUSES)
 export type DecisionStatus = Static<typeof DecisionStatus>
 
 /** The words of a list of threads. */
-export const ListedStatus = Type.Enum([...DECISION_STATUSES, 'withdrawn'], {
-  description: '`withdrawn`: the rejected threads that their agent gave up.',
+export const ListedStatus = Type.Enum([...DECISION_STATUSES, 'withdrawn', 'ended'], {
+  description:
+    '`withdrawn`: the rejected threads that their agent gave up. `ended`: all approved and rejected threads.',
 })
 
 export const Decision = Type.Object({

@@ -93,6 +93,7 @@ export const ThreadsQuery = Type.Object(
     asked: Type.Optional(
       Type.Enum(['stopped'], { description: 'Only threads whose agent no longer asks for the decision.' }),
     ),
+    voted: Type.Optional(Type.Enum(['me'], { description: 'Only threads on which you voted.' })),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
     since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
     until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),

@@ -176,6 +176,7 @@ function filterOf(
     thread.created_at >= since &&
     thread.created_at < until &&
     matches(thread, query, now) &&
+    (query.voted === undefined || thread.votes.some(({ reviewer }) => reviewer === caller.id)) &&
     (query.asked === undefined || hasStopped(deps, thread)) &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
     says(thread)
@@ -191,10 +192,7 @@ function saying(q: string, snapshot: Snapshot | undefined): (thread: Thread) => 
 
 function matches(thread: Thread, query: ThreadsQuery, now: number): boolean {
   const wanted: [string | undefined, string][] = [
-    [
-      query.status,
-      query.status === 'withdrawn' && thread.withdrawn_at !== undefined ? 'withdrawn' : thread.status,
-    ],
+    [query.status, statusAs(query.status, thread)],
     [query.tool, thread.tool],
     [query.risk, thread.risk],
     [query.agent, thread.agent],
@@ -205,6 +203,12 @@ function matches(thread: Thread, query: ThreadsQuery, now: number): boolean {
     wanted.every(([want, is]) => want === undefined || want === is) &&
     (group === undefined || mayApprove(thread, group, now))
   )
+}
+
+/** The thread's status, in the words of the filter. */
+function statusAs(asked: ThreadsQuery['status'], { status, withdrawn_at }: Thread): string {
+  if (asked === 'withdrawn' && withdrawn_at !== undefined) return 'withdrawn'
+  return asked === 'ended' && (status === 'approved' || status === 'rejected') ? 'ended' : status
 }
 
 function isClaimedAs(wanted: ThreadsQuery['claimed'], by: string | undefined, me: string): boolean {

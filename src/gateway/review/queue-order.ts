@@ -65,6 +65,6 @@ function byName(sort: 'agent' | 'tool'): readonly Segment[] {
 /** The smallest index that contains every match. */
 function indexOf({ task_id, agent, status }: ThreadsQuery): string {
   if (task_id !== undefined && agent !== undefined) return INDEX.task(agent, task_id)
-  if (status === undefined) return INDEX.threads
+  if (status === undefined || status === 'ended') return INDEX.threads
   return INDEX.status(status === 'withdrawn' ? 'rejected' : status)
 }

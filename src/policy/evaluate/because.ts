@@ -29,7 +29,7 @@ export function withReasons(
   facts: Omit<Facts, 'tool'>,
   fired: readonly FiredRule[],
 ): readonly FiredRule[] {
-  const known = new Map([...program.rules, ...program.limits].map((rule) => [rule.ir.id, rule]))
+  const known = rulesById(program)
   const run = createRun(program, facts)
   return fired.map((one) => {
     const rule = known.get(one.id)
@@ -37,6 +37,16 @@ export function withReasons(
     const because = bounded(rule.condition === undefined ? ofLimit(rule, run) : ofRule(rule, one, run), run)
     return { ...one, because, ...(rule.risk === undefined ? {} : { risk: rule.risk }) }
   })
+}
+
+const byId = new WeakMap<Program, ReadonlyMap<string, CompiledRule | CompiledLimit>>()
+
+function rulesById(program: Program): ReadonlyMap<string, CompiledRule | CompiledLimit> {
+  const known = byId.get(program)
+  if (known) return known
+  const made = new Map([...program.rules, ...program.limits].map((rule) => [rule.ir.id, rule] as const))
+  byId.set(program, made)
+  return made
 }
 
 /** The reasons without repetitions, values of the call first. Values of sensitive fields are hidden. */

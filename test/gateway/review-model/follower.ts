@@ -70,7 +70,9 @@ export async function startsAfresh(who: Reviewer, number: number): Promise<void>
 }
 
 function lasting(summary: ThreadSummary | undefined, now: number): unknown {
-  const { mine: _, escalated_to: __, approvals, claim, ...rest } = summary ?? expect.fail()
+  const { mine: _, escalated_to: __, approvals, claim, ...more } = summary ?? expect.fail()
+  // a question of the agent is no event
+  const { asked_at: ___, asks_every_ms: ____, ...rest } = more
   const holds = claim !== undefined && Date.parse(claim.expires_at) > now
   return { ...rest, required: approvals.required, claim: holds ? claim.reviewer : undefined }
 }

@@ -130,6 +130,24 @@ it('the first page of a long queue reads as many threads as the first page of a 
   expect(turns.most()).toBeLessThanOrEqual(26)
 })
 
+it('the history has ended threads only, and those on which a reviewer voted', async () => {
+  const [bot, ann, ben] = [await world.agent(), await world.reviewer('ann'), await world.reviewer('ben')]
+  const [waiting, mine, theirs, gone] = [
+    await paying(bot, 500),
+    await paying(bot, 501),
+    await paying(bot, 502),
+    await paying(bot, 503),
+  ]
+  await ann.approve(mine)
+  await ben.vote(theirs, { decision: 'reject', revision: 1 })
+  await bot.withdraw(gone)
+  const listed = async (query: Record<string, string>): Promise<string[]> =>
+    (await ann.list(query)).body.threads.map(({ thread_id }) => thread_id)
+  expect((await listed({ status: 'ended' })).toSorted()).toEqual([mine, theirs, gone].toSorted())
+  expect(await listed({ status: 'ended', voted: 'me' })).toEqual([mine])
+  expect(await listed({ voted: 'me' })).not.toContain(waiting)
+})
+
 it('every word that a list prints for a status is a status to ask for', async () => {
   const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
   const [gone, refused] = [await held(bot), await held(bot)]
