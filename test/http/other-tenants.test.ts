@@ -96,6 +96,7 @@ beforeAll(async () => {
   const webhooks = { foreign: id, nothing: [`whk_acme_${ID}`, `whk_globex_${ID}`, `whk_nobody_${ID}`] }
   names = {
     thread_id: { foreign: thread, nothing: [THREAD_OF_NOBODY] },
+    votes: { foreign: thread, nothing: [THREAD_OF_NOBODY] },
     taskID: { foreign: task, nothing: ['nobody-task'] },
     task_id: { foreign: task, nothing: ['nobody-task'] },
     tool_name: { foreign: 'vault.open', nothing: ['vault.shut'] },
@@ -128,7 +129,7 @@ const OF_NO_TENANT: readonly string[] = [
   'revision index status risk group mine claimed since until q limit state after before everywhere',
   'Prefer If-Match Countersign-Unattended Last-Event-ID workflow_name task_label subject preview risk_level summary',
   'payload action_hash images request_payload event_summary decision comment take_over reason url events format',
-  'overlap_ms grace_seconds agent_history used time task',
+  'overlap_ms grace_seconds agent_history used time task sort asked voted displayed',
 ].flatMap((line) => line.split(' '))
 
 const createWebhook = (tenant: string): Promise<Answer<{ id: string }>> =>
@@ -215,8 +216,7 @@ async function ask({ endpoint, name, in: where }: Place, id: string): Promise<Re
 }
 
 function bodyWith(endpoint: Endpoint, name: string, id: string): unknown {
-  const value =
-    name === 'tools' ? [id] : name === 'agent' && endpoint.id === 'explainPolicies' ? `${id}/a` : id
+  const value = valueOf(endpoint, name, id)
   const needed = Object.fromEntries(
     Object.entries(REST).filter(([one]) => bodyOf(endpoint)?.properties?.[one]),
   )
@@ -228,6 +228,14 @@ function bodyWith(endpoint: Endpoint, name: string, id: string): unknown {
     ...(name !== '' && { [name]: value }),
   })
 }
+
+function valueOf({ id: operation }: Endpoint, name: string, id: string): unknown {
+  if (name === 'tools') return [id]
+  if (name === 'votes') return [{ thread_id: id, revision: 1, displayed: NOTHING_SHOWN }]
+  return name === 'agent' && operation === 'explainPolicies' ? `${id}/a` : id
+}
+
+const NOTHING_SHOWN = { digest: '0'.repeat(64), seen: [], unseen: [] }
 
 async function state(): Promise<{ acme: string[]; globex: number }> {
   const { store } = world.app.deps

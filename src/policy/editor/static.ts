@@ -96,10 +96,10 @@ function inputSchema(): JsonObject {
 
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
-export function routingSchema(groups: readonly string[]): JsonObject {
-  const group = groups.length > 0 ? { enum: groups } : name(WORD)
+/** The schema of a review level. */
+function levelSchema(group: JsonObject): JsonObject {
   const step = closed(['after', 'group'], { after: DURATION, group })
-  const level = closed(['group', 'approvals', 'expires'], {
+  return closed(['group', 'approvals', 'expires'], {
     group: { ...group, description: 'Who reviews.' },
     approvals: {
       type: 'integer',
@@ -129,6 +129,11 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       description: 'Whether an approval needs proof that each part to see was displayed.',
     },
   })
+}
+
+export function routingSchema(groups: readonly string[]): JsonObject {
+  const group = groups.length > 0 ? { enum: groups } : name(WORD)
+  const level = levelSchema(group)
   return {
     $schema: DRAFT,
     title: 'Countersign routing.yaml',
