@@ -4,7 +4,7 @@ import { composeCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/core/indexes.ts'
 import { encodeCursor } from '../../src/gateway/core/page-cursor.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Answer, approved, call, held, openWorld, overriding, type World } from '../gateway-fixture.ts'
+import { type Answer, approved, held, openWorld, overriding, type World } from '../gateway-fixture.ts'
 import { BUNDLE } from '../bundle.ts'
 import { type Endpoint, ENDPOINTS, type Named, resolved, sampleOf, type Schema } from '../samples.ts'
 
@@ -96,6 +96,7 @@ beforeAll(async () => {
   const webhooks = { foreign: id, nothing: [`whk_acme_${ID}`, `whk_globex_${ID}`, `whk_nobody_${ID}`] }
   names = {
     thread_id: { foreign: thread, nothing: [THREAD_OF_NOBODY] },
+    votes: { foreign: thread, nothing: [THREAD_OF_NOBODY] },
     taskID: { foreign: task, nothing: ['nobody-task'] },
     task_id: { foreign: task, nothing: ['nobody-task'] },
     tool_name: { foreign: 'vault.open', nothing: ['vault.shut'] },
@@ -125,10 +126,10 @@ afterAll(() => world.close())
 
 /** Numbers, words of the contract, what the caller says of itself. A name that is in neither list fails the test: somebody has to say what it is. */
 const OF_NO_TENANT: readonly string[] = [
-  'revision index status risk group mine claimed since until q sort asked voted limit state after before everywhere',
+  'revision index status risk group mine claimed since until q limit state after before everywhere',
   'Prefer If-Match Countersign-Unattended Last-Event-ID workflow_name task_label subject preview risk_level summary',
-  'payload action_hash images request_payload event_summary decision comment displayed votes take_over reason url events format',
-  'overlap_ms grace_seconds agent_history used time task',
+  'payload action_hash images request_payload event_summary decision comment take_over reason url events format',
+  'overlap_ms grace_seconds agent_history used time task sort asked voted displayed',
 ].flatMap((line) => line.split(' '))
 
 const createWebhook = (tenant: string): Promise<Answer<{ id: string }>> =>
@@ -215,8 +216,7 @@ async function ask({ endpoint, name, in: where }: Place, id: string): Promise<Re
 }
 
 function bodyWith(endpoint: Endpoint, name: string, id: string): unknown {
-  const value =
-    name === 'tools' ? [id] : name === 'agent' && endpoint.id === 'explainPolicies' ? `${id}/a` : id
+  const value = valueOf(endpoint, name, id)
   const needed = Object.fromEntries(
     Object.entries(REST).filter(([one]) => bodyOf(endpoint)?.properties?.[one]),
   )
@@ -228,6 +228,14 @@ function bodyWith(endpoint: Endpoint, name: string, id: string): unknown {
     ...(name !== '' && { [name]: value }),
   })
 }
+
+function valueOf({ id: operation }: Endpoint, name: string, id: string): unknown {
+  if (name === 'tools') return [id]
+  if (name === 'votes') return [{ thread_id: id, revision: 1, displayed: NOTHING_SHOWN }]
+  return name === 'agent' && operation === 'explain_policies' ? `${id}/a` : id
+}
+
+const NOTHING_SHOWN = { digest: '0'.repeat(64), seen: [], unseen: [] }
 
 async function state(): Promise<{ acme: string[]; globex: number }> {
   const { store } = world.app.deps
@@ -252,24 +260,6 @@ describe('the ids of another tenant', () => {
   it('the ids of another tenant cover every parameter of every operation', () => {
     expect(PLACES.filter((place) => meaningOf(place) === undefined).map(({ name }) => name)).toEqual([])
     expect(PLACES.filter((place) => typeof meaningOf(place) === 'object').length).toBeGreaterThan(45)
-  })
-
-  it('a vote on several calls gives a thread of another tenant the result of an unknown thread', async () => {
-    const pair = names['thread_id'] as Pair
-    const results = await Promise.all(
-      [pair.foreign, ...pair.nothing].map(async (thread_id) => {
-        const displayed = { digest: '0'.repeat(64), seen: [], unseen: [], ms: 1_000 }
-        const body = { decision: 'approve', votes: [{ thread_id, revision: 1, displayed }] }
-        const headers = { authorization: `Bearer ${keys.review}` }
-        const { status, body: answer } = await call(`${world.url}/api/review/votes`, 'POST', {
-          body,
-          headers,
-        })
-        return [status, JSON.stringify(answer).replaceAll(thread_id, 'ID')]
-      }),
-    )
-    expect(results[0]?.[0]).toBe(200)
-    expect(new Set(results.map((one) => one.join(' '))).size).toBe(1)
   })
 
   it.each(
