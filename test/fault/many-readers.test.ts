@@ -28,7 +28,7 @@ const TEXT = 'é'.repeat(20_000)
  * What gives lists: no thread alone, and no stream, which evidence is too: it comes line by line for as long as somebody reads. Lists of one
  * webhook are those of the one that there is. Only the admin key lists instances, of which there are few.
  */
-const LEFT_OUT = ['stream', 'exportEvidence', 'listInstances']
+const LEFT_OUT = ['stream', 'export_evidence', 'list_instances']
 const LISTS: readonly Endpoint[] = ENDPOINTS.filter(({ id, method, path, plane }) => {
   if (id === 'resolve') return true
   const isOfPeople = plane === 'review' || plane === 'admin'
@@ -128,7 +128,7 @@ async function together(gateway: Gateway, key: string, list: Endpoint, callers: 
 function begin(gateway: Gateway, agent: Agent, key: string, list: Endpoint): Promise<IncomingMessage> {
   const has = (name: string): boolean => list.parameters.some((one) => one.name === name)
   const query = new URLSearchParams({
-    ...(has('limit') && { limit: list.id === 'exportEvidence' ? '10000' : '100' }),
+    ...(has('limit') && { limit: list.id === 'export_evidence' ? '10000' : '100' }),
     ...(has('tenant') && { tenant: 'acme' }),
   })
   const body = list.body === undefined ? undefined : '{"tools":[]}'
