@@ -160,6 +160,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'payload',
     'revisions',
     'thread',
+    'review',
     'history',
     'agents',
     'policies',

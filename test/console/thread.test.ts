@@ -208,12 +208,12 @@ describe('deciding', () => {
     await page.getByText('You approved revision 1.').waitFor()
   })
 
-  it('shows call, policy and agent in this order on a phone, with hashes folded', async () => {
+  it('shows policy, call and agent in this order on a phone, with hashes folded', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
     await console_.show(page, one)
     const tops = await Promise.all(
-      ['What would run', 'What policy says', 'What the agent says', 'Evidence'].map(
+      ['What policy says', 'What runs', 'What the agent says', 'Evidence'].map(
         async (name) => (await page.getByRole('heading', { name }).boundingBox())?.y ?? -1,
       ),
     )
@@ -283,7 +283,7 @@ describe('meanwhile', () => {
     await revise(one, 900)
     await ann.getByText('The agent has sent revision 2.').waitFor()
     expect(await button(ann, 'Approve').isDisabled()).toBe(true)
-    const payload = ann.getByRole('region', { name: 'What would run' })
+    const payload = ann.getByRole('region', { name: 'What runs' })
     expect(await payload.getByText('500', { exact: true }).count()).toBe(1)
     await ann.keyboard.press('a')
     await button(ann, 'Look at revision 2').click()

@@ -147,7 +147,7 @@ describe('a second step', () => {
     vi.stubGlobal('document', { getElementById: () => null })
     const thread = createThread('thr_1')
     thread.take(view(1, 1, { risk: 'high', can_vote: { allowed: true } }))
-    const deciding = createDeciding(thread)
+    const deciding = createDeciding(thread, () => undefined)
     deciding.start('approve')
     const warnings = [{ place: 'payload/memo', kinds: ['direction'], message: 'turns', words: [] }]
     thread.revealed.value = { 1: { revision: 1, payload: {}, warnings } }

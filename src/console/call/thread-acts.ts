@@ -10,15 +10,18 @@ const SAID = {
   request_changes: 'You asked for changes to',
 } as const
 
-/** Votes for the shown revision and digest. If the agent has revised the call, the gateway refuses the vote. */
-export async function vote(thread: ThreadState, decision: VoteDecision): Promise<void> {
+/**
+ * Votes for the shown revision and digest. If the agent has revised the call, the gateway refuses the vote.
+ * @returns true when the vote was counted
+ */
+export async function vote(thread: ThreadState, decision: VoteDecision): Promise<boolean> {
   const view = thread.view.value
-  if (view === undefined || thread.next.value !== undefined) return
+  if (view === undefined || thread.next.value !== undefined) return false
   const { revision, digest } = view
   const comment = thread.comment.value.trim()
   const body = { decision, revision, ...(comment !== '' && { comment }) }
   const done = `${SAID[decision]} revision ${revision}.`
-  await act(thread, () => call('POST', `${thread.path}/votes`, { body, digest }), done)
+  return act(thread, () => call('POST', `${thread.path}/votes`, { body, digest }), done)
 }
 
 export async function say(thread: ThreadState): Promise<void> {
@@ -28,12 +31,12 @@ export async function say(thread: ThreadState): Promise<void> {
   await act(thread, () => call('POST', `${thread.path}/comments`, { body: { comment } }), done)
 }
 
-export function claim(thread: ThreadState, takeOver: boolean): Promise<void> {
+export function claim(thread: ThreadState, takeOver: boolean): Promise<boolean> {
   const body = takeOver ? { take_over: true } : {}
   return act(thread, () => call('POST', `${thread.path}/claim`, { body }))
 }
 
-export function release(thread: ThreadState): Promise<void> {
+export function release(thread: ThreadState): Promise<boolean> {
   return act(thread, () => call('POST', `${thread.path}/release`))
 }
 
@@ -46,13 +49,16 @@ export async function reveal({ path, revealed, notice }: ThreadState, revision: 
   } else notice.value = { kind: 'refused', problem: answer.problem }
 }
 
-/** Runs one act at a time. After any result except plain success, the page reads the thread again. */
+/**
+ * Runs one act at a time, and returns true when it succeeded. After any result except plain success,
+ * the page reads the thread again.
+ */
 async function act(
   thread: ThreadState,
   ask: () => Promise<Outcome<ThreadView>>,
   done?: string,
-): Promise<void> {
-  if (thread.sending.value) return
+): Promise<boolean> {
+  if (thread.sending.value) return false
   thread.sending.value = true
   thread.notice.value = undefined
   const sent = thread.comment.value
@@ -66,6 +72,7 @@ async function act(
     }
   } else await afterRefusal(thread, answer.problem)
   thread.sending.value = false
+  return answer.ok
 }
 
 async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void> {

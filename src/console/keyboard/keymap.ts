@@ -8,6 +8,7 @@ export type Action =
   | 'reject'
   | 'request_changes'
   | 'diff'
+  | 'news'
   | 'search'
   | 'help'
   | 'back'
@@ -33,7 +34,9 @@ interface Binding {
   readonly on?: readonly Page[]
 }
 
-const LISTS: readonly Page[] = ['queue', 'history', 'webhooks']
+/** The queue is beside the call on a wide window, so its keys work on both pages. */
+const REVIEW: readonly Page[] = ['queue', 'thread']
+const LISTS: readonly Page[] = [...REVIEW, 'history', 'webhooks']
 
 /** All keys, as the help lists them. */
 export const BINDINGS: readonly Binding[] = [
@@ -43,6 +46,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'r', action: 'reject', does: 'Reject', on: ['thread'] },
   { keys: 'c', action: 'request_changes', does: 'Request changes', on: ['thread'] },
   { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
+  { keys: 'n', action: 'news', does: 'Add the new calls to the list', on: REVIEW },
   { keys: '/', action: 'search', does: 'Search' },
   { keys: 'g q', action: 'go queue', does: 'Go to the queue' },
   { keys: 'g h', action: 'go history', does: 'Go to the history' },
@@ -53,11 +57,14 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'Escape', action: 'back', does: 'Leave a field, or go back' },
 ]
 
+/** The actions that a key repeats while it is held down. */
+const MOVES: readonly Action[] = ['next', 'previous']
+
 export function strike(stroke: Stroke, page: Page, pending: boolean): Struck {
   if (stroke.modified || (stroke.typing && stroke.key !== 'Escape')) return { pending: false }
   if (stroke.key === 'g' && !pending) return { pending: true }
   const keys = pending ? `g ${stroke.key}` : stroke.key
   const found = BINDINGS.find((one) => one.keys === keys && (one.on?.includes(page) ?? true))
-  if (found === undefined || (stroke.repeated && !LISTS.includes(page))) return { pending: false }
+  if (found === undefined || (stroke.repeated && !MOVES.includes(found.action))) return { pending: false }
   return { action: found.action, pending: false }
 }

@@ -26,7 +26,7 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
   }
   return (
     <Panel
-      title="What would run"
+      title="What runs"
       kind="payload"
       note={
         <span class="tools">

@@ -1,12 +1,41 @@
+import type { ComponentChildren } from 'preact'
+import { useSignal } from '@preact/signals'
 import { refine } from '../route/router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { Field } from '../shell/field.tsx'
-import { More } from '../shell/more.tsx'
 import { counts } from '../session/counts.ts'
 import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 
-/** The filters of the queue. */
-export function FilterBar({ filters }: { readonly filters: Filters }) {
+interface FilterBarProps {
+  readonly filters: Filters
+  /** The other tools, beside the filter button. */
+  readonly children: ComponentChildren
+}
+
+/** The tools above the queue. The filters are folded until a reviewer needs them, and never fold by themselves. */
+export function FilterBar({ filters, children }: FilterBarProps) {
+  const open = useSignal(false)
+  if (Object.keys(filters).length > 0) open.value = true
+  return (
+    <>
+      <div class="tools">
+        <button
+          class="small"
+          aria-expanded={open.value}
+          onClick={() => {
+            open.value = !open.value
+          }}
+        >
+          Filter
+        </button>
+        {children}
+      </div>
+      {open.value && <Filtering filters={filters} />}
+    </>
+  )
+}
+
+function Filtering({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName, value: string | undefined): void =>
     refine({ page: 'queue', filters: withFilter(filters, name, value) })
   const pending = counts.value?.pending
@@ -19,7 +48,6 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
           <RiskMark risk={risk} /> <b>{pending?.[risk] ?? ''}</b>
         </button>
       ))}
-      <span class="gap" />
       <button aria-pressed={filters.mine === 'true'} onClick={() => toggle('mine', 'true')}>
         Mine to decide
       </button>
@@ -29,14 +57,14 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
       <button aria-pressed={filters.claimed === 'me'} onClick={() => toggle('claimed', 'me')}>
         Claimed by me
       </button>
-      <More open={Boolean(filters.tool ?? filters.agent ?? filters.group)}>
+      <div class="fields">
         {(['tool', 'agent', 'group'] as const).map((name) => (
           <label key={name}>
             {name}
             <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
           </label>
         ))}
-      </More>
+      </div>
     </div>
   )
 }

@@ -12,8 +12,10 @@ export type Deciding = ReturnType<typeof createDeciding>
 /**
  * The steps from a key or button to a vote. The reviewer is first asked for missing parts. A grave act needs a second
  * act.
+ *
+ * @param voted runs after a vote was counted
  */
-export function createDeciding(thread: ThreadState) {
+export function createDeciding(thread: ThreadState, voted: () => void) {
   const asking = signal<VoteDecision | undefined>(undefined)
   const wanted = signal('')
 
@@ -29,6 +31,9 @@ export function createDeciding(thread: ThreadState) {
     return true
   }
 
+  const send = (decision: VoteDecision): void =>
+    void vote(thread, decision).then((counted) => counted && voted())
+
   function start(decision: VoteDecision): void {
     const view = thread.view.value
     if (!view?.can_vote.allowed || thread.sending.value) return
@@ -38,7 +43,7 @@ export function createDeciding(thread: ThreadState) {
       return lookAt(COMMENT, wanted.value)
     }
     if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
-    else void vote(thread, decision)
+    else send(decision)
   }
 
   return {
@@ -54,7 +59,7 @@ export function createDeciding(thread: ThreadState) {
       const decision = asking.value
       asking.value = undefined
       // a revision and warnings may have arrived while the question was open
-      if (decision !== undefined && !mustLook(decision)) void vote(thread, decision)
+      if (decision !== undefined && !mustLook(decision)) send(decision)
     },
   }
 }

@@ -5,11 +5,12 @@ import { leaveFrom } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
 import type { Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { Heading, startReading } from '../shell/heading.tsx'
+import { CALL, Heading, startReading } from '../shell/heading.tsx'
 import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
 import { Assessment } from './assessment.tsx'
+import { CallStrip } from './call-strip.tsx'
 import { Claims } from './claims.tsx'
 import { Discussion } from './discussion.tsx'
 import { EarlierCalls } from './earlier-calls.tsx'
@@ -21,10 +22,16 @@ import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from '../call/thread-state.ts'
 import { createDeciding } from './deciding.ts'
 
-/** One thread: the payload, the agent's claims, the assessment of policy, and the reviewers. */
-export function ThreadPage({ id }: { readonly id: string }) {
+interface CallProps {
+  readonly id: string
+  /** Runs after the reviewer's vote was counted. */
+  readonly voted: (thread: ThreadState) => void
+}
+
+/** One call: what policy says, what runs, the agent's claims, and the reviewers, with the bar of decisions below. */
+export function CallPane({ id, voted }: CallProps) {
   const thread = useMemo(() => createThread(id), [id])
-  const deciding = useMemo(() => createDeciding(thread), [thread])
+  const deciding = useMemo(() => createDeciding(thread, () => voted(thread)), [thread])
   useReading(thread, id)
   useLayoutEffect(
     () =>
@@ -40,33 +47,38 @@ export function ThreadPage({ id }: { readonly id: string }) {
   const revision = thread.current.value
   const problem = thread.problem.value
   if (view === undefined || revision === undefined) {
-    return problem ? (
-      <Missing problem={problem} retry={() => void thread.load()} />
-    ) : (
-      <p class="empty">Loading…</p>
+    return (
+      <div class="pane call">
+        {problem ? (
+          <Missing problem={problem} retry={() => void thread.load()} />
+        ) : (
+          <p class="empty">Loading the call…</p>
+        )}
+      </div>
     )
   }
   return (
-    <article>
-      <ThreadHeader view={view} thread={thread} />
-      {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
-      <Outcome thread={thread} view={view} />
-      <div class="columns thread">
-        <div>
-          <Acknowledge thread={thread} />
-          <RevisionChanges thread={thread} view={view} />
-          <PayloadPanel thread={thread} revision={revision} />
-        </div>
-        <div class="beside">
-          <Assessment view={view} revision={revision} />
-          <People view={view} thread={thread} />
-          <Limits limits={view.limits} />
-        </div>
-        <div>
-          <Claims view={view} revision={revision} />
-          <Discussion view={view} />
-          <EarlierCalls calls={view.earlier} />
-          <Evidence evidence={view.evidence} />
+    <article class="pane call" aria-labelledby={CALL}>
+      <CallStrip view={view} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="The call">
+        <ThreadHeader view={view} thread={thread} />
+        {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
+        <Outcome thread={thread} view={view} />
+        <div class="body">
+          <div>
+            <Acknowledge thread={thread} />
+            <RevisionChanges thread={thread} view={view} />
+            <Assessment view={view} revision={revision} />
+            <PayloadPanel thread={thread} revision={revision} />
+            <Claims view={view} revision={revision} />
+          </div>
+          <div>
+            <People view={view} thread={thread} />
+            <Discussion view={view} />
+            <Limits limits={view.limits} />
+            <EarlierCalls calls={view.earlier} />
+            <Evidence evidence={view.evidence} />
+          </div>
         </div>
       </div>
       <ActionBar thread={thread} deciding={deciding} view={view} />
