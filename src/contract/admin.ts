@@ -221,6 +221,8 @@ export const ExplanationView = Type.Object({
         expires_ms: Type.Integer(),
         remind_after_ms: Type.Array(Type.Integer()),
         interactive: Type.Optional(Type.Boolean()),
+        require_comment: Type.Optional(Type.Boolean()),
+        require_displayed: Type.Optional(Type.Boolean()),
       }),
     ),
     reads: Type.Array(

@@ -5,6 +5,8 @@ import type * as agent from './agent.ts'
 import type * as checkpoint from './checkpoint.ts'
 import type * as freeze from './freeze.ts'
 import type * as health from './health.ts'
+import type * as reasons from './reasons.ts'
+import type * as reviewRequests from './review-requests.ts'
 import type * as reviewer from './reviewer.ts'
 import type * as session from './session.ts'
 import type * as webhook from './webhook.ts'
@@ -14,6 +16,8 @@ type Schemas = typeof admin &
   typeof checkpoint &
   typeof freeze &
   typeof health &
+  typeof reasons &
+  typeof reviewRequests &
   typeof reviewer &
   typeof session &
   typeof webhook

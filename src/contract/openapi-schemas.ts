@@ -6,6 +6,8 @@ import * as checkpoint from './checkpoint.ts'
 import { ERRORS } from './errors.ts'
 import * as freeze from './freeze.ts'
 import * as health from './health.ts'
+import * as reasons from './reasons.ts'
+import * as reviewRequests from './review-requests.ts'
 import * as reviewer from './reviewer.ts'
 import * as session from './session.ts'
 import * as webhook from './webhook.ts'
@@ -28,6 +30,8 @@ type Written = Readonly<Record<string, unknown>>
 const WHOLE = JSON.parse(
   JSON.stringify({
     ...schemasOf(agent),
+    ...schemasOf(reviewRequests),
+    ...schemasOf(reasons),
     ...schemasOf(reviewer),
     ...schemasOf(session),
     ...schemasOf(webhook),

@@ -1,57 +1,14 @@
 /** The review API on the wire (docs/review-api.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
-import { ActionHash, DecisionStatus, ListedStatus, RiskLevel } from './agent.ts'
+import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
-import { LIMITS } from './limits.ts'
+import { Because, FiredRule } from './reasons.ts'
+import { VoteDecision } from './review-requests.ts'
 
-const closed = { additionalProperties: false } as const
+export type { ThreadsQuery, VoteDecision } from './review-requests.ts'
+
 const Instant = Type.String({ format: 'date-time' })
-
-export const VoteDecision = Type.Enum(['approve', 'reject', 'request_changes'])
-export type VoteDecision = Static<typeof VoteDecision>
-
-export const VoteRequest = Type.Object(
-  {
-    decision: VoteDecision,
-    revision: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        description: 'The revision that you looked at. Required unless If-Match names it.',
-      }),
-    ),
-    comment: Type.Optional(Type.String({ maxLength: LIMITS.COMMENT_CHARS })),
-  },
-  closed,
-)
-export type VoteRequest = Static<typeof VoteRequest>
-
-export const ThreadsQuery = Type.Object(
-  {
-    status: Type.Optional(ListedStatus),
-    tool: Type.Optional(Type.String({ minLength: 1 })),
-    risk: Type.Optional(RiskLevel),
-    group: Type.Optional(Type.String({ minLength: 1 })),
-    agent: Type.Optional(Type.String({ minLength: 1 })),
-    task_id: Type.Optional(Type.String({ minLength: 1 })),
-    mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
-    claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
-    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),
-    q: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: LIMITS.SEARCH_CHARS,
-        description:
-          'Finds threads that contain every word, in any case. It searches the heading, tool, agent, task, message, thread id, and the first 200 characters of the subject.',
-      }),
-    ),
-    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
-    limit: Type.Optional(Type.String({ pattern: '^(100|[1-9][0-9]?)$' })),
-  },
-  closed,
-)
-export type ThreadsQuery = Static<typeof ThreadsQuery>
 
 export const Claim = Type.Object(
   { reviewer: Type.String(), name: Type.Optional(Type.String()), expires_at: Instant },
@@ -89,6 +46,18 @@ export const ThreadSummary = Type.Object({
         'The same text for equal calls of one agent, task and tool, while they wait at their first revision.',
     }),
   ),
+  alike: Type.Optional(
+    Type.String({
+      description:
+        'The same text for waiting calls of one agent and tool with the same risk and fired rules.',
+    }),
+  ),
+  because: Type.Optional(
+    Type.Object(
+      { rule: Type.String(), ...Because.properties },
+      { description: 'The first value of the rule that set the risk.' },
+    ),
+  ),
 })
 export type ThreadSummary = Static<typeof ThreadSummary>
 
@@ -114,16 +83,6 @@ export const ThreadCounts = Type.Object({
   changes_requested: Count,
 })
 export type ThreadCounts = Static<typeof ThreadCounts>
-
-const Rule = Type.Object({
-  id: Type.String(),
-  verdict: Type.Enum(['allow', 'review', 'reject']),
-  mode: Type.Enum(['enforced', 'shadow']),
-  reason: Type.String(),
-  unknown: Type.Boolean({ description: 'Whether it fired only because a value could not be checked.' }),
-  file: Type.String(),
-  line: Type.Integer(),
-})
 
 const Claims = {
   subject: Type.Optional(Type.String()),
@@ -202,7 +161,7 @@ export const ThreadRevision = Type.Object({
   policy_risk: RiskLevel,
   message: Type.String(),
   by: Type.Array(Type.String()),
-  rules: Type.Array(Rule),
+  rules: Type.Array(FiredRule),
   policy_revision: Type.String(),
 })
 export type ThreadRevision = Static<typeof ThreadRevision>
@@ -309,9 +268,20 @@ export const ThreadView = Type.Object({
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
   equal: ThreadSummary.properties.equal,
+  alike: ThreadSummary.properties.alike,
+  because: ThreadSummary.properties.because,
+  review: Type.Object(
+    {
+      comments: Type.Array(Type.String(), { maxItems: 9, description: 'Ready-made comments of the level.' }),
+      require_comment: Type.Boolean({ description: 'Whether a rejection needs a comment.' }),
+      reveal: Type.Enum(['required', 'optional'], { description: 'Whether hidden values are parts to see.' }),
+      require_displayed: Type.Boolean({ description: 'Whether an approval needs `displayed`.' }),
+    },
+    { description: 'How this level is reviewed (routing.yaml).' },
+  ),
   interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in; a key is not enough.' }),
   digest: Type.String({ description: 'Digest of the current revision, which is also the ETag.' }),
-  rules: Type.Array(Rule),
+  rules: Type.Array(FiredRule),
   policy_revision: Type.String(),
   revisions: Type.Array(ThreadRevision),
   votes: Type.Array(VoteView),
@@ -347,21 +317,6 @@ export const ThreadView = Type.Object({
   ),
 })
 export type ThreadView = Static<typeof ThreadView>
-
-export const CommentRequest = Type.Object(
-  { comment: Type.String({ minLength: 1, maxLength: LIMITS.COMMENT_CHARS }) },
-  closed,
-)
-export type CommentRequest = Static<typeof CommentRequest>
-
-export const ClaimRequest = Type.Object(
-  { take_over: Type.Optional(Type.Boolean({ description: 'Takes the claim over from another reviewer.' })) },
-  closed,
-)
-export type ClaimRequest = Static<typeof ClaimRequest>
-
-export const RevealRequest = Type.Object({ revision: Type.Integer({ minimum: 1 }) }, closed)
-export type RevealRequest = Static<typeof RevealRequest>
 
 export const Revealed = Type.Object({
   revision: Type.Integer(),

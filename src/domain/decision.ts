@@ -35,6 +35,10 @@ export interface ReviewRequirement {
    * present.
    */
   readonly interactive?: boolean
+  /** A rejection needs a comment. */
+  readonly require_comment?: boolean
+  /** An approval needs proof that each part to see was displayed (docs/review-api.md). */
+  readonly require_displayed?: boolean
 }
 
 export function strictest(a: Verdict, b: Verdict): Verdict {
@@ -59,9 +63,25 @@ export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): Re
     seats: joinBy([...a.seats, ...b.seats].map(inOrder), (seat) => seat.group, joinSeats),
     expires_ms: Math.min(a.expires_ms, b.expires_ms),
     remind_after_ms: [...new Set([...a.remind_after_ms, ...b.remind_after_ms])].sort((x, y) => x - y),
-    ...(a.interactive === true || b.interactive === true ? { interactive: true } : {}),
+    ...eitherOf(a, b),
   }
 }
+
+const FLAGS = ['interactive', 'require_comment', 'require_displayed'] as const
+
+/** The flags that either requirement has. */
+function eitherOf(
+  a: ReviewRequirement,
+  b: ReviewRequirement,
+): Pick<ReviewRequirement, (typeof FLAGS)[number]> {
+  return Object.fromEntries(
+    FLAGS.flatMap((flag) => (a[flag] === true || b[flag] === true ? [[flag, true]] : [])),
+  )
+}
+
+/** True when `b` has a flag that `a` lacks. */
+export const lacksFlag = (a: ReviewRequirement, b: ReviewRequirement): boolean =>
+  FLAGS.some((flag) => b[flag] === true && a[flag] !== true)
 
 /**
  * Joins two seats. An escalation lets more reviewers fill a seat, but both requirements must be met. A group may

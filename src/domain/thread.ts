@@ -1,3 +1,4 @@
+import type { FirstBecause } from './because.ts'
 import type { ReviewRequirement, Risk } from './decision.ts'
 import type { Heading } from './heading.ts'
 
@@ -16,6 +17,12 @@ export interface Thread {
   readonly title?: string
   /** The heading of the current revision; absent in threads of earlier versions. */
   readonly heading?: Heading
+  /** The first value that made the rule fire that set the risk; absent without one, and in earlier versions. */
+  readonly because?: FirstBecause
+  /** True when the thread has entries in the orders of the queue; absent in threads of earlier versions. */
+  readonly queued?: true
+  /** Digest of the rules that fired, for lists of calls that are alike; absent in threads of earlier versions. */
+  readonly rules_digest?: string
   /** The agent's names for its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
@@ -230,6 +237,13 @@ function announcements(thread: Thread): Announcement[] {
 /** Future reminders and escalations that were not announced yet. */
 export function upcomingAnnouncements(thread: Thread): Announcement[] {
   return announcements(thread).filter((one) => !thread.announced.includes(one.key))
+}
+
+/** The time by which the thread needs a vote: its next escalation or its end, ms since 1970. */
+export function urgentAt(thread: Thread): number {
+  const escalations = upcomingAnnouncements(thread).filter(({ kind }) => kind === 'escalation')
+  const moments = escalations.map(({ at }) => at)
+  return Math.min(thread.deadline ?? Number.MAX_SAFE_INTEGER, ...moments)
 }
 
 /** The claim in force. A decided thread has no claim. */

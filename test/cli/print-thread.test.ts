@@ -22,16 +22,18 @@ describe('a list of threads on a terminal', () => {
       approvals: { given: 0, required: 1 },
       groups: ['desk'],
       escalated_to: [],
+      because: { rule: 'a', field: 'payload.to[1]', value: 'jo@x.example', read: 'x.example', of: 2 },
       heading,
     } as unknown as ThreadSummary
     expect(
       printThreadList({ threads: [thread] }, ann)
         .split('\n')
-        .slice(0, 3),
+        .slice(0, 4),
     ).toEqual([
       'thr_1  LOW  pay  by bot  0/1 approvals from desk',
       '  Pay $5.00 to jo[U+202E]',
       '  More than pocket money.',
+      '  because payload.to[1] jo@x.example (read as x.example, one of 2)',
     ])
   })
 

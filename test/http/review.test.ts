@@ -111,7 +111,14 @@ describe('GET threads/{id}', () => {
         file: 'rules/pay.yaml',
         line: expect.any(Number),
         unknown: false,
+        because: [{ field: 'payload.to', value: 'audit-7' }],
       })
+      expect(body.rules[1]).toMatchObject({
+        risk: 'critical',
+        because: [{ field: 'payload.amount', value: 60_000 }],
+      })
+      expect(body.because).toEqual({ rule: 'pay-critical', field: 'payload.amount', value: 60_000 })
+      expect(body.revisions[0]?.rules).toEqual(body.rules)
       expect(body.seats).toContainEqual({ group: 'board', approvals: 2, filled_by: [], escalated_to: [] })
       expect(body.who_can_vote.map(({ reviewer }) => reviewer)).toEqual(['ann', 'ben', 'cat', 'dan', 'eve'])
       expect(body.revisions).toHaveLength(1)
@@ -536,6 +543,8 @@ describe('GET threads', () => {
     expect(body).toEqual({
       threads: [
         {
+          alike: expect.any(String),
+          because: { rule: 'pay-review', field: 'payload.amount', value: 500 },
           thread_id: thread,
           task_id: task,
           status: 'pending_review',
@@ -622,7 +631,7 @@ describe('GET threads', () => {
     expect((await by('eve').show(over.thread)).body).toMatchObject({ groups: ['leads'], escalated_to: [] })
   })
 
-  it('200 with the oldest waiting threads first, and other threads newest first', async () => {
+  it('200 newest first or oldest first, and by default newest first', async () => {
     const task = newTask()
     const threads: string[] = []
     for (let i = 0; i < 5; i++) {
@@ -631,7 +640,10 @@ describe('GET threads', () => {
     }
     const listed = async (query: Record<string, string>) =>
       (await by('ann').list({ task_id: task, ...query })).body.threads.map((one) => one.thread_id)
-    expect(await listed({ status: 'pending_review' })).toEqual(threads)
+    expect(await listed({ status: 'pending_review', sort: 'oldest' })).toEqual(threads)
+    expect(await listed({ sort: 'oldest' })).toEqual(threads)
+    expect(await listed({ status: 'pending_review', sort: 'newest' })).toEqual(threads.toReversed())
+    expect(await listed({ status: 'pending_review', agent: 'bot' })).toEqual(threads)
     expect(await listed({})).toEqual(threads.toReversed())
   })
 
@@ -678,6 +690,9 @@ describe('GET threads', () => {
   it.each([
     'status=open',
     'risk=severe',
+    'sort=age',
+    'sort=urgency',
+    'sort=tool&status=approved',
     'limit=0',
     'limit=101',
     'limit=1e1',
@@ -695,6 +710,8 @@ describe('GET threads', () => {
     `cursor=${Buffer.from('[1e999,"x"]').toString('base64url')}`,
     `cursor=${Buffer.from(JSON.stringify([1, 'x'.repeat(330)])).toString('base64url')}`,
     `cursor=${Buffer.from('[1,"\\ud800"]').toString('base64url')}`,
+    `cursor=${Buffer.from('[0,"",99]').toString('base64url')}`,
+    `cursor=${Buffer.from('[0,"",0.5]').toString('base64url')}`,
     `cursor=${'A'.repeat(513)}`,
   ])('400 for ?%s', async (query) => {
     expect((await by('ann').call('GET', `threads?${query}`)).status).toBe(400)

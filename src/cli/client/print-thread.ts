@@ -1,3 +1,4 @@
+import type { Because } from '../../contract/reasons.ts'
 import type { ThreadList, ThreadSummary, ThreadView } from '../../contract/reviewer.ts'
 import type { Me } from '../../contract/session.ts'
 import { setIn, visible } from '../terminal/visible-text.ts'
@@ -13,6 +14,7 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
     headline(thread),
     `  ${setIn(thread.heading.line)}`,
     `  ${setIn(thread.message)}`,
+    ...(thread.because === undefined ? [] : [`  because ${reasonText(thread.because)}`]),
   ])
   const more =
     next_cursor === undefined
@@ -24,6 +26,16 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
       '\n',
     ),
   )
+}
+
+/** A value that made a rule fire: `payload.to[29] jo@elsewhere.example (read as elsewhere.example, one of 30)`. */
+function reasonText({ field, value, hidden, state, read, of }: Because): string {
+  const shown = hidden === true ? '[hidden]' : (state ?? setIn(String(value)))
+  const more = [
+    ...(read === undefined ? [] : [`read as ${setIn(String(read))}`]),
+    ...(of === undefined ? [] : [`one of ${of}`]),
+  ]
+  return `${setIn(field)} ${shown}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
 }
 
 function headline(thread: ThreadSummary): string {
@@ -59,10 +71,10 @@ export function printThread(view: ThreadView): string {
     '',
     'What policy says',
     `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
-    ...view.rules.map(
-      (rule) =>
-        `  ${rule.mode === 'shadow' ? '(shadow) ' : ''}${rule.id}  ${rule.reason}  ${rule.file}:${rule.line}`,
-    ),
+    ...view.rules.flatMap((rule) => [
+      `  ${rule.mode === 'shadow' ? '(shadow) ' : ''}${rule.id}  ${rule.reason}  ${rule.file}:${rule.line}`,
+      ...(rule.because ?? []).map((one) => `    because ${reasonText(one)}`),
+    ]),
     '',
     'What would run',
     indent(JSON.stringify(view.payload, null, 2)),

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { defined } from '../../contract/defined.ts'
-import type { ThreadList, ThreadsQuery, VoteRequest } from '../../contract/reviewer.ts'
+import type { ThreadsQuery, VoteRequest } from '../../contract/review-requests.ts'
+import type { ThreadList } from '../../contract/reviewer.ts'
 import { type Api, createApi } from './api-client.ts'
 import { reachAsReviewer } from './credentials.ts'
 import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
@@ -10,6 +11,7 @@ import { jsonOf } from '../terminal/visible-text.ts'
 export const REVIEW_USAGE = `countersign review <command>
 
   list [--status STATUS] [--tool NAME] [--risk LEVEL] [--agent ID]   list threads (default: the waiting ones)
+       [--sort urgency|oldest|newest|agent|tool]                     waiting threads: most urgent first
   show THREAD                                                         show everything about one thread
   approve THREAD [-m COMMENT]                                         vote; for a revised thread, add --revision
   reject THREAD [-m COMMENT]
@@ -26,13 +28,14 @@ const OPTIONS = {
   tool: { type: 'string' },
   risk: { type: 'string' },
   agent: { type: 'string' },
+  sort: { type: 'string' },
   message: { type: 'string', short: 'm' },
   revision: { type: 'string' },
   url: { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const
 
-const FILTERS = ['status', 'tool', 'risk', 'agent'] as const
+const FILTERS = ['status', 'tool', 'risk', 'agent', 'sort'] as const
 
 const DECISIONS: Readonly<Record<string, VoteRequest['decision']>> = {
   approve: 'approve',

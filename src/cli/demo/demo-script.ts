@@ -1,4 +1,4 @@
-import type { VoteRequest } from '../../contract/reviewer.ts'
+import type { VoteRequest } from '../../contract/review-requests.ts'
 import { createGate, type Decision, type Gate, NotExecuted } from '@countersign/sdk'
 import { type Api, createApi } from '../client/api-client.ts'
 import type { DemoCast } from './demo-gateway.ts'

@@ -14,7 +14,7 @@ export const REVIEW = {
     method: 'GET',
     path: '/api/review/threads',
     access: 'reviewer',
-    summary: 'List threads of the tenant: waiting ones oldest first, others newest first',
+    summary: 'List threads of the tenant: waiting ones by urgency, others newest first',
     query: 'ThreadsQuery',
     headers: ['unattended'],
     answers: { 200: 'ThreadList' },

@@ -24,8 +24,8 @@ import {
   threadClaimed,
   threadCommented,
   threadReleased,
-  voteCast,
 } from '../laws/reviews.ts'
+import { voteCast } from '../laws/votes.ts'
 
 const via = oneOf(['key', 'link', 'oidc'], 'the kind of sign-in of the reviewer')
 const risk = oneOf(RISKS, 'the risk of the thread')

@@ -16,7 +16,8 @@ import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
 const MOST_PEOPLE = 1_000
 
 /** Parses a requirement. @throws LawBroken */
-export function requirementOf({ seats, expires_ms, interactive }: JsonObject): ReviewRequirement {
+export function requirementOf({ seats, expires_ms, ...flags }: JsonObject): ReviewRequirement {
+  const { interactive, require_comment, require_displayed } = flags
   requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
   const asked = listOf(seats, 'seats').map(seatOf)
   requireThat(asked.length > 0, 'no reviewer would have to approve')
@@ -27,6 +28,8 @@ export function requirementOf({ seats, expires_ms, interactive }: JsonObject): R
     expires_ms,
     remind_after_ms: [],
     ...(interactive === true ? { interactive } : {}),
+    ...(require_comment === true ? { require_comment } : {}),
+    ...(require_displayed === true ? { require_displayed } : {}),
   }
 }
 

@@ -5,15 +5,7 @@ import { transition } from '../../domain/thread.ts'
 import { requireVerdict } from './verdict.ts'
 import type { ReadEvent } from '../record/read-event.ts'
 import { listOf, momentOf, objectOf, requireThat, textOf } from '../record/require.ts'
-import {
-  givingWayTo,
-  requireEligible,
-  requireEscalated,
-  requireQuorum,
-  requireTighter,
-  requireVouched,
-  requirementOf,
-} from './requirement.ts'
+import { givingWayTo, requireEscalated, requireQuorum, requireTighter, requirementOf } from './requirement.ts'
 import {
   currentThread,
   deadlineOf,
@@ -24,10 +16,8 @@ import {
   move,
   CLOCK_SKEW_MS,
   threadOf,
-  wayOf,
   type Ledger,
   type LedgerThread,
-  type LedgerVote,
 } from './ledger.ts'
 
 /*
@@ -184,51 +174,6 @@ function requireRisk({ risk }: LedgerThread, { details }: ReadEvent): void {
 /** Requires the waiting time that follows from the ledger. */
 function requireWaited({ at, details }: ReadEvent, since: number): void {
   requireThat(details['waited_ms'] === at - since, `it had waited ${at - since} ms`)
-}
-
-const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
-  approve: undefined,
-  reject: 'review.rejected',
-  request_changes: 'review.changes_requested',
-}
-
-export function voteCast(ledger: Ledger, record: ReadEvent): void {
-  const thread = openThread(ledger, record)
-  requireInTime(thread, record)
-  const vote = voteOf(record)
-  requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
-  if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) {
-    const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
-    requireVouched(sessions, vote, thread.requirement)
-  }
-  requireThat(Object.hasOwn(ENDED_BY, vote.decision), `${JSON.stringify(vote.decision)} is not a vote`)
-  requireThat(
-    !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
-    'the same reviewer has voted on this revision',
-  )
-  requireThat(
-    thread.requirement.interactive !== true || vote.via !== 'key',
-    'a key cannot vote when a sign-in is required',
-  )
-  const [first = vote] = thread.votes
-  requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
-  requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
-  move(thread, 'vote_counted')
-  thread.votes = [...thread.votes, vote]
-  const type = ENDED_BY[vote.decision]
-  if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
-}
-
-function voteOf({ actor, details }: ReadEvent): LedgerVote {
-  const [decision, digest, via] = ['decision', 'digest', 'via'].map((name) => textOf(details[name], name))
-  const { groups } = details
-  return {
-    reviewer: actor.id,
-    decision: decision ?? '',
-    digest: digest ?? '',
-    via: via ?? '',
-    ...(groups === undefined ? {} : { groups: listOf(groups, 'groups').map((one) => textOf(one, 'groups')) }),
-  }
 }
 
 /**

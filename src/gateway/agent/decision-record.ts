@@ -74,10 +74,13 @@ function headingOf({ line, template }: Decided): JsonObject | undefined {
 }
 
 /** The parts of a requirement that replay needs, to count approvals and find late ones. */
-function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): JsonObject {
+function requirementOf({ seats, expires_ms, ...flags }: ReviewRequirement): JsonObject {
+  const { interactive, require_comment, require_displayed } = flags
   return {
     expires_ms,
     ...(interactive === true ? { interactive } : {}),
+    ...(require_comment === true ? { require_comment } : {}),
+    ...(require_displayed === true ? { require_displayed } : {}),
     seats: seats.map(({ group, approvals, escalate }) => ({
       approvals,
       escalate: escalate.map((one) => ({ after_ms: one.after_ms, group: one.group })),

@@ -4,14 +4,8 @@ import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
 import { budgetGuard, waitingOf } from '../core/budgets.ts'
 import { askFirst } from '../thread/equal-calls.ts'
 import { put, revisionId, type RevisionRecord, unchanged } from '../core/records.ts'
-import {
-  claimsOf,
-  currentRevision,
-  listThread,
-  nonceOf,
-  revisionRecord,
-  writeThread,
-} from '../thread/thread-records.ts'
+import { claimsOf, currentRevision, nonceOf, revisionRecord, writeThread } from '../thread/thread-records.ts'
+import { listThread } from '../thread/thread-indexes.ts'
 import type { Plan } from '../core/transact.ts'
 import { asRepeat } from '../core/notice.ts'
 import type { Deps } from '../core/deps.ts'

@@ -20,6 +20,7 @@ import { chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import { callOf } from '../thread/judge-call.ts'
+import { withReasons } from '../thread/reasons.ts'
 import {
   beforeDeadline,
   claimsOf,
@@ -88,8 +89,9 @@ async function attempt(
   const { thread_id, tenant, tool, task_id: task } = read.value
   const history = await historyFor(deps, { snapshot, use }, { tenant, agent: caller.id, task, tool })
   const facts = { payload, at, task, use, history, exceeded }
-  const raw = await judge(deps, snapshot, callOf(caller, request.revision, facts))
-  const outcome = tightenedRisk(read.value, raw)
+  const call = callOf(caller, request.revision, facts)
+  const raw = await judge(deps, snapshot, call)
+  const outcome = withReasons(snapshot, call, tightenedRisk(read.value, raw))
   const bundle = snapshot.revision
   const heading = makeHeading(deps, snapshot, { tenant, tool, payload, by: outcome.by }, thread_id)
   const sensitive = (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
@@ -228,7 +230,8 @@ const STILL_HELD = 'Policy would now allow this action; the reviewers who were a
  * that policy would now allow.
  */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
-  const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...kept } = thread
+  const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...rest } = thread
+  const { because: ______, ...kept } = rest
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
   const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
   const next = { ...currentRevision(revision, chargesOf(outcome)), message }

@@ -35,6 +35,7 @@ import {
   type Submission,
 } from './evaluation.ts'
 import { callOf, decide } from '../thread/judge-call.ts'
+import { withReasons } from '../thread/reasons.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from '../thread/limits.ts'
 import { needsProof, openApproved } from './open-approved.ts'
 import { openThread } from './open-thread.ts'
@@ -125,15 +126,17 @@ async function evaluate(
   const { tenant, id: agent } = caller
   const at = deps.store.now()
   const guards = [keyGuard(caller), freezeGuard(freezes)]
-  const outcome = frozenOutcome(freezes, { agent, tool: request.tool_name })
-  if (outcome)
-    return { caller, submission, basis, outcome, history: undefined, at, bundle: NO_BUNDLE, guards }
+  const frozen = frozenOutcome(freezes, { agent, tool: request.tool_name })
+  if (frozen)
+    return { caller, submission, basis, outcome: frozen, history: undefined, at, bundle: NO_BUNDLE, guards }
   const history = await historyFor(deps, basis, { tenant, agent, task, tool: request.tool_name })
   const facts = { payload: payloadOf(request), at, task, use, history, exceeded }
-  const decided = await decide(deps, snapshot, callOf(caller, request, facts))
+  const call = callOf(caller, request, facts)
+  const decided = await decide(deps, snapshot, call)
   guards.push(...limitGuards(decided, exceeded))
   const bundle = snapshot?.revision ?? NO_BUNDLE
-  return { caller, submission, basis, outcome: decided, history, at, bundle, guards }
+  const outcome = decided.verdict === 'review' ? withReasons(snapshot, call, decided) : decided
+  return { caller, submission, basis, outcome, history, at, bundle, guards }
 }
 
 function answerAtOnce(deps: Deps, evaluation: Evaluation): Plan<Decision> {

@@ -11,6 +11,10 @@ export const INDEX = {
   status: (status: string): string => `status/${status}`,
   /** Waiting threads of one assessed risk. */
   pending: (risk: string): string => `pending/${risk}`,
+  /** Waiting threads of one risk, scored by the time by which each needs a vote. */
+  queue: (risk: string): string => `queue/${risk}`,
+  /** Waiting threads in the order of a name. All scores are 0; members: src/gateway/thread/thread-indexes.ts. */
+  queueBy: (name: 'agent' | 'tool'): string => `queue-by/${name}`,
   task: (agent: string, task: string): string => `task/${agent}/${task}`,
   /** Tools and labels of allowed or approved calls, scored by their last time. */
   taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,

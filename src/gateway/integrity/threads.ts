@@ -4,15 +4,19 @@ import type { Write } from '../../store/store.ts'
 import { fault, type PartCheck } from './part.ts'
 import type { RevisionRecord } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
-import { listThread, writeThread } from '../thread/thread-records.ts'
+import { listThread, threadOfMember } from '../thread/thread-indexes.ts'
+import { writeThread } from '../thread/thread-records.ts'
 
 /*
  * Checks threads, their index entries (G01, G02) and their revisions (G03). The function that the verbs use computes
  * the expected entries.
  */
 
+/** The prefix of `INDEX.queueBy`. */
+const QUEUE_BY = 'queue-by/'
+
 const OF_THREADS: readonly string[] = [INDEX.threads, INDEX.due]
-const FAMILIES = [INDEX.status(''), INDEX.pending(''), 'task/']
+const FAMILIES = [INDEX.status(''), INDEX.pending(''), INDEX.queue(''), QUEUE_BY, 'task/']
 
 interface Revisions {
   count: number
@@ -78,15 +82,20 @@ const MARKED = 'mark'
 /** The position of an entry. All marks of a thread count as one. */
 function placeOf({ index, score, member }: MemberEntry): { thread: string; text: string } | undefined {
   if (OF_THREADS.includes(index) || FAMILIES.some((family) => index.startsWith(family)))
-    return { thread: member, text: `${score} ${index}` }
+    return { thread: threadOfMember(member), text: `${score} ${index}` }
   const evidence = INDEX.evidence('')
   return index.startsWith(evidence) ? { thread: index.slice(evidence.length), text: MARKED } : undefined
 }
 
 function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   const written = writeThread(undefined, thread, { at: 0, evidence: [] })
-  const expected = [...written.writes, ...listThread(thread)].flatMap(placeWritten)
-  const left = new Set(found)
+  const expected = [...written.writes, ...listThread(thread)]
+    .flatMap(placeWritten)
+    .filter((place) => thread.queued === true || !isOfQueue(place))
+  // during a rolling upgrade, an earlier version ends calls without removing their places in the queue
+  const left = new Set(
+    thread.status === 'pending_review' ? found : found.filter((place) => !isOfQueue(place)),
+  )
   const missing: string[] = []
   for (const place of expected) {
     const stands = place.endsWith(` ${INDEX.due}`) ? leased(place, found) : place
@@ -106,6 +115,8 @@ function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
     ...(left.size === 0 ? [] : [fault('G01', `thread \`${id}\` does not belong in ${listOf([...left])}`)]),
   ]
 }
+
+const isOfQueue = (place: string): boolean => /^\S+ queue(?:-by)?\//.test(place)
 
 /**
  * The position of a leased entry. The position is later than the due time until the timer has finished or the lease

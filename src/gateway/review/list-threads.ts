@@ -1,17 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ThreadList, ThreadsQuery, ThreadSummary } from '../../contract/reviewer.ts'
-import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../../domain/id.ts'
+import type { ThreadsQuery } from '../../contract/review-requests.ts'
+import type { ThreadList, ThreadSummary } from '../../contract/reviewer.ts'
+import { HOLDER_NAME, TASK_ID } from '../../domain/id.ts'
 import { claimOf, type Thread } from '../../domain/thread.ts'
 import type { IndexEntry, RangeBounds } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
-import { decodeCursor, encodeCursor, instant } from '../core/page-cursor.ts'
+import { decodePlace, encodeCursor, instant } from '../core/page-cursor.ts'
 import { read, unlessBroken } from '../core/records.ts'
-import { INDEX } from '../core/indexes.ts'
 import type { Snapshot } from '../../policy/language/snapshot.ts'
 import { shownHeading } from '../thread/heading.ts'
+import { threadOfMember } from '../thread/thread-indexes.ts'
+import { type Segment, segmentsOf } from './queue-order.ts'
 import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
@@ -24,51 +26,76 @@ const SCAN = 1_000
 /** Maximum number of records read in one turn of the event loop. */
 const CHUNK = 200
 
+/** A thread, or an agent or a tool and a thread. */
+const MEMBER = /^(?:[^ ]{1,128} )?thr_[0-9A-HJKMNP-TV-Z]{26}$/
+
 /**
- * Lists a page of the tenant's threads. Waiting threads are in order of age, oldest first; all others are newest first.
- * A broken record does not hide other threads.
+ * Lists a page of the tenant's threads, in the order of `segmentsOf`. A broken record does not hide other threads.
  *
- * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue
+ * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue, and for an impossible order
  */
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
-  if (matchesNothing(query)) return { threads: [] }
-  const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
-  const wanted = filterOf(query, caller, { now: deps.store.now(), snapshot })
+  const segments = segmentsOf(query)
+  const start = { segment: 0, after: undefined }
   const page: Page = {
     threads: [],
     unreadable: [],
     limit,
-    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor, THREAD_ID),
+    ...(query.cursor === undefined ? start : decodePlace(query.cursor, MEMBER, segments.length)),
   }
-  const show = (thread: Thread | 'broken'): ThreadSummary | 'broken' | undefined => {
+  if (matchesNothing(query)) return { threads: [] }
+  const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
+  const wanted = filterOf(query, caller, { now: deps.store.now(), snapshot })
+  const show = (
+    thread: Thread | 'broken',
+    { mine, completes }: Segment,
+  ): ThreadSummary | 'broken' | undefined => {
     if (thread === 'broken') return thread
+    if (completes !== undefined && thread.queued === true) return undefined
     const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes }) : undefined
-    return query.mine !== undefined && summary?.mine === false ? undefined : summary
+    const asked = query.mine === undefined ? mine : true
+    return asked !== undefined && summary?.mine !== asked ? undefined : summary
   }
   for (let looked = 0; looked < SCAN;) {
+    const segment = segments[page.segment]
+    if (segment === undefined) return answerOf(page)
     const { after } = page
+    if (after === undefined && (await isComplete(deps, caller.tenant, segment))) {
+      page.segment++
+      continue
+    }
     // doubles when few records match
     const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
-    const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
-    const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
+    const bounds = { ...boundsOf(query, segment), limit: size, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(caller.tenant, segment.index, bounds))
     const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))
-    if (fill(page, entries, (i) => found[i] && show(found[i])))
+    if (fill(page, entries, (i) => found[i] && show(found[i], segment)))
       return { ...answerOf(page), ...cursorOf(page) }
     looked += entries.length
-    if (entries.length < size) return answerOf(page)
+    if (entries.length < size) Object.assign(page, { segment: page.segment + 1, after: undefined })
     await nextTurn()
   }
-  return { ...answerOf(page), ...cursorOf(page) }
+  return page.segment < segments.length ? { ...answerOf(page), ...cursorOf(page) } : answerOf(page)
+}
+
+/** True for a part that has nothing to add: no thread of an earlier version waits. */
+async function isComplete(deps: Deps, tenant: string, { index, completes }: Segment): Promise<boolean> {
+  if (completes === undefined) return false
+  const [all, queued] = await storeCall(() =>
+    Promise.all([deps.store.count(tenant, index), deps.store.count(tenant, completes)]),
+  )
+  return all === queued
 }
 
 interface Page {
   readonly threads: ThreadSummary[]
   readonly unreadable: string[]
   readonly limit: number
-  /** The last entry that was processed. */
+  segment: number
+  /** The last entry of the segment that was processed. */
   after: IndexEntry | undefined
 }
 
@@ -79,10 +106,14 @@ function fill(
   summaryAt: (position: number) => ThreadSummary | 'broken' | undefined,
 ): boolean {
   for (const [i, entry] of entries.entries()) {
-    if (page.threads.length === page.limit) return true
     const summary = summaryAt(i)
-    if (summary === 'broken') page.unreadable.push(entry.member)
-    else if (summary !== undefined) page.threads.push(summary)
+    if (summary === 'broken') {
+      const id = threadOfMember(entry.member)
+      if (!page.unreadable.includes(id)) page.unreadable.push(id)
+    } else if (summary !== undefined) {
+      if (page.threads.length === page.limit) return true
+      page.threads.push(summary)
+    }
     page.after = entry
   }
   return false
@@ -93,7 +124,9 @@ const answerOf = ({ threads, unreadable }: Page): ThreadList => ({
   ...(unreadable.length === 0 ? {} : { unreadable }),
 })
 
-const cursorOf = ({ after }: Page): Pick<ThreadList, 'next_cursor'> => ({ next_cursor: encodeCursor(after) })
+const cursorOf = ({ after, segment }: Page): Pick<ThreadList, 'next_cursor'> => ({
+  next_cursor: encodeCursor(after, segment),
+})
 
 async function threadsAt(
   deps: Deps,
@@ -102,16 +135,20 @@ async function threadsAt(
 ): Promise<(Thread | 'broken' | undefined)[]> {
   return Promise.all(
     entries.map(async ({ member }) => {
-      const record = await unlessBroken(read(deps.store, tenant, 'thread', member))
+      const record = await unlessBroken(read(deps.store, tenant, 'thread', threadOfMember(member)))
       return record === 'broken' ? record : record?.value
     }),
   )
 }
 
-/** Bounds of the creation time, which scores the indexes of threads. */
-function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'limit'> {
+/** Bounds of the creation time, which scores most indexes of threads. */
+function boundsOf(
+  { since, until }: ThreadsQuery,
+  { reverse = false, byCreation }: Segment,
+): Omit<RangeBounds, 'limit'> {
+  if (byCreation !== true) return { reverse }
   return {
-    reverse: status !== 'pending_review',
+    reverse,
     ...(since === undefined ? {} : { min: instant(since, '/since') }),
     ...(until === undefined ? {} : { max: instant(until, '/until') - 1 }),
   }
@@ -124,21 +161,17 @@ function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
   )
 }
 
-/** The smallest index that contains every match. */
-function indexOf(query: ThreadsQuery): string {
-  if (query.task_id !== undefined && query.agent !== undefined) return INDEX.task(query.agent, query.task_id)
-  const { status } = query
-  if (status === undefined) return INDEX.threads
-  return INDEX.status(status === 'withdrawn' ? 'rejected' : status)
-}
-
 function filterOf(
   query: ThreadsQuery,
   caller: Caller,
   { now, snapshot }: { readonly now: number; readonly snapshot: Snapshot | undefined },
 ): (thread: Thread) => boolean {
   const says = saying(query.q ?? '', snapshot)
+  const since = query.since === undefined ? -Infinity : instant(query.since, '/since')
+  const until = query.until === undefined ? Infinity : instant(query.until, '/until')
   return (thread) =>
+    thread.created_at >= since &&
+    thread.created_at < until &&
     matches(thread, query, now) &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
     says(thread)

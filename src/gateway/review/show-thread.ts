@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import type { Quorum } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
-import type { Tenant, ToolContract } from '../../policy/language/snapshot.ts'
+import type { Snapshot, Tenant, ToolContract } from '../../policy/language/snapshot.ts'
 import { noteShown } from './view-time.ts'
 import type { IndexEntry, StoredEvent } from '../../store/store.ts'
 import { sayingOf } from '../../events/events.ts'
@@ -16,6 +16,7 @@ import { settleThread } from '../thread/settle-thread.ts'
 import { read, type RevisionRecord, revisionId } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { shownHeading } from '../thread/heading.ts'
+import { shownReason } from '../thread/reasons.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
 import { warningsIn } from './text-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
@@ -63,7 +64,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...shown,
     warnings: warningsIn(record, shown),
     digest: record.digest,
-    rules: record.fired.map((rule) => ({ ...rule })),
+    rules: rulesOf(snapshot, thread, record),
     policy_revision: record.policy_revision,
     policy_risk: thread.policy_risk,
     ...(tool === undefined ? {} : { tool_description: tool.description }),
@@ -73,6 +74,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     sensitive: [...(tool?.sensitive ?? [])],
     revisions: revisions.map(({ record: one, shown: theirs }) => ({
       ...revisionView(one, theirs),
+      rules: rulesOf(snapshot, thread, one),
       heading: shownHeading(snapshot, thread.tool, one.heading),
     })),
     votes: thread.votes.map((one) => voteView(thread, tenant, one)),
@@ -80,6 +82,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...votersOf(deps, tenant, { caller, thread, freezes }),
     ...tokenOf(thread),
     interactive: thread.requirement.interactive === true,
+    review: reviewOf(snapshot, thread),
     comments,
     earlier,
     limits,
@@ -154,8 +157,8 @@ function digestsOf(
 function revisionView(
   record: RevisionRecord,
   shown: Pick<ThreadView, 'payload' | 'masked' | 'pictures'>,
-): Omit<ThreadView['revisions'][number], 'heading'> {
-  const { claims, fired, heading: ______, requirement: _, nonce: __, history: ___, ...more } = record
+): Omit<ThreadView['revisions'][number], 'heading' | 'rules'> {
+  const { claims, fired: _______, heading: ______, requirement: _, nonce: __, history: ___, ...more } = record
   const { payload_digest: ____, action_hash: _____, ...rest } = more
   return {
     ...rest,
@@ -163,9 +166,27 @@ function revisionView(
     ...(claims as object),
     by: [...rest.by],
     submitted_at: isoTime(rest.submitted_at),
-    rules: fired.map((rule) => ({ ...rule })),
     ...shown,
   }
+}
+
+/** How the thread's level is reviewed. Without a bundle, the stricter way applies. */
+function reviewOf(snapshot: Snapshot | undefined, { requirement, risk }: Thread): ThreadView['review'] {
+  const { comments = [], reveal = 'required' } = snapshot?.views[risk] ?? {}
+  const { require_comment = false, require_displayed = false } = requirement
+  return { comments: [...comments], require_comment, reveal, require_displayed }
+}
+
+/** The rules that fired, each with the values that made it fire. */
+function rulesOf(
+  snapshot: Snapshot | undefined,
+  { tool }: Thread,
+  { fired }: RevisionRecord,
+): ThreadView['rules'] {
+  return fired.map(({ because, ...rule }) => ({
+    ...rule,
+    ...(because && { because: because.map((one) => shownReason(snapshot, tool, one)) }),
+  }))
 }
 
 function voteView(

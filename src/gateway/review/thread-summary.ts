@@ -6,7 +6,8 @@ import type { Snapshot, Tenant } from '../../policy/language/snapshot.ts'
 import { approversOf } from '../thread/approvers.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { equalTag } from '../thread/equal-calls.ts'
+import { alikeTag, equalTag } from '../thread/equal-calls.ts'
+import { shownReason } from '../thread/reasons.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { shownHeading } from '../thread/heading.ts'
@@ -49,7 +50,8 @@ export function summaryOf(
     updated_at: isoTime(changedAt(thread)),
     ...(thread.withdrawn_at === undefined ? {} : { withdrawn_at: isoTime(thread.withdrawn_at) }),
     mine: obstacleFor(snapshot, caller, thread, { now, freezes }) === undefined,
-    ...defined({ equal: equalTag(deps, thread) }),
+    ...defined({ equal: equalTag(deps, thread), alike: alikeTag(thread) }),
+    ...(thread.because && { because: shownReason(snapshot, thread.tool, thread.because) }),
     ...claimView(thread, tenant, now),
   }
 }

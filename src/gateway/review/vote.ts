@@ -1,4 +1,4 @@
-import type { VoteRequest } from '../../contract/reviewer.ts'
+import type { VoteRequest } from '../../contract/review-requests.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { saysSomething } from '../../domain/comment.ts'
 import type { ReviewRequirement } from '../../domain/decision.ts'
@@ -31,8 +31,8 @@ export interface Ballot {
  * the reviewer saw the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`,
- * `self_review`, `already_voted`, `sign_in_required`, `unauthenticated`, `not_ready`, `store_unavailable`,
- * `outcome_unknown`
+ * `self_review`, `already_voted`, `sign_in_required`, `comment_required`, `displayed_required`, `unauthenticated`,
+ * `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   let looked = 0
@@ -46,6 +46,8 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     checkPending(thread.value, { now: deps.store.now(), freezes })
     checkRevision(thread.value, ballot)
     refuseObstacle(deps, caller, thread.value, freezes)
+    checkComment(thread.value, ballot)
+    checkDisplayed(thread.value, ballot)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
@@ -73,6 +75,16 @@ function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
       `the thread is at revision ${thread.revision}: look at it before you vote`,
     )
   }
+}
+
+function checkComment({ requirement, risk }: Thread, { vote: { decision, comment = '' } }: Ballot): void {
+  if (requirement.require_comment !== true || decision !== 'reject' || saysSomething(comment)) return
+  throw new GatewayError('comment_required', `a rejection of a call of ${risk} risk needs a comment`)
+}
+
+function checkDisplayed({ requirement, risk }: Thread, { vote: { decision } }: Ballot): void {
+  if (requirement.require_displayed !== true || decision !== 'approve') return
+  throw new GatewayError('displayed_required', `an approval of a call of ${risk} risk needs \`displayed\``)
 }
 
 interface Counting {

@@ -40,6 +40,13 @@ export function equalTag({ commitmentSecret }: Deps, thread: Asked): string | un
   return tag.digest('base64url').slice(0, TAG_CHARS)
 }
 
+/** The same text for waiting calls of one agent and tool with the same risk and fired rules. */
+export function alikeTag(thread: Thread): string | undefined {
+  const { status, tool, agent, risk, rules_digest } = thread
+  if (status !== 'pending_review' || rules_digest === undefined) return undefined
+  return digestOf([tool, agent, risk, rules_digest]).slice(0, TAG_CHARS)
+}
+
 interface FirstAsked {
   /** True when an equal call already waits. */
   readonly repeats: boolean

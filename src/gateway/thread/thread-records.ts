@@ -18,6 +18,8 @@ import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EvidenceRecord } from '../core/event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
+import { moveIndexes } from './thread-indexes.ts'
+import { reasonsOf } from './reasons.ts'
 import { type Notice, threadNotice } from '../core/notice.ts'
 import { type Claims, put, read, type RevisionRecord, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -126,6 +128,7 @@ export function currentRevision(
     policy_risk: revision.policy_risk,
     message: revision.message,
     ...defined({ heading: revision.heading }),
+    ...reasonsOf(revision.fired),
     requirement: revision.requirement,
     deadline: revision.submitted_at + revision.requirement.expires_ms,
     announced: [],
@@ -181,6 +184,7 @@ export function writeThread(
     status,
     ...rest,
     ...(due === undefined ? {} : { due_at: due }),
+    ...(status === 'pending_review' ? { queued: true } : {}),
     ...(events.length === 0 ? {} : { sequence: last + events.length }),
   }
   return {
@@ -214,33 +218,6 @@ export async function readableThreads(deps: Deps, tenant: string, ids: readonly 
   return (await Promise.all(reading)).flatMap((one) =>
     one === 'broken' || one === undefined ? [] : [one.value],
   )
-}
-
-/** Adds a new thread to the list of all threads and to the list of its task. */
-export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
-  return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
-    op: 'index',
-    index,
-    member,
-    to,
-  }))
-}
-
-/** The thread's status indexes, scored by its creation. */
-function indexesOf(thread: Thread | undefined): string[] {
-  if (thread === undefined) return []
-  const pending = thread.status === 'pending_review' ? [INDEX.pending(thread.risk)] : []
-  return [INDEX.status(thread.status), ...pending]
-}
-
-function moveIndexes(before: Thread | undefined, after: Thread): Write[] {
-  const member = after.thread_id
-  const left = indexesOf(before).filter((index) => !indexesOf(after).includes(index))
-  const entered = indexesOf(after).filter((index) => !indexesOf(before).includes(index))
-  return [
-    ...left.map((index): Write => ({ op: 'index', index, member })),
-    ...entered.map((index): Write => ({ op: 'index', index, member, to: after.created_at })),
-  ]
 }
 
 function moveDue(before: Thread | undefined, after: Thread): Write[] {

@@ -1,7 +1,14 @@
 import { BUDGET_NAMES, type Budgets } from '../../domain/budget.ts'
-import { RISKS, type Escalation, type ReviewRequirement, type Risk } from '../../domain/decision.ts'
-import { MAX_APPROVALS } from '../text/bounds.ts'
+import {
+  RISKS,
+  riskAbove,
+  type Escalation,
+  type ReviewRequirement,
+  type Risk,
+} from '../../domain/decision.ts'
+import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
+import type { LevelView } from '../language/level-view.ts'
 import type { RoutingIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
@@ -16,6 +23,7 @@ import {
   readOneOf,
   readRisk,
   readText,
+  readTexts,
   WORD,
   wrongType,
   type Reader,
@@ -57,7 +65,7 @@ export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefin
     timezone: (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC',
     budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
   } as const
-  return levels && { routing: { ...routing, levels }, lists, groups: uses }
+  return levels && { routing: { ...routing, ...levels }, lists, groups: uses }
 }
 
 function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
@@ -88,31 +96,35 @@ function checkLevels(
   reader: Reader,
   doc: Doc,
   uses: GroupUse[],
-): Record<Risk, ReviewRequirement> | undefined {
+): Pick<RoutingIr, 'levels' | 'views'> | undefined {
   const map = readMap(reader, doc, '`levels`')
   if (!map) return undefined
   const keys = readKeys(reader, map, { what: '`levels`', required: RISKS })
   const levels: Partial<Record<Risk, ReviewRequirement>> = {}
+  const views: Partial<Record<Risk, LevelView>> = {}
   for (const risk of RISKS) {
     const level = keys[risk] && checkLevel(reader, keys[risk], { uses, risk })
-    if (level) levels[risk] = level
+    if (!level) continue
+    levels[risk] = level.requirement
+    views[risk] = level.view
   }
   checkOrder(reader, levels, keys)
   const { low, medium, high, critical } = levels
-  return low && medium && high && critical && { low, medium, high, critical }
+  if (!low || !medium || !high || !critical) return undefined
+  return { levels: { low, medium, high, critical }, views: views as Record<Risk, LevelView> }
 }
 
 function checkLevel(
   reader: Reader,
   doc: Doc,
   { uses, risk }: { readonly uses: GroupUse[]; readonly risk: Risk },
-): ReviewRequirement | undefined {
+): { readonly requirement: ReviewRequirement; readonly view: LevelView } | undefined {
   const map = readMap(reader, doc, 'a review level')
   if (!map) return undefined
   const keys = readKeys(reader, map, {
     what: 'a review level',
     required: ['group', 'approvals', 'expires'],
-    optional: ['interactive', 'remind_after', 'escalate'],
+    optional: ['interactive', 'remind_after', 'escalate', ...VIEW_KEYS],
   })
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals && readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS)
@@ -123,11 +135,54 @@ function checkLevel(
   const remind =
     keys.remind_after && checkWithin(reader, keys.remind_after, { what: '`remind_after`', expires })
   const escalate = keys.escalate ? checkEscalations(reader, keys.escalate, { uses, expires }) : []
-  return {
+  const requirement = {
     seats: [{ group, approvals, escalate }],
     expires_ms: expires,
     remind_after_ms: remind === undefined ? [] : [remind],
     ...checkInteractive(reader, keys.interactive),
+    ...checkVoteNeeds(reader, keys),
+  }
+  return { requirement, view: checkView(reader, keys, risk) }
+}
+
+/** The keys of a level that describe how reviewers look at a call. */
+const VIEW_KEYS = ['comments', 'require_comment', 'reveal', 'require_displayed'] as const
+type ViewDocs = { readonly [K in (typeof VIEW_KEYS)[number]]?: Doc | undefined }
+
+/** Reads the parts of a level that only the reviewer's page uses. Reveals are required from medium risk up. */
+function checkView(reader: Reader, { comments, reveal }: ViewDocs, risk: Risk): LevelView {
+  const standard = riskAbove(risk, 'low') ? 'required' : 'optional'
+  return {
+    comments: comments ? checkComments(reader, comments) : [],
+    reveal: (reveal && readOneOf(reader, reveal, '`reveal`', ['required', 'optional'])) ?? standard,
+  }
+}
+
+function checkComments(reader: Reader, doc: Doc): readonly string[] {
+  const texts = readTexts(reader, doc, '`comments`') ?? []
+  if (texts.length > MAX_COMMENTS)
+    reader.report('bad-value', doc, `\`comments\` has at most ${MAX_COMMENTS} texts`)
+  if (texts.some((text) => text.length > MAX_COMMENT_CHARACTERS || text.includes('\n')))
+    reader.report(
+      'bad-value',
+      doc,
+      `each comment is one line of at most ${MAX_COMMENT_CHARACTERS} characters`,
+    )
+  return texts
+}
+
+/** Reads the requirements of a vote. Both are false by default. */
+function checkVoteNeeds(
+  reader: Reader,
+  docs: ViewDocs,
+): Pick<ReviewRequirement, 'require_comment' | 'require_displayed'> {
+  const isSet = (name: 'require_comment' | 'require_displayed'): boolean => {
+    const doc = docs[name]
+    return doc !== undefined && readBoolean(reader, doc, `\`${name}\``) === true
+  }
+  return {
+    ...(isSet('require_comment') ? { require_comment: true } : {}),
+    ...(isSet('require_displayed') ? { require_displayed: true } : {}),
   }
 }
 
@@ -180,6 +235,11 @@ function checkOrder(
   })
 }
 
+const DROPPED = [
+  ['interactive', 'does without the sign-in of'],
+  ['require_displayed', 'does without the displayed parts of'],
+] as const
+
 function looserThan(
   high: ReviewRequirement | undefined,
   low: ReviewRequirement | undefined,
@@ -187,7 +247,8 @@ function looserThan(
   const [a, b] = [high?.seats[0], low?.seats[0]]
   if (!high || !low || !a || !b || a.group !== b.group) return undefined
   if (a.approvals < b.approvals) return 'asks for fewer approvals than'
-  if (low.interactive === true && high.interactive !== true) return 'does without the sign-in of'
+  const dropped = DROPPED.find(([flag]) => low[flag] === true && high[flag] !== true)
+  if (dropped) return dropped[1]
   return high.expires_ms > low.expires_ms ? 'waits longer than' : undefined
 }
 

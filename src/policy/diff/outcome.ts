@@ -1,4 +1,11 @@
-import { RISKS, VERDICTS, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
+import {
+  lacksFlag,
+  RISKS,
+  VERDICTS,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../../domain/decision.ts'
 import { duration } from '../language/time.ts'
 
 /** The result of a call under one bundle. */
@@ -65,7 +72,7 @@ function compareRequirements(
 
 /** Returns true when `a` requires less than `b` in some respect. */
 function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
-  if (a.expires_ms > b.expires_ms || (b.interactive === true && a.interactive !== true)) return true
+  if (a.expires_ms > b.expires_ms || lacksFlag(a, b)) return true
   return b.seats.some((seat) => {
     const other = a.seats.find(({ group }) => group === seat.group)
     if (!other || other.approvals < seat.approvals) return true
@@ -89,19 +96,25 @@ export function tellsReviewers(before: Result, after: Result): boolean {
 }
 
 /** Returns text such as `1 of security, after 30m also board within 1h`. */
-export function describeRequirement({ seats, expires_ms, interactive }: ReviewRequirement): string {
+export function describeRequirement(requirement: ReviewRequirement): string {
+  const { seats, expires_ms, interactive, require_comment, require_displayed } = requirement
   const who = seats.map(({ group, approvals, escalate }) => {
     const later = escalate.map((one) => `, after ${duration(one.after_ms)} also ${one.group}`)
     return `${approvals} of ${group}${later.join('')}`
   })
-  return `${who.join(' and ')}${interactive === true ? ', signed in,' : ''} within ${duration(expires_ms)}`
+  const how = [
+    ...(interactive === true ? ['signed in'] : []),
+    ...(require_comment === true ? ['with a comment to reject'] : []),
+    ...(require_displayed === true ? ['after each part was displayed'] : []),
+  ]
+  const needs = how.length === 0 ? '' : `, ${how.join(', ')},`
+  return `${who.join(' and ')}${needs} within ${duration(expires_ms)}`
 }
 
 /** Returns a key of the verdict, the risk and the parts of the requirement that `describeResult` prints. */
 export function resultKey(result: Result): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result
-  const { seats, expires_ms, interactive } = requirement ?? {}
-  const compared = requirement && { seats, expires_ms, interactive }
-  return JSON.stringify([verdict, risk, compared])
+  const { remind_after_ms: _, ...compared } = requirement ?? { remind_after_ms: [] }
+  return JSON.stringify([verdict, risk, requirement && compared])
 }

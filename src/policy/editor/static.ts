@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { SERVER_NAME, TOOL_DIGEST } from '../../contract/tool-source.ts'
 import { RISKS } from '../../domain/decision.ts'
-import { MAX_APPROVALS } from '../text/bounds.ts'
+import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import { PROOFS } from '../language/proof.ts'
 import { REVERSIBILITIES } from '../language/reversibility.ts'
 import { DURATION } from './rules.ts'
@@ -114,6 +114,20 @@ export function routingSchema(groups: readonly string[]): JsonObject {
     expires: DURATION,
     remind_after: DURATION,
     escalate: { anyOf: [step, list(step)], description: 'Who may step in, and when.' },
+    comments: {
+      ...list({ type: 'string', minLength: 1, maxLength: MAX_COMMENT_CHARACTERS }),
+      maxItems: MAX_COMMENTS,
+      description: 'Ready-made comments, which the keys 1 to 9 insert.',
+    },
+    require_comment: { type: 'boolean', description: 'Whether a rejection needs a comment.' },
+    reveal: {
+      enum: ['required', 'optional'],
+      description: 'Whether hidden values are parts to see; required from medium risk up.',
+    },
+    require_displayed: {
+      type: 'boolean',
+      description: 'Whether an approval needs proof that each part to see was displayed.',
+    },
   })
   return {
     $schema: DRAFT,

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { longTextErrors } from '../../contract/long-texts.ts'
+import { withReasons } from './because.ts'
 import { evaluate } from './evaluate.ts'
 import { explainOutcome } from './explain.ts'
 import type { ExplainingSnapshot, LimitFacts } from './explanation.ts'
@@ -48,6 +49,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     diagnostics: head.diagnostics,
     directory: head.directory,
     budgets: head.routing.budgets,
+    views: head.routing.views,
     tools: contracts,
     ruleCount: head.ruleCount,
     get rules() {
@@ -61,6 +63,10 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     decide(call) {
       const refusal = permits.refusalOf(call)
       return refusal === undefined ? judge(call) : Promise.resolve(refusal)
+    },
+    withReasons(call, fired) {
+      const program = programOf(call.tool)
+      return program ? withReasons(program, { call, clock: tables.clock }, fired) : fired
     },
     checkPayload(tool, payload) {
       const contract = contracts.get(tool)

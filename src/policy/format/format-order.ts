@@ -36,7 +36,9 @@ const TOOL: KeyOrder = {
 }
 
 const LEVEL: KeyOrder = {
-  keys: keys('group approvals interactive expires remind_after escalate'),
+  keys: keys(
+    'group approvals interactive expires remind_after escalate comments require_comment reveal require_displayed',
+  ),
   inside: { escalate: { keys: keys('after group') } },
 }
 const ROUTING: KeyOrder = {

@@ -4,6 +4,7 @@ import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { FunctionName } from './function-names.ts'
+import type { LevelView } from './level-view.ts'
 import type { Test } from './operators.ts'
 
 /**
@@ -33,6 +34,7 @@ export interface RoutingIr {
   /** An IANA time zone. */
   readonly timezone: string
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
+  readonly views: Readonly<Record<Risk, LevelView>>
   /** The settings also limit each budget; the smaller limit applies. */
   readonly budgets: Partial<Budgets>
 }

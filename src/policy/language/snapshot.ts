@@ -2,8 +2,10 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { Proof } from './proof.ts'
+import type { LevelView } from './level-view.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
+import type { Because } from '../../domain/because.ts'
 import type { Heading } from '../../domain/heading.ts'
 
 /** One compiled policy bundle: immutable, swapped as a whole (docs/policy-language.md). */
@@ -17,6 +19,8 @@ export interface Snapshot {
   readonly diagnostics: readonly Diagnostic[]
   readonly directory: Directory
   readonly budgets: Partial<Budgets>
+  /** How reviewers look at calls of each level. */
+  readonly views: Readonly<Record<Risk, LevelView>>
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]
@@ -24,6 +28,8 @@ export interface Snapshot {
   readonly ruleCount: number
   /** Decides one call. The promise never rejects: an engine error or mismatch results in the verdict `reject`. */
   decide(call: Call): Promise<Outcome>
+  /** Adds to the rules that fired for a call the values that made each one fire. Never throws. */
+  withReasons(call: Call, fired: readonly FiredRule[]): readonly FiredRule[]
   /** Returns the parts of the history that a decision about the tool reads. */
   historyNeeds(tool: string): HistoryNeeds
   /** Returns the agent's entry in the directory. */
@@ -220,6 +226,9 @@ export interface FiredRule {
   readonly reason: string
   readonly file: string
   readonly line: number
+  /** The risk of the rule, and the values that made it fire. Only held calls have them. */
+  readonly risk?: Risk
+  readonly because?: readonly Because[]
 }
 
 export interface FieldRead {

@@ -46,6 +46,9 @@ export const MAX_SUMMARY_FIELDS = 12
 /** 31 days, the longest duration that a bundle may specify. */
 export const MAX_DURATION_MS = 31 * 24 * 3_600_000
 export const MAX_APPROVALS = 20
+/** The ready-made comments of a review level, one for each digit key. */
+export const MAX_COMMENTS = 9
+export const MAX_COMMENT_CHARACTERS = 200
 
 export const DEFAULT_TOKEN_TTL_MS = 10 * 60_000
 /** The maximum duration of one load in its child process. */

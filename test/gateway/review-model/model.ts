@@ -269,8 +269,26 @@ export class ReviewModel {
   /** Names of the threads that a list holds, in its order. */
   list(caller: Caller, query: Query): string[] {
     const found = [...this.threads].filter(([, thread]) => this.#matches(thread, caller, query))
-    const names = found.map(([id]) => id)
-    return query.status === 'pending_review' ? names : names.reverse()
+    const ids = found.map(([id]) => id)
+    if (query.status !== 'pending_review') return ids.reverse()
+    if (query.agent !== undefined && query.task_id !== undefined) return ids
+    // votes first, then risk, then the time left
+    const weight = (thread: Thread): readonly number[] => [
+      this.obstacle(thread, caller) === undefined ? 0 : 1,
+      -RISKS.indexOf(thread.risk),
+      this.#urgentAt(thread),
+    ]
+    const byWeight = found.map(([id, thread]) => ({ id, weight: weight(thread) }))
+    const compare = (a: readonly number[], b: readonly number[]): number =>
+      a.map((one, i) => one - (b[i] ?? 0)).find((difference) => difference !== 0) ?? 0
+    return byWeight.sort((a, b) => compare(a.weight, b.weight) || (a.id < b.id ? -1 : 1)).map(({ id }) => id)
+  }
+
+  /** The next escalation that was not announced, or the end. */
+  #urgentAt({ need, announced, submittedAt, deadline }: Thread): number {
+    const ages = [...need.seats.values()].flatMap(({ later }) => [...later.values()])
+    const next = ages.filter((ms) => ms > announced).map((ms) => submittedAt + ms)
+    return Math.min(deadline, ...next)
   }
 
   #matches(thread: Thread, caller: Caller, query: Query): boolean {

@@ -2,7 +2,16 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import type { Write } from '../../../src/store/store.ts'
-import { held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
+import { put, read } from '../../../src/gateway/core/records.ts'
+import {
+  type Agent,
+  held,
+  MINUTE,
+  openWorld,
+  overriding,
+  type Reviewer,
+  type World,
+} from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
 let world: World
@@ -37,6 +46,88 @@ it('a page with few matches reads 200 threads at a time, so that other requests 
   const { body } = await ann.list({ q: thread })
   expect(body.threads.map(({ thread_id }) => thread_id)).toEqual([thread])
   expect(turns.most()).toBeLessThanOrEqual(200)
+})
+
+/** The ids of all waiting threads in pages of two, as `who` gets them. */
+async function queueOf(who: Reviewer, query: Record<string, string> = {}): Promise<string[]> {
+  const found: string[] = []
+  let cursor: string | undefined
+  do {
+    const asked = { status: 'pending_review', limit: '2', ...query, ...(cursor && { cursor }) }
+    const { body } = await who.list(asked)
+    found.push(...body.threads.map(({ thread_id }) => thread_id))
+    cursor = body.next_cursor
+  } while (cursor !== undefined)
+  return found
+}
+
+const paying = (agent: Agent, amount: number): Promise<string> =>
+  held(agent, { payload: { amount } }).then(({ thread }) => thread)
+const HIGH = 20_000
+const CRITICAL = 60_000
+
+it('waiting threads are in order of risk, then of the time left, and those of others come last', async () => {
+  const [bot, other, ann] = [await world.agent(), await world.agent('other'), await world.reviewer('ann')]
+  const low = await paying(bot, 500)
+  const high = await paying(bot, HIGH)
+  world.clock.advance(MINUTE)
+  const laterHigh = await paying(other, HIGH)
+  const critical = await paying(bot, CRITICAL)
+  const { thread: brief } = await held(bot, { tool_name: 'brief', payload: {} })
+  expect(await queueOf(ann)).toEqual([critical, high, laterHigh, brief, low])
+  expect(await queueOf(ann, { risk: 'high' })).toEqual([high, laterHigh])
+  await ann.vote(critical, { decision: 'approve', revision: 1 })
+  expect(await queueOf(ann)).toEqual([high, laterHigh, brief, low, critical])
+  expect(await queueOf(ann, { mine: 'true' })).toEqual([high, laterHigh, brief, low])
+  expect(await queueOf(ann, { sort: 'agent' })).toEqual([low, high, critical, brief, laterHigh])
+  expect(await queueOf(ann, { sort: 'tool' })).toEqual([brief, low, high, laterHigh, critical])
+  await ann.approve(high)
+  expect(await queueOf(ann)).toEqual([laterHigh, brief, low, critical])
+  expect(
+    (await ann.list({ status: 'pending_review', agent: 'other', sort: 'tool' })).body.threads,
+  ).toHaveLength(1)
+})
+
+it('a thread is as urgent as its next escalation, until that has happened', async () => {
+  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
+  const first = await paying(bot, HIGH)
+  world.clock.advance(25 * MINUTE)
+  const second = await paying(bot, HIGH)
+  expect(await queueOf(ann)).toEqual([first, second])
+  world.clock.advance(6 * MINUTE)
+  await world.due()
+  // the second escalates at 55 minutes, and the first ends at 60
+  expect(await queueOf(ann)).toEqual([second, first])
+})
+
+it('threads of an earlier version, which have no place in the queue, are in every list', async () => {
+  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
+  const threads = [await paying(bot, HIGH), await paying(bot, 500), await paying(bot, 600)]
+  const { deps } = world.app
+  const [, older = ''] = threads
+  const record = await read(deps.store, 'acme', 'thread', older)
+  const { queued: _, ...value } = record?.value ?? expect.fail()
+  const places = [
+    [INDEX.queue('low'), older],
+    [INDEX.queueBy('agent'), `bot ${older}`],
+    [INDEX.queueBy('tool'), `pay ${older}`],
+  ] as const
+  const writes: Write[] = [
+    put('thread', older, value),
+    ...places.map(([index, member]): Write => ({ op: 'index', index, member })),
+  ]
+  const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+  expect(await deps.store.commit('acme', commit)).toMatchObject({ ok: true })
+  for (const sort of ['urgency', 'agent', 'tool'])
+    expect((await queueOf(ann, { sort })).toSorted()).toEqual(threads.toSorted())
+})
+
+it('the first page of a long queue reads as many threads as the first page of a short one', async () => {
+  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
+  for (let i = 0; i < 30; i++) await paying(bot, 500)
+  turns.begin()
+  expect((await ann.list({ status: 'pending_review' })).body.threads).toHaveLength(25)
+  expect(turns.most()).toBeLessThanOrEqual(26)
 })
 
 it('every word that a list prints for a status is a status to ask for', async () => {

@@ -1,0 +1,72 @@
+/** Bodies and queries of the review API (docs/review-api.md). Loaded only to generate schemas/openapi.json. */
+import { Type, type Static } from 'typebox'
+import { ListedStatus, RiskLevel } from './agent.ts'
+import { LIMITS } from './limits.ts'
+
+const closed = { additionalProperties: false } as const
+
+export const VoteDecision = Type.Enum(['approve', 'reject', 'request_changes'])
+export type VoteDecision = Static<typeof VoteDecision>
+
+export const VoteRequest = Type.Object(
+  {
+    decision: VoteDecision,
+    revision: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'The revision that you looked at. Required unless If-Match names it.',
+      }),
+    ),
+    comment: Type.Optional(Type.String({ maxLength: LIMITS.COMMENT_CHARS })),
+  },
+  closed,
+)
+export type VoteRequest = Static<typeof VoteRequest>
+
+export const ThreadsQuery = Type.Object(
+  {
+    status: Type.Optional(ListedStatus),
+    tool: Type.Optional(Type.String({ minLength: 1 })),
+    risk: Type.Optional(RiskLevel),
+    group: Type.Optional(Type.String({ minLength: 1 })),
+    agent: Type.Optional(Type.String({ minLength: 1 })),
+    task_id: Type.Optional(Type.String({ minLength: 1 })),
+    mine: Type.Optional(Type.Enum(['true'], { description: 'Only threads on which you may vote now.' })),
+    sort: Type.Optional(
+      Type.Enum(['urgency', 'oldest', 'newest', 'agent', 'tool'], {
+        description:
+          '`urgency` (default for waiting threads): those that need your vote first, then by risk, then by the time until their end or next escalation. `urgency`, `agent` and `tool` need `status=pending_review`.',
+      }),
+    ),
+    claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
+    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.SEARCH_CHARS,
+        description:
+          'Finds threads that contain every word, in any case. It searches the heading, tool, agent, task, message, thread id, and the first 200 characters of the subject.',
+      }),
+    ),
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+    limit: Type.Optional(Type.String({ pattern: '^(100|[1-9][0-9]?)$' })),
+  },
+  closed,
+)
+export type ThreadsQuery = Static<typeof ThreadsQuery>
+
+export const CommentRequest = Type.Object(
+  { comment: Type.String({ minLength: 1, maxLength: LIMITS.COMMENT_CHARS }) },
+  closed,
+)
+export type CommentRequest = Static<typeof CommentRequest>
+
+export const ClaimRequest = Type.Object(
+  { take_over: Type.Optional(Type.Boolean({ description: 'Takes the claim over from another reviewer.' })) },
+  closed,
+)
+export type ClaimRequest = Static<typeof ClaimRequest>
+
+export const RevealRequest = Type.Object({ revision: Type.Integer({ minimum: 1 }) }, closed)
+export type RevealRequest = Static<typeof RevealRequest>

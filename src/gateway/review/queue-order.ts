@@ -1,0 +1,70 @@
+import { GatewayError } from '../../contract/errors.ts'
+import type { ThreadsQuery } from '../../contract/review-requests.ts'
+import { RISKS } from '../../domain/decision.ts'
+import { INDEX } from '../core/indexes.ts'
+
+/** A part of a list: the entries of one index, in order. */
+export interface Segment {
+  readonly index: string
+  readonly reverse?: boolean
+  /** Set when the time of a thread's creation scores the index. */
+  readonly byCreation?: boolean
+  /** Only threads on which the caller may vote, or only the others. */
+  readonly mine?: boolean
+  /**
+   * The index of the queue that this segment completes, with threads of earlier versions. The segment is skipped when
+   * both indexes have the same number of entries.
+   */
+  readonly completes?: string
+}
+
+type Sort = NonNullable<ThreadsQuery['sort']>
+
+/**
+ * The parts of a list, in order. Waiting threads are in order of urgency: calls that need the caller's vote before
+ * others, then by risk, and then by the time left.
+ *
+ * @throws GatewayError `invalid_request` for an order that threads of this status do not have
+ */
+export function segmentsOf(query: ThreadsQuery): readonly Segment[] {
+  const sort = sortOf(query)
+  if (sort === 'urgency') return byUrgency(query)
+  if (sort === 'agent' || sort === 'tool') return byName(sort)
+  return [{ index: indexOf(query), byCreation: true, reverse: sort === 'newest' }]
+}
+
+function sortOf({ sort, status, agent, task_id }: ThreadsQuery): Sort {
+  const waits = status === 'pending_review'
+  if (sort === undefined) {
+    const ofTask = agent !== undefined && task_id !== undefined
+    return !waits ? 'newest' : ofTask ? 'oldest' : 'urgency'
+  }
+  if (waits || sort === 'oldest' || sort === 'newest') return sort
+  throw new GatewayError('invalid_request', 'the request does not fit the contract', {
+    errors: [{ pointer: '/sort', message: 'orders waiting threads only: add `status=pending_review`' }],
+  })
+}
+
+const MOST_SEVERE_FIRST = RISKS.toReversed()
+
+function byUrgency({ risk, mine }: ThreadsQuery): readonly Segment[] {
+  const risks = risk === undefined ? MOST_SEVERE_FIRST : [risk]
+  const parts = risks.flatMap((one): Segment[] => [
+    { index: INDEX.queue(one) },
+    { index: INDEX.pending(one), completes: INDEX.queue(one), byCreation: true },
+  ])
+  const own = parts.map((part) => ({ ...part, mine: true }))
+  return mine === undefined ? [...own, ...parts.map((part) => ({ ...part, mine: false }))] : own
+}
+
+function byName(sort: 'agent' | 'tool'): readonly Segment[] {
+  const index = INDEX.queueBy(sort)
+  return [{ index }, { index: INDEX.status('pending_review'), completes: index, byCreation: true }]
+}
+
+/** The smallest index that contains every match. */
+function indexOf({ task_id, agent, status }: ThreadsQuery): string {
+  if (task_id !== undefined && agent !== undefined) return INDEX.task(agent, task_id)
+  if (status === undefined) return INDEX.threads
+  return INDEX.status(status === 'withdrawn' ? 'rejected' : status)
+}

@@ -1,0 +1,55 @@
+import { type Thread, urgentAt } from '../../domain/thread.ts'
+import type { Write } from '../../store/store.ts'
+import { INDEX } from '../core/indexes.ts'
+
+/** Adds a new thread to the list of all threads and to the list of its task. */
+export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
+  return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
+    op: 'index',
+    index,
+    member,
+    to,
+  }))
+}
+
+interface Entry {
+  readonly index: string
+  readonly member: string
+  readonly to: number
+}
+
+/** The thread's entries by status, which its creation scores, and its entries in the orders of the queue. */
+function entriesOf(thread: Thread | undefined): readonly Entry[] {
+  if (thread === undefined) return []
+  const { thread_id: member, created_at: to, status, risk, agent, tool, queued } = thread
+  const byStatus = { index: INDEX.status(status), member, to }
+  if (status !== 'pending_review') return [byStatus]
+  const pending = { index: INDEX.pending(risk), member, to }
+  if (queued !== true) return [byStatus, pending]
+  return [
+    byStatus,
+    pending,
+    { index: INDEX.queue(risk), member, to: urgentAt(thread) },
+    { index: INDEX.queueBy('agent'), member: namedMember(agent, member), to: 0 },
+    { index: INDEX.queueBy('tool'), member: namedMember(tool, member), to: 0 },
+  ]
+}
+
+/** A member of an index in the order of names. */
+const namedMember = (name: string, thread_id: string): string => `${name} ${thread_id}`
+
+/** The thread of a member, which may begin with a name. */
+export const threadOfMember = (member: string): string => member.slice(member.lastIndexOf(' ') + 1)
+
+/** The writes that move the thread from its earlier entries to those of its new state. */
+export function moveIndexes(before: Thread | undefined, after: Thread): Write[] {
+  const [old, wanted] = [entriesOf(before), entriesOf(after)]
+  const left = old.filter((one) => !wanted.some((other) => isSamePlace(one, other)))
+  const entered = wanted.filter((one) => !old.some((other) => isSamePlace(one, other) && one.to === other.to))
+  return [
+    ...left.map(({ index, member }): Write => ({ op: 'index', index, member })),
+    ...entered.map((entry): Write => ({ op: 'index', ...entry })),
+  ]
+}
+
+const isSamePlace = (a: Entry, b: Entry): boolean => a.index === b.index && a.member === b.member

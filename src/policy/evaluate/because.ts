@@ -1,0 +1,173 @@
+import { type Because, hiddenReason, MOST_REASONS, reasonValue } from '../../domain/because.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import type { CompiledTest } from '../language/compiled-test.ts'
+import type { Facts } from '../language/facts.ts'
+import { applyFunction } from '../language/functions.ts'
+import { compileTest, type Test } from '../language/operators.ts'
+import { type Applied, MISSING, SEVERAL_UNREADABLE, UNREADABLE } from '../language/reading.ts'
+import { isSensitive } from '../language/sensitive.ts'
+import type { FiredRule } from '../language/snapshot.ts'
+import { not, TRUE, type Truth, UNKNOWN } from '../language/truth.ts'
+import { NOTHING } from '../schema/when-missing.ts'
+import {
+  type ConditionNode,
+  foldCondition,
+  joinTruths,
+  type LeafNode,
+  truthOfLeaf,
+  valueOfLeaf,
+} from './conditions.ts'
+import { createRun, type Program } from './program.ts'
+import type { CompiledLimit, CompiledRule } from './run.ts'
+
+/**
+ * Adds to each fired rule the values that made it fire, and the risk that it sets. Only rules that fired are read
+ * again, with the facts of the decision.
+ */
+export function withReasons(
+  program: Program,
+  facts: Omit<Facts, 'tool'>,
+  fired: readonly FiredRule[],
+): readonly FiredRule[] {
+  const known = new Map([...program.rules, ...program.limits].map((rule) => [rule.ir.id, rule]))
+  const run = createRun(program, facts)
+  return fired.map((one) => {
+    const rule = known.get(one.id)
+    if (rule === undefined) return one
+    const because = bounded(rule.condition === undefined ? ofLimit(rule, run) : ofRule(rule, one, run), run)
+    return { ...one, because, ...(rule.risk === undefined ? {} : { risk: rule.risk }) }
+  })
+}
+
+/** The reasons without repetitions, values of the call first. Values of sensitive fields are hidden. */
+function bounded(reasons: Iterable<Because>, { tool }: Facts): readonly Because[] {
+  const found = new Map<string, Because>()
+  for (const one of reasons) {
+    const shown = isSensitive(tool.sensitive, one.field) ? hiddenReason(one) : one
+    const key = JSON.stringify([shown.field, shown.read])
+    if (!found.has(key)) found.set(key, shown)
+    if (found.size === MOST_LOOKED_AT) break
+  }
+  const isOwn = ({ field }: Because): boolean => field.startsWith('payload')
+  const all = [...found.values()]
+  return [...all.filter(isOwn), ...all.filter((one) => !isOwn(one))].slice(0, MOST_REASONS)
+}
+
+/** The maximum number of reasons to collect, so that facts beside the payload do not crowd out its values. */
+const MOST_LOOKED_AT = 4 * MOST_REASONS
+
+function ofRule({ condition }: CompiledRule, { unknown }: FiredRule, facts: Facts): Iterable<Because> {
+  return ofCondition(condition, unknown ? UNKNOWN : TRUE, facts)
+}
+
+function* ofLimit({ sum, per }: CompiledLimit, facts: Facts): Generator<Because> {
+  for (const leaf of [sum, per]) {
+    const value = leaf && valueOfLeaf(leaf, facts)
+    if (leaf === undefined || value === undefined) continue
+    const field = leaf.field.name
+    if (value === MISSING || value === NOTHING) yield { field, state: 'missing' }
+    else yield typeof value === 'symbol' ? { field, state: 'unreadable' } : { field, value: textOf(value) }
+  }
+}
+
+/** Yields the values that give the condition this truth. */
+function* ofCondition(node: ConditionNode, truth: Truth, facts: Facts): Generator<Because> {
+  if (node.kind === 'leaf') yield* ofTest(node, truth, facts)
+  else if (node.kind === 'not') yield* ofCondition(node.item, not(truth), facts)
+  else
+    for (const item of node.items) if (truthOf(item, facts) === truth) yield* ofCondition(item, truth, facts)
+}
+
+function truthOf(node: ConditionNode, facts: Facts): Truth {
+  return foldCondition(node, (leaf) => truthOfLeaf(leaf, facts), joinTruths)
+}
+
+function* ofTest(leaf: LeafNode, truth: Truth, facts: Facts): Generator<Because> {
+  const value = valueOfLeaf(leaf, facts)
+  const entry = entryTestOf(leaf.test, truth)
+  const raw = leaf.read(facts)
+  if (entry === undefined || !Array.isArray(value) || value.length === 0 || raw === MISSING)
+    return yield whole(leaf, value, facts)
+  yield* ofEntries(leaf, raw as JsonValue, entry)
+}
+
+interface EntryTest {
+  readonly test: Test
+  /** The truth of the entries that decide. */
+  readonly truth: Truth
+}
+
+/** The test of each entry behind a test of a list; undefined for a test of the whole value. */
+function entryTestOf(test: Test, truth: Truth): EntryTest | undefined {
+  if (test.op === 'not') return entryTestOf(test.test, not(truth))
+  if (test.op === 'none') return { test: test.test, truth: not(truth) }
+  if (test.op === 'some' || test.op === 'every') return { test: test.test, truth }
+  return test.op === 'contains' ? { test: { op: 'is', values: test.values }, truth } : undefined
+}
+
+const compiled = new WeakMap<Test, CompiledTest>()
+
+function compiledOf(test: Test): CompiledTest {
+  const known = compiled.get(test) ?? compileTest(test)
+  compiled.set(test, known)
+  return known
+}
+
+/** Yields the entries that decide, each with the part of it that the test read. */
+function* ofEntries(leaf: LeafNode, raw: JsonValue, { test, truth }: EntryTest): Generator<Because> {
+  const check = compiledOf(test)
+  const list = Array.isArray(raw) ? (raw as readonly JsonValue[]) : undefined
+  for (const [i, item] of (list ?? [raw]).entries()) {
+    const field = list === undefined ? leaf.field.name : `${leaf.field.name}[${i}]`
+    const results = leaf.fn === undefined ? undefined : applyFunction(leaf.fn, [item])
+    for (const result of resultsOf(results, item)) {
+      if (check(result) !== truth) continue
+      const of = list?.length ?? (Array.isArray(results) ? results.length : 1)
+      yield reason({ field, of }, item, { result, truth, fn: leaf.fn !== undefined })
+    }
+  }
+}
+
+function resultsOf(results: Applied | undefined, item: JsonValue): readonly Applied[] {
+  if (results === undefined) return [item]
+  if (!Array.isArray(results)) return [results]
+  return (results as readonly (JsonValue | symbol)[]).map((one) =>
+    one === SEVERAL_UNREADABLE ? UNREADABLE : (one as Applied),
+  )
+}
+
+interface Judged {
+  readonly result: Applied
+  readonly truth: Truth
+  /** True for the result of a function. */
+  readonly fn: boolean
+}
+
+function reason(
+  place: Pick<Because, 'field' | 'of'>,
+  item: JsonValue,
+  { result, truth, fn }: Judged,
+): Because {
+  if (truth === UNKNOWN) return { ...place, state: 'unreadable' }
+  return { ...place, value: reasonValue(item), ...(fn && readOf(result)) }
+}
+
+const textOf = (value: Exclude<Applied, symbol>): NonNullable<Because['read']> | null =>
+  reasonValue(value as JsonValue)
+
+const readOf = (result: Applied): Pick<Because, 'read'> =>
+  typeof result === 'symbol' ? {} : { read: reasonValue(result as JsonValue) }
+
+/** The value as a whole, or the reason why the test cannot read it. */
+function whole(leaf: LeafNode, value: Applied | typeof NOTHING, facts: Facts): Because {
+  const field = leaf.field.name
+  const raw = leaf.read(facts)
+  const isRead = value !== NOTHING && leaf.check(value) !== UNKNOWN
+  if (raw === MISSING || value === NOTHING)
+    return { field, state: 'missing', ...(isRead && value !== MISSING && readOf(value)) }
+  if (raw === UNREADABLE || !isRead) return { field, state: 'unreadable' }
+  const shown = { field, value: reasonValue(raw) }
+  if (leaf.test.op === 'count' && Array.isArray(value))
+    return { ...shown, read: value.length, of: value.length }
+  return { ...shown, ...((leaf.fn !== undefined || raw === null) && readOf(value)) }
+}

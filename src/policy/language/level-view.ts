@@ -1,0 +1,7 @@
+/** The parts of a review level that only the reviewer's page uses. */
+export interface LevelView {
+  /** Ready-made comments, at most nine. */
+  readonly comments: readonly string[]
+  /** `required`: hidden values are parts to see. */
+  readonly reveal: 'required' | 'optional'
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { bundle, diagnose, ROUTING, snapshotOf } from '../support.ts'
+
+const LOW = 'expires: 8h }'
+const withLow = (keys: string): string => ROUTING.replace(LOW, `expires: 8h, ${keys} }`)
+const problemsOf = async (keys: string): Promise<string[]> =>
+  (await diagnose(bundle({ 'routing.yaml': withLow(keys) }))).map(({ message }) => message)
+
+describe('how a level is reviewed', () => {
+  it('has no comments, and requires reveals from medium risk up, unless the file says otherwise', async () => {
+    const { views } = await snapshotOf(bundle())
+    expect(views).toEqual({
+      low: { comments: [], reveal: 'optional' },
+      medium: { comments: [], reveal: 'required' },
+      high: { comments: [], reveal: 'required' },
+      critical: { comments: [], reveal: 'required' },
+    })
+  })
+
+  it('is what the file says', async () => {
+    const text = withLow('comments: [One., Two.], reveal: required, require_comment: true')
+    const { views, routing } = await snapshotOf(bundle({ 'routing.yaml': text }))
+    expect(views.low).toEqual({ comments: ['One.', 'Two.'], reveal: 'required' })
+    expect(routing.levels.low).toMatchObject({ require_comment: true })
+    expect(routing.levels.low).not.toHaveProperty('require_displayed')
+  })
+
+  it.each([
+    [`comments: [${'a, '.repeat(9)}a]`, '`comments` has at most 9 texts'],
+    [`comments: [${'a'.repeat(201)}]`, 'each comment is one line of at most 200 characters'],
+    ['comments: [""]', 'each entry of `comments` must not be empty'],
+    ['comments: yes', '`comments` must be a list'],
+    ['reveal: maybe', '`maybe` is not a value for `reveal`'],
+    ['require_comment: 1', '`require_comment` must be true or false'],
+    ['require_displayed: "x"', '`require_displayed` must be true or false'],
+  ])('is refused: %s', async (keys, problem) => {
+    expect((await problemsOf(keys)).join()).toContain(problem)
+  })
+
+  it('is reported where a higher level of the same group needs less', async () => {
+    const text = withLow('require_displayed: true').replace('group: team-leads', 'group: on-call')
+    const [first] = await diagnose(bundle({ 'routing.yaml': text }))
+    expect(first?.message).toBe(
+      'level medium does without the displayed parts of level low of the same group',
+    )
+  })
+})
