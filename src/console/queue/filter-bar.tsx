@@ -6,6 +6,16 @@ import { Field } from '../shell/field.tsx'
 import { counts } from '../session/counts.ts'
 import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 
+const ORDERS: readonly (readonly [string, string])[] = [
+  ['', 'Risk, then time left'],
+  ['oldest', 'Oldest first'],
+  ['newest', 'Newest first'],
+  ['agent', 'Agent'],
+  ['tool', 'Tool'],
+]
+
+const refineQueue = (filters: Filters): void => refine({ page: 'queue', filters })
+
 interface FilterBarProps {
   readonly filters: Filters
   /** The other tools, beside the filter button. */
@@ -15,10 +25,24 @@ interface FilterBarProps {
 /** The tools above the queue. The filters are folded until a reviewer needs them, and never fold by themselves. */
 export function FilterBar({ filters, children }: FilterBarProps) {
   const open = useSignal(false)
-  if (Object.keys(filters).length > 0) open.value = true
+  if (Object.keys(filters).some((name) => name !== 'sort')) open.value = true
   return (
     <>
       <div class="tools">
+        <label class="sr" for="order">
+          Order of the queue
+        </label>
+        <select
+          id="order"
+          value={filters.sort ?? ''}
+          onChange={(event) => refineQueue(withFilter(filters, 'sort', event.currentTarget.value))}
+        >
+          {ORDERS.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
         <button
           class="small"
           aria-expanded={open.value}
@@ -37,7 +61,7 @@ export function FilterBar({ filters, children }: FilterBarProps) {
 
 function Filtering({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName, value: string | undefined): void =>
-    refine({ page: 'queue', filters: withFilter(filters, name, value) })
+    refineQueue(withFilter(filters, name, value))
   const pending = counts.value?.pending
   const toggle = (name: FilterName, value: string): void =>
     set(name, filters[name] === value ? undefined : value)

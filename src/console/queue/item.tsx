@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
+import type { Because } from '../../contract/reasons.ts'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { RiskShape } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
+import { placeName, shortened, STATES } from '../text/because-text.ts'
 import { Due } from '../time/countdown.tsx'
 import { statusOf } from './thread-row.tsx'
 
@@ -65,13 +67,32 @@ function Ending({ thread }: Pick<ItemProps, 'thread'>) {
   )
 }
 
-function Why({ thread: { thread_id, message } }: Pick<ItemProps, 'thread'>) {
+/** The value that made the rule fire. Without one, the reason from policy. */
+function Why({ thread: { thread_id, message, because } }: Pick<ItemProps, 'thread'>) {
   return (
     <span class="why" id={`why-${thread_id}`}>
-      <span class="policy-says">
-        <AgentText text={message} />
-      </span>
+      {because && (
+        <>
+          <span class="sr">because </span>
+          <span class="field">{placeName(because.field)}</span>{' '}
+          {because.hidden ? <span class="masked">hidden</span> : <Value of={because} />}
+        </>
+      )}
+      {(because === undefined || because.hidden) && (
+        <span class="policy-says">
+          <AgentText text={message} />
+        </span>
+      )}
     </span>
+  )
+}
+
+function Value({ of }: { readonly of: Because }) {
+  const text = of.state ? STATES[of.state] : String(of.value)
+  return (
+    <b>
+      <AgentText text={shortened(text)} />
+    </b>
   )
 }
 

@@ -1,6 +1,8 @@
+import { Fragment } from 'preact'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { List, move } from '../list/list.tsx'
 import type { Filters } from '../route/filters.ts'
+import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { route } from '../route/router.ts'
 import { waiting } from '../session/counts.ts'
 import { announce } from '../shell/announce.tsx'
@@ -22,6 +24,7 @@ import {
   placeOf,
   queue,
   rows,
+  sectionsOf,
   unfolded,
 } from './queue-state.ts'
 
@@ -45,7 +48,7 @@ export function stepBy(by: number): void {
 /** The live list of waiting calls. Nothing in it moves by itself. */
 export function QueuePane({ filters }: { readonly filters: Filters }) {
   const { state } = queue
-  const shown = Object.keys(filters).length > 0
+  const shown = Object.keys(filters).some((name) => name !== 'sort')
   return (
     <section class="pane list" aria-label="Queue">
       <div class="list-head">
@@ -94,21 +97,38 @@ function Rows({ all }: { readonly all: readonly Row[] }) {
   const current = openCall()
   const stop = all.find(({ first }) => first.thread_id === current)?.first ?? all[0]?.first
   return (
-    <ol>
-      {all.map((row) => (
-        <Equal key={row.first.thread_id} {...row} current={current} stop={stop} />
+    <>
+      {sectionsOf(all).map(({ of, rows: part }) => (
+        <Fragment key={of}>
+          {of !== '' && <Level of={of} count={part.length} />}
+          <ol aria-labelledby={of === '' ? undefined : `level-${of}`}>
+            {part.map((row) => (
+              <Equal key={row.first.thread_id} {...row} current={current} stop={stop} named={of === ''} />
+            ))}
+          </ol>
+        </Fragment>
       ))}
-    </ol>
+    </>
+  )
+}
+
+function Level({ of, count }: { readonly of: string; readonly count: number }) {
+  const risk = RISKS.find((one) => one === of)
+  return (
+    <h2 class="level" id={`level-${of}`}>
+      {risk ? <RiskMark risk={risk} /> : 'Others decide'} <span>{count}</span>
+    </h2>
   )
 }
 
 interface EqualProps extends Row {
+  readonly named: boolean
   readonly current: string | undefined
   readonly stop: ThreadSummary | undefined
 }
 
 /** Equal calls in one row that unfolds. Each call is decided separately. */
-function Equal({ first, others, current, stop }: EqualProps) {
+function Equal({ first, others, current, stop, named }: EqualProps) {
   const open = isUnfolded(first)
   const toggle = (): void => {
     const next = new Set(unfolded.value)
@@ -131,7 +151,7 @@ function Equal({ first, others, current, stop }: EqualProps) {
           current={thread.thread_id === current}
           stop={thread === stop}
           over={isOver(thread)}
-          named
+          named={named || !thread.mine}
           more={thread === first && more}
           onOpen={(event) => enter(event, thread.thread_id)}
         />

@@ -13,6 +13,8 @@ import { addressOf, createThreads } from './threads.ts'
 export const queue = createThreads()
 /** The answer of the gateway after a lost connection, which is compared with the list. */
 const latest = createThreads()
+/** The heading under which the list first showed each row. It does not change while the row stays. */
+const sections = new Map<string, string>()
 /** Calls that arrived since, and wait behind a button. */
 export const news = signal<readonly ThreadSummary[]>([])
 /** Rows of calls that have ended while the page did not listen. */
@@ -27,6 +29,24 @@ export const rows = computed((): readonly Row[] => foldEqual(queue.state.value.i
 const drawn = computed(() =>
   rows.value.flatMap(({ first, others }) => (isUnfolded(first) ? [first, ...others] : [first])),
 )
+
+/** Rows that follow each other under one heading: a risk, `others`, or none in an order other than by urgency. */
+export function sectionsOf(all: readonly Row[]): { readonly of: string; readonly rows: Row[] }[] {
+  const parts: { of: string; rows: Row[] }[] = []
+  for (const row of all) {
+    const of = sectionOf(row.first)
+    if (parts.at(-1)?.of === of) parts.at(-1)?.rows.push(row)
+    else parts.push({ of, rows: [row] })
+  }
+  return parts
+}
+
+function sectionOf({ thread_id: id, mine, risk }: ThreadSummary): string {
+  if (filters.sort) return ''
+  const known = sections.get(id) ?? (mine ? risk : 'others')
+  sections.set(id, known)
+  return known
+}
 
 export const isUnfolded = ({ equal }: ThreadSummary): boolean => unfolded.value.has(equal ?? '')
 
@@ -44,6 +64,7 @@ export async function loadQueue(next: Filters = filters): Promise<void> {
   news.value = []
   await queue.load(addressOf(waiting()))
   gone.value = new Set()
+  sections.clear()
   catchUp()
 }
 

@@ -1,0 +1,24 @@
+/** A place as reviewers know it, without the name of the part that nearly all places share. */
+export const placeName = (field: string): string => field.replace(/^payload\./, '')
+
+export const STATES = { missing: 'missing', unreadable: 'could not be read' } as const
+
+const LONGEST = 32
+
+/** A value for one line. A mail address keeps its domain, and other long values keep both ends. */
+export function shortened(text: string): string {
+  const characters = Array.from(text)
+  if (characters.length <= LONGEST) return text
+  const at = text.lastIndexOf('@')
+  const end = at > 0 && text.length - at < LONGEST - 4 ? Array.from(text.slice(at)) : characters.slice(-12)
+  return [...characters.slice(0, LONGEST - 1 - end.length), '…', ...end].join('')
+}
+
+const BECAUSE = 'because '
+
+/** The name of a part for a value that made a rule fire. It differs from the part that shows the whole field. */
+export const becauseName = (field: string): string => BECAUSE + field
+
+/** The name of a part for a reader. */
+export const partName = (name: string): string =>
+  name.startsWith(BECAUSE) ? placeName(name.slice(BECAUSE.length)) : name
