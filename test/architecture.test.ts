@@ -156,6 +156,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'sign-in',
     'list',
     'queue',
+    'seen',
     'call',
     'payload',
     'revisions',

@@ -178,6 +178,21 @@ export async function axe(page: Page, part = 'html'): Promise<string[]> {
   }, part)
 }
 
+/** Looks at every part of a call, as a reviewer does: from one part that was not seen to the next. */
+export async function seeAll(page: Page): Promise<void> {
+  const done = page.locator('.approve:not([aria-disabled=true])')
+  const next = page.locator('.ready .link-like').first()
+  await page.locator('.approve').waitFor()
+  for (;;) {
+    await done.or(next).first().waitFor()
+    if ((await done.count()) > 0) return
+    await next
+      .evaluate((link: HTMLElement) => link.click(), undefined, { timeout: 1_000 })
+      .catch(() => undefined)
+    await page.waitForTimeout(300)
+  }
+}
+
 /** Everything in the page fits its width: nothing has to be moved sideways to be read. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const [content, window] = await page.evaluate(() => [

@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Reviewer, until } from '../gateway-fixture.ts'
-import { type Console, openConsole, visit } from './browser.ts'
+import { type Console, openConsole, visit, seeAll } from './browser.ts'
 
 /** Answers that come late, in another order than they were asked for, or never. */
 
@@ -268,6 +268,7 @@ describe('the queue', () => {
     await visit(page, console_.world, 'queue?task_id=decided-elsewhere')
     await (await console_.inQueue(page, one)).click()
     await page.getByRole('heading', { name: 'What runs' }).waitFor()
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('You approved revision 1.').waitFor()
     await page.locator('.back').click()
@@ -313,10 +314,12 @@ describe('an answer that never comes', () => {
     await console_.show(page, one)
     const voted = page.waitForRequest('**/votes')
     await page.route('**/votes', () => undefined, { times: 1 })
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
     await voted
     await page.evaluate(() => dispatchEvent(new Event('patience')))
     await page.getByText('The outcome is unknown.').waitFor()
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('You approved revision 1.').waitFor()
   })

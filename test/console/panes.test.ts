@@ -2,7 +2,16 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held } from '../gateway-fixture.ts'
-import { axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, visit, WIDE } from './browser.ts'
+import {
+  axe,
+  type Console,
+  expectNoSidewaysScroll,
+  openConsole,
+  PHONE,
+  visit,
+  WIDE,
+  seeAll,
+} from './browser.ts'
 
 /** The list and a call: side by side in a wide window, one at a time in a narrow one, by keyboard alone. */
 
@@ -45,6 +54,7 @@ describe('a wide window', () => {
     expect(await focus(page)).toBe('call-title')
     await page.keyboard.press('Escape')
     expect(await focus(page)).toBe(order[0])
+    await seeAll(page)
     await page.keyboard.press('a')
     await title(page, 'amount 202')
     expect(await open(page)).toBe(order[1])
@@ -58,6 +68,25 @@ describe('a wide window', () => {
     await expectNoSidewaysScroll(page)
   })
 
+  it('lists by risk under headings, and in another order when asked, which the address keeps', async () => {
+    const small = await held(bot, { payload: { amount: 411 } }, 'order')
+    const large = await held(bot, { payload: { amount: 60_000 } }, 'order')
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
+    await visit(page, console_.world, 'queue?task_id=order')
+    const order = async (all: readonly { readonly thread: string }[]): Promise<void> => {
+      const [first, second] = all.map(({ thread }) => `.item:has([href$="${thread}"])`)
+      await page.locator(`${first} ~ ${second}, ol:has(${first}) ~ ol ${second}`).waitFor()
+    }
+    await order([large, small])
+    expect(await page.locator('.level').allTextContents()).toEqual(['critical 1', 'low 1'])
+    expect(await page.locator('.item .why').last().innerText()).toMatch(/amount\s+411/)
+    await page.getByLabel('Order of the queue').selectOption('Oldest first')
+    await order([small, large])
+    expect(page.url()).toContain('sort=oldest')
+    expect(await page.locator('.level').count()).toBe(0)
+    expect(await axe(page)).toEqual([])
+  })
+
   it('stays at the decided call when the profile menu says so, and names the next one', async () => {
     await held(bot)
     const one = await held(bot, { payload: { amount: 333 } })
@@ -67,6 +96,7 @@ describe('a wide window', () => {
     await page.keyboard.press('Escape')
     await (await console_.inQueue(page, one)).click()
     await title(page, 'amount 333')
+    await seeAll(page)
     await page.keyboard.press('a')
     await page.getByText('You approved revision 1.').waitFor()
     await page.getByRole('link', { name: 'Next call that waits for you' }).waitFor()
@@ -94,6 +124,7 @@ describe('a narrow window', () => {
     const [one, two] = [await held(bot), await held(bot)]
     const page = await console_.signedIn({ reviewer: 'ann', viewport: PHONE, advance: true })
     await (await console_.inQueue(page, one)).click()
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.waitForURL((url) => url.hash.startsWith('#/thread/') && !url.hash.endsWith(one.thread))
     await page.goBack()

@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+import {
+  axe,
+  type Console,
+  DESKTOP,
+  expectNoSidewaysScroll,
+  openConsole,
+  PHONE,
+  visit,
+  seeAll,
+} from './browser.ts'
 
 /** What somebody reads and where: nothing is cut off, nothing passes for something else, what happens is in sight, and the place is kept. */
 
@@ -108,6 +117,7 @@ describe('a thread', () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const eve = await console_.world.reviewer('eve')
     await console_.show(ann, one)
+    await seeAll(ann)
     await ann.keyboard.press('a')
     const dialog = ann.getByRole('dialog')
     await dialog.waitFor()
@@ -136,6 +146,7 @@ describe('a thread', () => {
       await page.evaluate(() => scrollBy(0, 300))
       const problem = { title: 'Not now', code: 'unavailable', detail: 'later', status: 503 }
       await page.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
+      await seeAll(page)
       await button(page, 'Approve').click()
       await expect.poll(() => isInSight(page, 'Not now.')).toBe(true)
       await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
@@ -188,7 +199,6 @@ describe('what changed', () => {
     const revision = { revision_id: 'places', tool_name: 'hold', request_payload: payload }
     await bot.revise(one.task, one.thread, revision)
     await console_.show(ann, one)
-    await ann.keyboard.press('d')
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.waitFor()
     const places = await changes
@@ -239,6 +249,7 @@ describe('a list', () => {
     const order = await hrefs(page)
     for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key)
     await button(page, 'Approve').waitFor()
+    await seeAll(page)
     await page.keyboard.press('a')
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('y')
@@ -348,6 +359,7 @@ describe('a low window', () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const page = await console_.signedIn({ reviewer: 'eve', viewport: { width: 720, height: 360 } })
     await console_.show(page, one)
+    await seeAll(page)
     await page.keyboard.press('a')
     const box = await page.getByRole('button', { name: 'Approve high risk' }).boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(360)

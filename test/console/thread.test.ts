@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+import {
+  axe,
+  type Console,
+  DESKTOP,
+  expectNoSidewaysScroll,
+  openConsole,
+  PHONE,
+  visit,
+  seeAll,
+} from './browser.ts'
 
 /** One thread: reading it, deciding on it, and everything that may happen meanwhile. */
 
@@ -85,7 +94,6 @@ describe('reading a thread', () => {
     const again = { amount: 600, secret }
     await bot.revise(one.task, one.thread, { revision_id: 'r2', request_payload: again })
     await console_.show(ann, one)
-    await button(ann, 'What changed').click()
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.getByText('600').waitFor()
     await button(ann, 'Reveal 1 hidden value').click()
@@ -106,10 +114,10 @@ describe('reading a thread', () => {
     ]) {
       const page = await console_.signedIn({ reviewer: 'ann', ...look })
       await console_.show(page, one)
-      await page.keyboard.press('d')
       await page.getByRole('heading', { name: 'What changed' }).waitFor()
       expect(await axe(page), JSON.stringify(look)).toEqual([])
       await expectNoSidewaysScroll(page)
+      await seeAll(page)
       await page.keyboard.press('a')
       await page.getByRole('dialog').waitFor()
       expect(await axe(page), 'dialog').toEqual([])
@@ -133,6 +141,7 @@ describe('deciding', () => {
   it('approves a low risk with one key press, and shows what became of the proof', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('You approved revision 1.').waitFor()
     await ann.getByText('has not collected the approval yet').waitFor()
@@ -147,6 +156,7 @@ describe('deciding', () => {
     async (payload) => {
       const one = await held(bot, { payload })
       await console_.show(ann, one)
+      await seeAll(ann)
       await ann.keyboard.press('a')
       const dialog = ann.getByRole('dialog', { name: 'Approve this call?' })
       await dialog.getByText('irreversible').waitFor()
@@ -155,6 +165,7 @@ describe('deciding', () => {
       expect((await stateOf(one)).votes).toEqual([])
       await ann.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
+      await seeAll(ann)
       await ann.keyboard.press('a')
       await ann.keyboard.press('y')
       await ann.getByText('You approved revision 1.').waitFor()
@@ -203,6 +214,7 @@ describe('deciding', () => {
     await console_.show(page, one)
     const box = await button(page, 'Approve').boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.height)
+    await seeAll(page)
     await button(page, 'Approve').tap()
     await page.getByRole('button', { name: 'Approve high risk' }).tap()
     await page.getByText('You approved revision 1.').waitFor()
@@ -232,6 +244,7 @@ describe('deciding', () => {
     const desk = await console_.signedIn({ reviewer: 'ben' })
     const [one, other] = [await held(bot, { payload: { amount: 500 } }), await held(bot)]
     await console_.show(desk, one)
+    await seeAll(desk)
     await button(desk, 'Approve').click()
     await desk.getByText('You approved revision 1.').waitFor()
     expect(await desk.locator('.note').count()).toBe(1)
@@ -253,6 +266,7 @@ describe('deciding', () => {
       sent += 1
       await route.continue()
     })
+    await seeAll(ann)
     await button(ann, 'Approve').evaluate((element: HTMLElement) => {
       element.click()
       element.click()
@@ -267,10 +281,12 @@ describe('deciding', () => {
     const one = await held(bot, { subject: 'file\u202etxt.exe' })
     await console_.show(ann, one)
     await ann.getByText('U+202E').first().waitFor()
+    await seeAll(ann)
     await ann.keyboard.press('a')
     await ann.waitForFunction(() => document.activeElement?.id === 'acknowledge')
     expect((await stateOf(one)).votes).toEqual([])
     await ann.getByLabel('I have seen this').check()
+    await seeAll(ann)
     await ann.keyboard.press('a')
     await ann.getByText('You approved revision 1.').waitFor()
   })
@@ -290,6 +306,7 @@ describe('meanwhile', () => {
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.getByText('500').waitFor()
     await changes.getByText('900').first().waitFor()
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('You approved revision 2.').waitFor()
     expect((await stateOf(one)).votes).toMatchObject([{ revision: 2 }])
@@ -306,6 +323,7 @@ describe('meanwhile', () => {
       await revise(one, 900)
       await route.continue()
     })
+    await seeAll(page)
     await button(page, 'Approve').click()
     await page.getByText('Your vote was not counted.').waitFor()
     await page.keyboard.press('a')
@@ -323,6 +341,7 @@ describe('meanwhile', () => {
       await route.fetch()
       await route.abort('connectionreset')
     })
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('The outcome is unknown.').waitFor()
     await ann.getByText('has not collected the approval yet').waitFor()
@@ -340,9 +359,11 @@ describe('meanwhile', () => {
       status: 503,
     }
     await ann.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('The outcome is unknown.').waitFor()
     await ann.unroute('**/votes')
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('You approved revision 1.').waitFor()
   })

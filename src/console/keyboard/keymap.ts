@@ -9,6 +9,7 @@ export type Action =
   | 'request_changes'
   | 'diff'
   | 'news'
+  | 'reveal'
   | 'search'
   | 'help'
   | 'back'
@@ -42,9 +43,10 @@ const LISTS: readonly Page[] = [...REVIEW, 'history', 'webhooks']
 export const BINDINGS: readonly Binding[] = [
   { keys: 'j', action: 'next', does: 'Next', on: LISTS },
   { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },
-  { keys: 'a', action: 'approve', does: 'Approve', on: ['thread'] },
+  { keys: 'a', action: 'approve', does: 'Approve, or show the next part that was not seen', on: ['thread'] },
   { keys: 'r', action: 'reject', does: 'Reject', on: ['thread'] },
   { keys: 'c', action: 'request_changes', does: 'Request changes', on: ['thread'] },
+  { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: ['thread'] },
   { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
   { keys: 'n', action: 'news', does: 'Add the new calls to the list', on: REVIEW },
   { keys: '/', action: 'search', does: 'Search' },

@@ -74,7 +74,9 @@ function Why({ thread: { thread_id, message, because } }: Pick<ItemProps, 'threa
       {because && (
         <>
           <span class="sr">because </span>
-          <span class="field">{placeName(because.field)}</span>{' '}
+          <span class="field">
+            <AgentText text={placeName(because.field)} />
+          </span>{' '}
           {because.hidden ? <span class="masked">hidden</span> : <Value of={because} />}
         </>
       )}

@@ -5,6 +5,7 @@ import type { Filters } from '../route/filters.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { route } from '../route/router.ts'
 import { waiting } from '../session/counts.ts'
+import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { CALL, Heading } from '../shell/heading.tsx'
 import { wide } from '../shell/preferences.ts'
@@ -42,7 +43,7 @@ export function stepBy(by: number): void {
   link?.focus({ preventScroll: true })
   link?.scrollIntoView({ block: 'nearest' })
   const { at, of } = placeOf(next.thread_id)
-  announce(`${at} of ${of}: ${next.risk}, ${next.heading.line}, ${next.message}`)
+  announce(`${at} of ${of}: ${next.risk}, ${spoken(next.heading.line)}, ${spoken(next.message)}`)
 }
 
 /** The live list of waiting calls. Nothing in it moves by itself. */

@@ -65,6 +65,7 @@ export async function loadQueue(next: Filters = filters): Promise<void> {
   await queue.load(addressOf(waiting()))
   gone.value = new Set()
   sections.clear()
+  queue.state.value.items.forEach(sectionOf)
   catchUp()
 }
 

@@ -14,6 +14,7 @@ import {
 import { type Filters, queryOf } from '../route/filters.ts'
 import type { Route } from '../route/route.ts'
 import { list } from '../route/router.ts'
+import { spoken } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { takeFocus } from '../shell/heading.tsx'
 import { advances, wide } from '../shell/preferences.ts'
@@ -68,6 +69,6 @@ function advance(id: string, { left }: ThreadState): void {
   if (!advances.value || left || next === undefined || !fromQueue()) return
   const said = document.querySelector('.note strong')?.textContent ?? ''
   openInstead(next.thread_id)
-  announce(`${said} Now: ${next.risk}, ${next.heading.line}`)
+  announce(`${said} Now: ${next.risk}, ${spoken(next.heading.line)}`)
   if (wide.value) takeFocus(document.querySelector<HTMLElement>('.item [aria-current]'))
 }

@@ -1,3 +1,11 @@
+import { segmentsOf } from '../../domain/hidden-characters.ts'
+
+/** Text from an agent for a live region, with hidden characters as code points. */
+export const spoken = (text: string): string =>
+  segmentsOf(text)
+    .map(({ text: run, hidden }) => (hidden === undefined ? run : `[${hidden.code}]`))
+    .join('')
+
 /** A place as reviewers know it, without the name of the part that nearly all places share. */
 export const placeName = (field: string): string => field.replace(/^payload\./, '')
 

@@ -1,4 +1,7 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { isGrave } from '../risk/risk-mark.tsx'
+import { AgentText } from '../text/agent-text.tsx'
+import { partName } from '../text/because-text.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
 import { NewRevision } from './notices.tsx'
@@ -24,7 +27,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
   return (
     <section class="bar" aria-label="Your decision">
       <NewRevision thread={thread} />
-      {!may && <WhyNot view={view} />}
+      {may ? <Ready thread={thread} /> : <WhyNot view={view} />}
       <label class="sr" htmlFor={COMMENT}>
         Comment
       </label>
@@ -50,7 +53,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
   )
 }
 
-function Votes({ thread, deciding }: BarProps) {
+function Votes({ thread, deciding, view }: BarProps) {
   const busy = thread.sending.value
   const blocked = thread.next.value !== undefined
   return (
@@ -61,10 +64,65 @@ function Votes({ thread, deciding }: BarProps) {
       <button disabled={busy || blocked} onClick={() => deciding.start('request_changes')}>
         Request changes <kbd>c</kbd>
       </button>
-      <button class="main" disabled={busy || blocked} onClick={() => deciding.start('approve')}>
-        Approve <kbd>a</kbd>
-      </button>
+      <Approve thread={thread} deciding={deciding} disabled={busy || blocked} grave={isGrave(view.risk)} />
     </>
+  )
+}
+
+interface ApproveProps extends Pick<BarProps, 'thread' | 'deciding'> {
+  readonly disabled: boolean
+  readonly grave: boolean
+}
+
+/** The button says what is missing. While parts are missing, a press leads to the next one. */
+function Approve({ thread: { parts }, deciding, disabled, grave }: ApproveProps) {
+  const { length } = parts.missing.value
+  return (
+    <button
+      class="approve"
+      aria-describedby={READY}
+      aria-disabled={!parts.ready.value}
+      disabled={disabled}
+      onClick={() => deciding.start('approve')}
+    >
+      {length === 0 ? (
+        `Approve${grave ? '…' : ''}`
+      ) : (
+        <>
+          <span class="sr">Approve: </span>
+          {length} {length === 1 ? 'part' : 'parts'} not seen<span class="sr">, show the next one</span>
+        </>
+      )}{' '}
+      <kbd>a</kbd>
+    </button>
+  )
+}
+
+const READY = 'ready'
+const NAMED = 4
+
+/** The parts that were not seen, each a way to its place. */
+function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
+  const missing = parts.missing.value
+  if (missing.length === 0) {
+    const left = hidden.value
+    return (
+      <p class="ready all" id={READY}>
+        Everything seen
+        {left > 0 && ` · ${left} ${left === 1 ? 'value' : 'values'} not revealed`}
+      </p>
+    )
+  }
+  return (
+    <p class="ready" id={READY}>
+      <span class="quiet">Not seen:</span>
+      {missing.slice(0, NAMED).map((name) => (
+        <button key={name} class="link-like" onClick={() => parts.leadTo(name)}>
+          <AgentText text={partName(name)} />
+        </button>
+      ))}
+      {missing.length > NAMED && <span class="quiet">and {missing.length - NAMED} more</span>}
+    </p>
   )
 }
 

@@ -1,5 +1,9 @@
+import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
-import { handleKeys } from '../keyboard/keyboard.ts'
+import { type Handlers, handleKeys } from '../keyboard/keyboard.ts'
+import { reveal } from '../call/thread-acts.ts'
+import { PartsContext } from '../seen/part.tsx'
+import { RevealContext } from '../payload/payload-tree.tsx'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
 import { leaveFrom } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
@@ -20,7 +24,7 @@ import { Outcome } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
 import { createThread, type ThreadState } from '../call/thread-state.ts'
-import { createDeciding } from './deciding.ts'
+import { createDeciding, type Deciding } from './deciding.ts'
 
 interface CallProps {
   readonly id: string
@@ -33,19 +37,12 @@ export function CallPane({ id, voted }: CallProps) {
   const thread = useMemo(() => createThread(id), [id])
   const deciding = useMemo(() => createDeciding(thread, () => voted(thread)), [thread])
   useReading(thread, id)
-  useLayoutEffect(
-    () =>
-      handleKeys({
-        approve: () => deciding.start('approve'),
-        reject: () => deciding.start('reject'),
-        request_changes: () => deciding.start('request_changes'),
-        diff: () => compare(thread),
-      }),
-    [deciding],
-  )
+  useLayoutEffect(() => handleKeys(keysOf(thread, deciding)), [deciding])
   const view = thread.view.value
   const revision = thread.current.value
   const problem = thread.problem.value
+  const decides = (view?.can_vote.allowed ?? false) && thread.next.value === undefined
+  useEffect(() => (decides ? thread.parts.watch() : undefined), [decides, thread])
   if (view === undefined || revision === undefined) {
     return (
       <div class="pane call">
@@ -58,32 +55,64 @@ export function CallPane({ id, voted }: CallProps) {
     )
   }
   return (
-    <article class="pane call" aria-labelledby={CALL}>
-      <CallStrip view={view} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="The call">
-        <ThreadHeader view={view} thread={thread} />
-        {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
-        <Outcome thread={thread} view={view} />
-        <div class="body">
-          <div>
-            <Acknowledge thread={thread} />
-            <RevisionChanges thread={thread} view={view} />
-            <Assessment view={view} revision={revision} />
-            <PayloadPanel thread={thread} revision={revision} />
-            <Claims view={view} revision={revision} />
-          </div>
-          <div>
-            <People view={view} thread={thread} />
-            <Discussion view={view} />
-            <Limits limits={view.limits} />
-            <EarlierCalls calls={view.earlier} />
-            <Evidence evidence={view.evidence} />
-          </div>
+    <PartsContext.Provider value={decides ? thread.parts : undefined}>
+      <RevealContext.Provider value={view.review.reveal === 'required'}>
+        <article class="pane call" aria-labelledby={CALL}>
+          <CallStrip view={view} />
+          <Content thread={thread} view={view} revision={revision} />
+          <ActionBar thread={thread} deciding={deciding} view={view} />
+        </article>
+      </RevealContext.Provider>
+    </PartsContext.Provider>
+  )
+}
+
+interface ContentProps {
+  readonly thread: ThreadState
+  readonly view: ThreadView
+  readonly revision: ThreadRevision
+}
+
+/** The part of the pane that scrolls. */
+function Content({ thread, view, revision }: ContentProps) {
+  const problem = thread.problem.value
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="The call">
+      <ThreadHeader view={view} thread={thread} />
+      {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
+      <Outcome thread={thread} view={view} />
+      <div class="body">
+        <div>
+          <Acknowledge thread={thread} />
+          <RevisionChanges thread={thread} view={view} />
+          <Assessment view={view} revision={revision} />
+          <PayloadPanel thread={thread} revision={revision} />
+          <Claims view={view} revision={revision} />
+        </div>
+        <div>
+          <People view={view} thread={thread} />
+          <Discussion view={view} />
+          <Limits limits={view.limits} />
+          <EarlierCalls calls={view.earlier} />
+          <Evidence evidence={view.evidence} />
         </div>
       </div>
-      <ActionBar thread={thread} deciding={deciding} view={view} />
-    </article>
+    </div>
   )
+}
+
+/** The keys of an open call. */
+function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
+  return {
+    approve: () => deciding.start('approve'),
+    reject: () => deciding.start('reject'),
+    request_changes: () => deciding.start('request_changes'),
+    diff: () => compare(thread),
+    reveal: () => {
+      const { revision } = thread.view.value ?? {}
+      if (revision !== undefined && thread.hidden.value > 0) void reveal(thread, revision)
+    },
+  }
 }
 
 /** Reads the thread, and again after every change while it is open. */

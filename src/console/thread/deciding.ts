@@ -31,13 +31,20 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     return true
   }
 
+  /** Leads to the next part that was not seen. Right after the last part, no key approves yet. */
+  function isUnseen(): boolean {
+    const { parts } = thread
+    if (parts.missing.value.length > 0) parts.leadTo()
+    return !parts.ready.value
+  }
+
   const send = (decision: VoteDecision): void =>
     void vote(thread, decision).then((counted) => counted && voted())
 
   function start(decision: VoteDecision): void {
     const view = thread.view.value
     if (!view?.can_vote.allowed || thread.sending.value) return
-    if (mustLook(decision)) return
+    if (mustLook(decision) || (decision === 'approve' && isUnseen())) return
     if (decision === 'request_changes' && thread.comment.value.trim() === '') {
       wanted.value = 'Say what should change, then request changes'
       return lookAt(COMMENT, wanted.value)
