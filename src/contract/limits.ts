@@ -30,6 +30,9 @@ export const LIMITS = {
   REVISION_ID_CHARS: 128,
   IDEMPOTENCY_KEY_CHARS: 255,
   COMMENT_CHARS: 4_000,
+  /** Parts to see of one revision, and places that a vote names. */
+  PARTS: 200,
+  PART_CHARS: 320,
   /** Longest reason for a withdrawal. */
   WITHDRAWAL_REASON_CHARS: 500,
   /** Longest time between the end of an agent's wait and the withdrawal of its call, in seconds. */

@@ -8,6 +8,36 @@ const closed = { additionalProperties: false } as const
 export const VoteDecision = Type.Enum(['approve', 'reject', 'request_changes'])
 export type VoteDecision = Static<typeof VoteDecision>
 
+const Places = Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.PART_CHARS }), {
+  maxItems: LIMITS.PARTS,
+})
+
+/** The parts of a call that were on the reviewer's screen before a vote. */
+export const Displayed = Type.Object(
+  {
+    digest: Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description:
+        'SHA-256 (hex) over the RFC 8785 JSON of `thread_id`, `revision`, `seen`, and of the members of `display` except `parts`.',
+    }),
+    seen: { ...Places, description: 'The places that were on the screen.' },
+    unseen: {
+      ...Places,
+      description: 'The places that were not. Parts to see that you name nowhere are added.',
+    },
+    ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 31 * 86_400_000,
+        description:
+          'Time that the call was on the screen. Without it, the time since the gateway showed it.',
+      }),
+    ),
+  },
+  closed,
+)
+export type Displayed = Static<typeof Displayed>
+
 export const VoteRequest = Type.Object(
   {
     decision: VoteDecision,
@@ -18,6 +48,7 @@ export const VoteRequest = Type.Object(
       }),
     ),
     comment: Type.Optional(Type.String({ maxLength: LIMITS.COMMENT_CHARS })),
+    displayed: Type.Optional(Displayed),
   },
   closed,
 )

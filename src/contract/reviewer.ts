@@ -270,6 +270,19 @@ export const ThreadView = Type.Object({
   equal: ThreadSummary.properties.equal,
   alike: ThreadSummary.properties.alike,
   because: ThreadSummary.properties.because,
+  display: Type.Object(
+    {
+      revision_digest: Type.String(),
+      bundle: Type.String(),
+      level: RiskLevel,
+      template: Type.Optional(Type.String({ description: 'Absent for a call without a heading template.' })),
+      parts: Type.Array(Type.String(), {
+        description:
+          'Parts to see: places of `because`, of hidden values, of warnings, and of fields that the last revision changed.',
+      }),
+    },
+    { description: 'What `displayed` of a vote is computed from.' },
+  ),
   review: Type.Object(
     {
       comments: Type.Array(Type.String(), { maxItems: 9, description: 'Ready-made comments of the level.' }),

@@ -551,6 +551,14 @@ describe('countersign review', () => {
     expect((await review('approve', other, '--revision', '2')).out).toBe(`${other} is approved\n`)
   })
 
+  it('approve sends the digest that show printed, and no other digest counts', async () => {
+    const other = (await submit(26_000)).thread_id ?? ''
+    const [, digest = ''] = /^ {2}displayed: ([0-9a-f]{64})$/m.exec((await review('show', other)).out) ?? []
+    const { code, err } = await review('approve', other, '--displayed', '0'.repeat(64))
+    expect([code, err]).toEqual([1, expect.stringContaining('something else was displayed')])
+    expect((await review('approve', other, '--displayed', digest)).out).toBe(`${other} is approved\n`)
+  })
+
   it('list shows more than one page', async () => {
     const threads: string[] = []
     for (let i = 0; i < 101; i++) threads.push((await submit(30_000 + i)).thread_id ?? '')

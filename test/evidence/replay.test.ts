@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
+import { displayedDigest, type ShownParts } from '../../src/domain/digest.ts'
 import { EVENTS, kindOf } from '../../src/events/events.ts'
 import { Replay } from '../../src/evidence/replay.ts'
 import { IS_SOAK } from '../runs.ts'
@@ -152,6 +153,17 @@ const HIGH = { risk: 'high', policy_risk: 'high' }
 const COMMITTED = { payload_digest: undefined as never, nonce: 'n' }
 const SSO = { details: { via: 'oidc' } }
 
+/** What ann's page displayed of the first revision. */
+const displayed = (known: Partial<ShownParts> = {}, more: JsonObject = {}): { details: JsonObject } => {
+  const shown = { thread_id: THREAD, revision: 1, revision_digest: 'd', bundle: 'bundle', level: 'low' }
+  const seen = ['payload.amount']
+  const digest = displayedDigest({ ...shown, seen, ...known })
+  return { details: { displayed: { digest, seen, unseen: ['payload.to'], ms: 14, ...more } } }
+}
+const NOTHING_SHOWN = { details: { displayed: 'none' } }
+const DISPLAYED = { ...ASKED, require_displayed: true }
+const COMMENTED = { ...ASKED, require_comment: true }
+
 /** The time of the store, set back from 2031 on purpose. */
 const rebased = (type: 'time.rebased' | 'clock.rebased', tenant: string, seconds: number): JsonObject =>
   record(type, {
@@ -195,6 +207,23 @@ const POSSIBLE: readonly [string, JsonObject[]][] = [
     ],
   ],
   ['approved without proof', [...APPROVED, collected()]],
+  ['approved after a display', [pending(), voted(ANN, 'approve', displayed()), approved(ANN, ['ann'])]],
+  [
+    'approved after a display, with the template of the heading',
+    [
+      pending(DISPLAYED, { details: { heading: { line: 'l', template: 't' } } }),
+      voted(ANN, 'approve', displayed({ template: 't' })),
+      approved(ANN, ['ann']),
+    ],
+  ],
+  [
+    'rejected with the comment that its level requires',
+    [pending(COMMENTED), voted(ANN, 'reject', { details: { comment: 'No.' } }), rejectedBy(ANN)],
+  ],
+  [
+    'approved by a client that says nothing',
+    [pending(), voted(ANN, 'approve', NOTHING_SHOWN), approved(ANN, ['ann'])],
+  ],
   ['rejected by a person', [pending(), desk('thread.claimed'), voted(ANN, 'reject'), rejectedBy(ANN)]],
   [
     'changes requested, revised, approved',
@@ -747,6 +776,35 @@ describe('an impossible history', () => {
       'votes on different things',
       [pending(TWO), voted(ANN), voted(BEN, 'approve', { details: { digest: 'e' } })],
       'the voters on this revision saw different content',
+    ],
+    ...[
+      displayed({ thread_id: 'other' }),
+      displayed({ revision: 2 }),
+      displayed({ revision_digest: 'e' }),
+      displayed({ bundle: 'other' }),
+      displayed({ level: 'high' }),
+      displayed({ template: 't' }),
+      displayed({ seen: [] }),
+      displayed({}, { digest: 'd' }),
+    ].map((parts, i): [string, JsonObject[], string] => [
+      `a vote on another display (${i})`,
+      [pending(), voted(ANN, 'approve', parts)],
+      'something else was displayed than the revision of the vote',
+    ]),
+    [
+      'a display without its time',
+      [pending(), voted(ANN, 'approve', displayed({}, { ms: 'x' }))],
+      'its time on the screen is missing',
+    ],
+    [
+      'an approval without a display that its level requires',
+      [pending(DISPLAYED), voted(ANN, 'approve', NOTHING_SHOWN)],
+      'nothing was displayed, although its level requires it',
+    ],
+    [
+      'a rejection without a comment that its level requires',
+      [pending(COMMENTED), voted(ANN, 'reject')],
+      'a rejection without a comment, although its level requires one',
     ],
     ['a vote on what is decided', [...APPROVED, voted(BEN)], 'its thread was approved at that time'],
     [

@@ -1,6 +1,16 @@
 // @store each, in the soak
+import { displayedDigest } from '../../src/domain/digest.ts'
+import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { edited, type Agent, held, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
+import {
+  type Agent,
+  type Answer,
+  edited,
+  held,
+  openWorld,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
 
 /** Levels that ask more of a vote (docs/review-api.md). */
 
@@ -10,12 +20,18 @@ const LEVELS = edited(
   'low:      { group: desk,  approvals: 1, expires: 8h, comments: [No.], require_comment: true }',
 )
 
+const PARTS = { ...LEVELS }
+PARTS['routing.yaml'] = (PARTS['routing.yaml'] ?? '').replace(
+  'critical: { group: board, approvals: 2, expires: 30m }',
+  'critical: { group: board, approvals: 2, expires: 30m, require_displayed: true }',
+)
+
 let world: World
 let bot: Agent
 let ann: Reviewer
 
 beforeAll(async () => {
-  world = await openWorld({ files: LEVELS })
+  world = await openWorld({ files: PARTS })
   bot = await world.agent()
   ann = await world.reviewer('ann')
 })
@@ -47,5 +63,97 @@ describe('POST votes, in a level with require_comment', () => {
       require_displayed: false,
     })
     expect((await ann.vote(thread, { decision: 'approve', revision: 1 })).body.status).toBe('approved')
+  })
+})
+
+const CRITICAL = { amount: 60_000, to: 'audit-7', secret: 'hush' }
+
+type Seen = Partial<Pick<ThreadView, 'thread_id' | 'revision'> & { readonly seen: readonly string[] }>
+
+/** What a page records of a display of the thread. */
+function displayedOf({ thread_id, revision, display }: ThreadView, changed: Seen = {}) {
+  const { parts, ...known } = display
+  const shown = { thread_id, revision, ...known, seen: parts, ...changed }
+  return { digest: displayedDigest(shown), seen: [...shown.seen], unseen: [], ms: 14_000 }
+}
+
+const approving = (who: Reviewer, thread: string, displayed?: object): Promise<Answer<ThreadView>> =>
+  who.vote(thread, { decision: 'approve', revision: 1, ...(displayed && { displayed }) } as never)
+
+describe('POST votes, with displayed', () => {
+  it('200 and evidence of the places that were on the screen', async () => {
+    const { thread } = await held(bot)
+    const { body } = await ann.show(thread)
+    expect(body.display).toEqual({
+      revision_digest: body.digest,
+      bundle: body.policy_revision,
+      level: 'low',
+      parts: ['payload.amount'],
+    })
+    const displayed = displayedOf(body)
+    const [cast] = await world.evidenceOf(() => approving(ann, thread, displayed))
+    expect(cast?.record).toMatchObject({ type: 'vote.cast', details: { displayed } })
+  })
+
+  it('200 and `none` in evidence for a client that says nothing', async () => {
+    const { thread } = await held(bot)
+    const [cast] = await world.evidenceOf(() => approving(ann, thread))
+    expect(cast?.record).toMatchObject({ type: 'vote.cast', details: { displayed: 'none' } })
+  })
+
+  it('200 and a part to see that the vote names nowhere is recorded as not seen', async () => {
+    const { thread } = await held(bot)
+    const displayed = displayedOf((await ann.show(thread)).body, { seen: ['payload'] })
+    const [cast] = await world.evidenceOf(() => approving(ann, thread, displayed))
+    expect(cast?.record).toMatchObject({
+      details: { displayed: { seen: ['payload'], unseen: ['payload.amount'] } },
+    })
+  })
+
+  it('412 stale_revision for the display of another thread, revision or set of places', async () => {
+    const { thread, task } = await held(bot)
+    const { body } = await ann.show(thread)
+    const other = await ann.show((await held(bot)).thread)
+    const lies = [
+      displayedOf(other.body),
+      displayedOf(body, { revision: 2 }),
+      { ...displayedOf(body), seen: ['payload.amount', 'payload.secret'] },
+      { ...displayedOf(body), digest: '0'.repeat(64) },
+    ]
+    for (const displayed of lies)
+      expect((await approving(ann, thread, displayed)).problem).toMatchObject({ code: 'stale_revision' })
+    await bot.revise(task, thread, { revision_id: 'r2', request_payload: { amount: 600, to: 'x' } })
+    const revised = (await ann.show(thread)).body
+    expect(revised.display.parts).toEqual(['payload.amount', 'payload.to'])
+    const replayed = { decision: 'approve', revision: 2, displayed: displayedOf(body) }
+    expect((await ann.vote(thread, replayed as never)).problem).toMatchObject({ code: 'stale_revision' })
+  })
+
+  it('409 displayed_required in a level that requires it, until each part was seen', async () => {
+    const { thread } = await held(bot, { payload: CRITICAL })
+    const who = await world.signIn('ann')
+    const { body } = await who.show(thread)
+    expect(body.display.parts).toEqual(['payload.amount', 'payload.secret', 'payload.to'])
+    const part = displayedOf(body, { seen: ['payload.amount', 'payload.to'] })
+    for (const displayed of [undefined, part])
+      expect((await approving(who, thread, displayed)).problem).toMatchObject({
+        status: 409,
+        code: 'displayed_required',
+      })
+    expect((await approving(who, thread, displayedOf(body))).status).toBe(200)
+    const rejected = await (await world.reviewer('ben')).vote(thread, { decision: 'reject', revision: 1 })
+    expect(rejected.body.status).toBe('rejected')
+  })
+
+  it.each([
+    ['no digest', { seen: [], unseen: [] }],
+    ['a short digest', { digest: 'abc', seen: [], unseen: [] }],
+    ['too many places', { digest: '0'.repeat(64), seen: Array<string>(201).fill('a'), unseen: [] }],
+    ['a long place', { digest: '0'.repeat(64), seen: ['a'.repeat(321)], unseen: [] }],
+    ['a negative time', { digest: '0'.repeat(64), seen: [], unseen: [], ms: -1 }],
+    ['a property more', { digest: '0'.repeat(64), seen: [], unseen: [], by: 'ann' }],
+  ])('400 for %s', async (_, displayed) => {
+    const { thread } = await held(bot)
+    expect((await approving(ann, thread, displayed)).status).toBe(400)
   })
 })

@@ -1,3 +1,5 @@
+import { displayedDigest } from '../../domain/digest.ts'
+import type { Displayed } from '../../contract/review-requests.ts'
 import type { Because } from '../../contract/reasons.ts'
 import type { ThreadList, ThreadSummary, ThreadView } from '../../contract/reviewer.ts'
 import type { Me } from '../../contract/session.ts'
@@ -88,8 +90,15 @@ export function printThread(view: ThreadView): string {
     ),
     `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'no reviewer'}`,
     `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
+    `  displayed: ${displayedBy(view).digest}`,
   ]
   return visible(lines.join('\n'))
+}
+
+/** The record of a display of the whole thread, for a vote. */
+export function displayedBy({ thread_id, revision, display }: ThreadView): Displayed {
+  const { parts: seen, ...known } = display
+  return { digest: displayedDigest({ thread_id, revision, ...known, seen }), seen, unseen: [] }
 }
 
 /** The exact values for the formatted values in the heading. */

@@ -5,7 +5,7 @@ import type { ThreadList } from '../../contract/reviewer.ts'
 import { type Api, createApi } from './api-client.ts'
 import { reachAsReviewer } from './credentials.ts'
 import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
-import { printThread, printThreadList } from './print-thread.ts'
+import { displayedBy, printThread, printThreadList } from './print-thread.ts'
 import { jsonOf } from '../terminal/visible-text.ts'
 
 export const REVIEW_USAGE = `countersign review <command>
@@ -18,6 +18,7 @@ export const REVIEW_USAGE = `countersign review <command>
   request-changes THREAD -m COMMENT                                   the agent gets the comment and may revise
 
   --revision N   the revision that you looked at: the vote counts only if the thread is still there
+  --displayed D  the digest that \`show\` printed: evidence then records that each part was displayed
   --url URL      the gateway (COUNTERSIGN_URL)
   --json         print the API's answer
 
@@ -31,6 +32,7 @@ const OPTIONS = {
   sort: { type: 'string' },
   message: { type: 'string', short: 'm' },
   revision: { type: 'string' },
+  displayed: { type: 'string' },
   url: { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const
@@ -67,13 +69,14 @@ export async function review(args: readonly string[]): Promise<void> {
     decision,
     comment: values.message,
     revision: values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision'),
+    displayed: values.displayed,
     json: values.json,
   })
 }
 
 function takenBy(command: string): readonly string[] {
   if (command === 'list') return FILTERS
-  return command === 'show' ? [] : ['message', 'revision']
+  return command === 'show' ? [] : ['message', 'revision', 'displayed']
 }
 
 function reviewApi(url: string | undefined): Api {
@@ -121,6 +124,7 @@ interface Vote {
   readonly decision: VoteRequest['decision']
   readonly comment: string | undefined
   readonly revision: number | undefined
+  readonly displayed: string | undefined
   readonly json: boolean
 }
 
@@ -128,7 +132,7 @@ interface Vote {
  * Votes. Without --revision, the vote is bound to the current revision. The gateway refuses the vote if the revision
  * changes first. An approval must name the revision, because the call may have changed since the reviewer read it.
  */
-async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
+async function vote(api: Api, { thread, decision, comment, revision, json, ...more }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('describe the change: -m COMMENT')
   const params = { thread_id: thread }
   const seen = await api.showThread({ params })
@@ -137,7 +141,9 @@ async function vote(api: Api, { thread, decision, comment, revision, json }: Vot
       `the agent has revised this call: it is at revision ${seen.revision} now`,
       `look at it with \`countersign review show ${thread}\`, then approve it with --revision ${seen.revision}`,
     )
-  const body = { decision, revision: revision ?? seen.revision, ...defined({ comment }) }
+  const displayed =
+    more.displayed === undefined ? undefined : { ...displayedBy(seen), digest: more.displayed }
+  const body = { decision, revision: revision ?? seen.revision, ...defined({ comment, displayed }) }
   const view = await api.vote({ params, body })
   if (json) return console.log(jsonOf(view))
   const missing = view.seats.filter((seat) => seat.filled_by.length < seat.approvals)

@@ -2,7 +2,17 @@ import { type Risk, RISKS } from '../../domain/decision.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
 import type { LabelsOf, Meter } from '../../metrics/table.ts'
 import { alone, event } from './event.ts'
-import { anything, flag, moment, number, oneOf, optional, text, texts } from '../record/field.ts'
+import {
+  anything,
+  flag,
+  moment,
+  number,
+  objectOrNone,
+  oneOf,
+  optional,
+  text,
+  texts,
+} from '../record/field.ts'
 import {
   approvalCollected,
   approvalReleased,
@@ -72,6 +82,11 @@ export const REVIEWS = {
       comment: optional(text('the comment of the reviewer')),
       decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
       digest: text('digest of the revision that the reviewer saw'),
+      displayed: optional(
+        objectOrNone(
+          'the places that were on the screen and those that were not, their digest, and the time; or `none`',
+        ),
+      ),
       groups: optional(texts('groups of the reviewer, from the identity provider')),
       via,
     },

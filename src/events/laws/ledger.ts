@@ -91,6 +91,8 @@ export interface LedgerThread {
   revision: number
   submitted_at: number
   requirement: ReviewRequirement
+  /** The bundle and the heading template of the current revision. */
+  shown: { readonly bundle: string; readonly template?: string }
   /** Votes on the current revision, in the order they were cast. */
   votes: readonly LedgerVote[]
   /** Digests that voters of earlier revisions saw. Each revision has its own nonce, so no digest repeats. */

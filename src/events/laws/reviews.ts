@@ -4,7 +4,7 @@ import { freezeOf } from '../../domain/freeze.ts'
 import { transition } from '../../domain/thread.ts'
 import { requireVerdict } from './verdict.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { listOf, momentOf, objectOf, requireThat, textOf } from '../record/require.ts'
+import { isObject, listOf, momentOf, objectOf, requireThat, textOf } from '../record/require.ts'
 import { givingWayTo, requireEscalated, requireQuorum, requireTighter, requirementOf } from './requirement.ts'
 import {
   currentThread,
@@ -153,11 +153,17 @@ function revisionOf(record: ReadEvent): RevisionIn & Pick<LedgerThread, 'require
   return { ...revisionIn(record), requirement }
 }
 
-type RevisionIn = Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'votes' | 'announced'>
+type RevisionIn = Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'votes' | 'announced' | 'shown'>
 
 function revisionIn(record: ReadEvent): RevisionIn {
   const { revision = 0, at: submitted_at } = record
-  return { risk: riskIn(record.details), revision, submitted_at, votes: [], announced: [] }
+  const { policy, heading } = record.details
+  const template = isObject(heading) ? heading['template'] : undefined
+  const shown = {
+    bundle: textOf(policy, 'policy'),
+    ...(template === undefined ? {} : { template: textOf(template, 'template') }),
+  }
+  return { risk: riskIn(record.details), revision, submitted_at, votes: [], announced: [], shown }
 }
 
 function riskIn(details: ReadEvent['details'], name = 'risk'): Risk {

@@ -1,8 +1,10 @@
+import { displayedDigest } from '../../domain/digest.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { listOf, requireThat, textOf } from '../record/require.ts'
+import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
 import {
   CLOCK_SKEW_MS,
   type Ledger,
+  type LedgerThread,
   type LedgerVote,
   move,
   openThread,
@@ -41,6 +43,7 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
     thread.requirement.require_comment !== true || vote.decision !== 'reject' || /\S/.test(commentOf(record)),
     'a rejection without a comment, although its level requires one',
   )
+  requireDisplayed(thread, record, vote)
   const [first = vote] = thread.votes
   requireThat(vote.digest === first.digest, 'the voters on this revision saw different content')
   requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
@@ -48,6 +51,29 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
   thread.votes = [...thread.votes, vote]
   const type = ENDED_BY[vote.decision]
   if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
+}
+
+/**
+ * Requires a digest of what the thread showed at that time. Votes of earlier versions say nothing about it.
+ *
+ * @throws LawBroken
+ */
+function requireDisplayed(
+  { requirement, revision, risk: level, shown }: LedgerThread,
+  { details, thread: thread_id = '' }: ReadEvent,
+  { decision, digest: revision_digest }: LedgerVote,
+): void {
+  const { displayed } = details
+  if (displayed === undefined || displayed === 'none') {
+    const isNeeded = requirement.require_displayed === true && decision === 'approve'
+    return requireThat(!isNeeded, 'nothing was displayed, although its level requires it')
+  }
+  const { digest, seen, unseen, ms } = objectOf(displayed, 'displayed')
+  const places = listOf(seen, 'seen').map((one) => textOf(one, 'seen'))
+  for (const one of listOf(unseen, 'unseen')) textOf(one, 'unseen')
+  requireThat(typeof ms === 'number' && ms >= 0, 'its time on the screen is missing')
+  const known = { thread_id, revision, revision_digest, level, ...shown, seen: places }
+  requireThat(digest === displayedDigest(known), 'something else was displayed than the revision of the vote')
 }
 
 const commentOf = ({ details: { comment } }: ReadEvent): string =>

@@ -40,6 +40,14 @@ export const objects = field('is not a list of objects', (value): value is reado
 })
 export const anything = field('is missing', (value): value is JsonValue => value !== undefined)
 
+/** An object whose members the law checks, or `none`. */
+export const objectOrNone = field(
+  'is neither an object nor `none`',
+  (value): value is JsonObject | 'none' => {
+    return value === 'none' || isObject(value)
+  },
+)
+
 /** An object whose members the law checks. */
 export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T, false> => ({
   accepts: (value): value is T => isObject(value),

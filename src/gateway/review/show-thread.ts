@@ -17,6 +17,7 @@ import { read, type RevisionRecord, revisionId } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { shownHeading } from '../thread/heading.ts'
 import { shownReason } from '../thread/reasons.ts'
+import { displayOf } from './display.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
 import { warningsIn } from './text-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
@@ -83,6 +84,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...tokenOf(thread),
     interactive: thread.requirement.interactive === true,
     review: reviewOf(snapshot, thread),
+    display: displayOf(thread, { record, previous: revisions.at(-2)?.record, shown }),
     comments,
     earlier,
     limits,

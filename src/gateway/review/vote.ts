@@ -6,6 +6,7 @@ import type { Actor } from '../../domain/evidence.ts'
 import { groupsEver } from '../../domain/quorum.ts'
 import { type Approval, type Thread, type Vote } from '../../domain/thread.ts'
 import type { Tenant } from '../../policy/language/snapshot.ts'
+import { checkDisplayed, type Recorded } from './display.ts'
 import { lookedMs } from './view-time.ts'
 import type { Deps } from '../core/deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'
@@ -47,11 +48,11 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     checkRevision(thread.value, ballot)
     refuseObstacle(deps, caller, thread.value, freezes)
     checkComment(thread.value, ballot)
-    checkDisplayed(thread.value, ballot)
+    const displayed = await checkDisplayed(deps, caller, thread.value, ballot.vote)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
-    const plan = count(deps, thread.value, { ballot, caller, tenant, epoch })
+    const plan = count(deps, thread.value, { ballot, caller, tenant, epoch, displayed })
     looked = lookedMs(deps, caller, thread.value)
     return { ...approving(deps, snapshot, plan.answer, plan), guards: [...guards, { epoch }], ...inTime }
   })
@@ -82,20 +83,20 @@ function checkComment({ requirement, risk }: Thread, { vote: { decision, comment
   throw new GatewayError('comment_required', `a rejection of a call of ${risk} risk needs a comment`)
 }
 
-function checkDisplayed({ requirement, risk }: Thread, { vote: { decision } }: Ballot): void {
-  if (requirement.require_displayed !== true || decision !== 'approve') return
-  throw new GatewayError('displayed_required', `an approval of a call of ${risk} risk needs \`displayed\``)
-}
-
 interface Counting {
   readonly ballot: Ballot
   readonly caller: Caller
   readonly tenant: Tenant | undefined
   /** Epoch of the store at the vote. */
   readonly epoch: string
+  readonly displayed: Recorded | 'none'
 }
 
-function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Counting): Plan<Thread> {
+function count(
+  deps: Deps,
+  thread: Thread,
+  { ballot, caller, tenant, epoch, displayed }: Counting,
+): Plan<Thread> {
   const at = deps.store.now()
   const { decision, comment } = ballot.vote
   const cast: Vote = {
@@ -110,7 +111,7 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
   const after = decided(counted, tenant, { at, epoch })
-  const evidence = [castRecord(counted, cast), ...outcomeRecord(after, voterOf(cast), at)]
+  const evidence = [castRecord(counted, cast, displayed), ...outcomeRecord(after, voterOf(cast), at)]
   const written = writeThread(thread, after, { at, evidence })
   return { answer: written.thread, writes: written.writes, notices: written.notices, evidence }
 }
@@ -139,7 +140,7 @@ function said({ comment = '' }: Vote, what: string): string {
   return saysSomething(comment) ? comment : `A reviewer ${what} without a comment.`
 }
 
-function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
+function castRecord(thread: Thread, cast: Vote, displayed: Recorded | 'none'): EvidenceRecord {
   return {
     type: 'vote.cast',
     details: {
@@ -148,6 +149,7 @@ function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
       via: cast.via,
       groups: cast.groups,
       comment: cast.comment,
+      displayed,
     },
     at: isoTime(cast.at),
     actor: voterOf(cast),

@@ -1,0 +1,142 @@
+import type { Displayed } from '../../contract/review-requests.ts'
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { defined } from '../../contract/defined.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { canonicalJson, displayedDigest } from '../../domain/digest.ts'
+import type { Thread } from '../../domain/thread.ts'
+import { payloadName } from '../../policy/language/fields.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { read, revisionId, type RevisionRecord } from '../core/records.ts'
+import { picturesOf, shownPayload } from './show-payload.ts'
+import { type Shown, warningsIn } from './text-warnings.ts'
+import { lookedMs } from './view-time.ts'
+
+/*
+ * The parts of a revision that a reviewer must see before an approval, and the record of those that were on the screen
+ * (docs/review-api.md).
+ */
+
+interface Revisions {
+  readonly record: RevisionRecord
+  readonly previous: RevisionRecord | undefined
+  readonly shown: Shown
+}
+
+/** The members of the digest that the gateway knows, and the parts to see. */
+export function displayOf(thread: Thread, revisions: Revisions): ThreadView['display'] {
+  const { record } = revisions
+  return {
+    revision_digest: record.digest,
+    bundle: record.policy_revision,
+    level: thread.risk,
+    ...defined({ template: record.heading?.template }),
+    parts: partsOf(revisions),
+  }
+}
+
+/** Reasons, hidden values, warnings and changes since the previous revision, as places, each once. */
+function partsOf({ record, previous, shown }: Revisions): string[] {
+  const places = new Set<string>()
+  for (const { mode, because = [] } of record.fired)
+    if (mode === 'enforced') for (const { field } of because) places.add(field)
+  for (const pointer of shown.masked) places.add(placeOf(record.payload, pointer))
+  for (const { place } of warningsIn(record, shown))
+    places.add(place.startsWith('payload') ? placeOf(record.payload, place.slice('payload'.length)) : place)
+  if (previous) for (const place of changesIn(previous.payload, record.payload)) places.add(place)
+  return bounded([...places].sort((a, b) => (a < b ? -1 : 1)))
+}
+
+function bounded(places: readonly string[]): string[] {
+  const fitting = places.filter((place) => place.length <= LIMITS.PART_CHARS)
+  if (fitting.length === places.length && places.length <= LIMITS.PARTS) return fitting
+  return [...fitting.slice(0, LIMITS.PARTS - 1), 'payload']
+}
+
+/** The name of the place behind a JSON Pointer: `payload.to[2]` for `/to/2`. */
+function placeOf(payload: JsonObject, pointer: string): string {
+  const steps: (string | number)[] = []
+  let value: JsonValue | undefined = payload
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const inside: JsonValue | undefined = value
+    steps.push(Array.isArray(inside) ? Number(name) : name)
+    value = inside !== null && typeof inside === 'object' ? (inside as JsonObject)[name] : undefined
+  }
+  return payloadName(steps)
+}
+
+function* changesIn(before: JsonObject, after: JsonObject): Generator<string> {
+  const textOf = (value: JsonValue | undefined): string | undefined =>
+    value === undefined ? undefined : canonicalJson(value)
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)]))
+    if (textOf(before[name]) !== textOf(after[name])) yield payloadName([name])
+}
+
+/** The record of the display in a vote. */
+export type Recorded = JsonObject & Required<Displayed>
+
+/**
+ * Checks the parts that a vote says were displayed. Parts to see count as unseen when the vote omits them.
+ *
+ * @throws GatewayError `stale_revision` for a digest of anything else than the current revision, and
+ * `displayed_required` when the level requires that each part was seen
+ */
+export async function checkDisplayed(
+  deps: Deps,
+  caller: Caller,
+  thread: Thread,
+  { decision, displayed }: { readonly decision: string; readonly displayed?: Displayed | undefined },
+): Promise<Recorded | 'none'> {
+  const isNeeded = thread.requirement.require_displayed === true && decision === 'approve'
+  if (displayed === undefined) {
+    if (isNeeded) throw required(thread, '`displayed`')
+    return 'none'
+  }
+  const revisions = await revisionsOf(deps, caller, thread)
+  const { parts, ...known } = displayOf(thread, revisions)
+  const { thread_id, revision } = thread
+  const seen = displayed.seen
+  if (displayedDigest({ thread_id, revision, ...known, seen }) !== displayed.digest)
+    throw new GatewayError(
+      'stale_revision',
+      'something else was displayed: look at the thread again before you vote',
+    )
+  const unseen = [...new Set([...parts, ...displayed.unseen])].filter((place) => !seen.includes(place))
+  const missing = unseen.filter(
+    (place) => parts.includes(place) && !isOptional(deps, thread, revisions, place),
+  )
+  if (isNeeded && missing.length > 0)
+    throw required(thread, `that you see ${missing.slice(0, NAMED).join(', ')}`)
+  return { digest: displayed.digest, seen, unseen, ms: displayed.ms ?? lookedMs(deps, caller, thread) }
+}
+
+/** The maximum number of missing parts that a refusal names. */
+const NAMED = 5
+
+const required = ({ risk }: Thread, what: string): GatewayError =>
+  new GatewayError('displayed_required', `an approval of a call of ${risk} risk needs ${what}`)
+
+/** True for a hidden value that the level does not ask reviewers to reveal. */
+function isOptional(deps: Deps, { risk }: Thread, { record, shown }: Revisions, place: string): boolean {
+  const isHidden = shown.masked.some((pointer) => placeOf(record.payload, pointer) === place)
+  return isHidden && deps.policies.current()?.views[risk].reveal === 'optional'
+}
+
+async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<Revisions> {
+  const { thread_id, tenant, tool, revision } = thread
+  const [record, previous] = await Promise.all(
+    [revision, revision - 1].map((number) =>
+      read(deps.store, tenant, 'revision', revisionId(thread_id, number)),
+    ),
+  )
+  if (record === undefined) throw new TypeError('a thread without its revision')
+  const { payload } = record.value
+  const shown = {
+    ...shownPayload(deps, caller, { thread_id, tool, payload }),
+    pictures: picturesOf(record.value),
+  }
+  return { record: record.value, previous: previous?.value, shown }
+}
