@@ -25,6 +25,7 @@ export const ERRORS = {
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
   too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },
   too_many_comments: { status: 409, title: 'The thread has too many comments' },
+  vote_alone: { status: 409, title: 'A call of critical risk needs a vote of its own' },
   displayed_required: { status: 409, title: 'The call was not displayed whole' },
   duplicate_revision: { status: 409, title: 'This revision was submitted before' },
   too_many_revisions: { status: 409, title: 'The thread has been revised too often' },

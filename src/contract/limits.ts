@@ -30,6 +30,8 @@ export const LIMITS = {
   REVISION_ID_CHARS: 128,
   IDEMPOTENCY_KEY_CHARS: 255,
   COMMENT_CHARS: 4_000,
+  /** Calls of one vote on several calls. */
+  VOTES: 50,
   /** Parts to see of one revision, and places that a vote names. */
   PARTS: 200,
   PART_CHARS: 320,

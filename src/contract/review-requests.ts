@@ -54,6 +54,27 @@ export const VoteRequest = Type.Object(
 )
 export type VoteRequest = Static<typeof VoteRequest>
 
+export const VotesRequest = Type.Object(
+  {
+    decision: VoteDecision,
+    comment: Type.Optional(Type.String({ maxLength: LIMITS.COMMENT_CHARS })),
+    votes: Type.Array(
+      Type.Object(
+        {
+          thread_id: Type.String({ minLength: 1, maxLength: 64 }),
+          revision: Type.Integer({ minimum: 1 }),
+          decision: Type.Optional({ ...VoteDecision, description: 'In place of the common one.' }),
+          displayed: Displayed,
+        },
+        closed,
+      ),
+      { minItems: 1, maxItems: LIMITS.VOTES },
+    ),
+  },
+  closed,
+)
+export type VotesRequest = Static<typeof VotesRequest>
+
 export const ThreadsQuery = Type.Object(
   {
     status: Type.Optional(ListedStatus),

@@ -178,6 +178,26 @@ export const VoteView = Type.Object({
 })
 export type VoteView = Static<typeof VoteView>
 
+/** One result for each vote, in the order of the request. */
+export const VoteResults = Type.Object({
+  results: Type.Array(
+    Type.Object(
+      {
+        thread_id: Type.String(),
+        status: Type.Optional({ ...DecisionStatus, description: 'The status after the vote.' }),
+        problem: Type.Optional(
+          Type.Object(
+            { status: Type.Integer(), code: Type.String(), title: Type.String(), detail: Type.String() },
+            { description: 'Why the vote was refused.' },
+          ),
+        ),
+      },
+      { description: 'It has either `status` or `problem`.' },
+    ),
+  ),
+})
+export type VoteResults = Static<typeof VoteResults>
+
 export const SeatView = Type.Object({
   group: Type.String(),
   approvals: Type.Integer(),

@@ -157,3 +157,70 @@ describe('POST votes, with displayed', () => {
     expect((await approving(ann, thread, displayed)).status).toBe(400)
   })
 })
+
+describe('POST votes on several calls', () => {
+  interface Result {
+    readonly thread_id: string
+    readonly status?: string
+    readonly problem?: { readonly code: string; readonly status: number }
+  }
+  const together = (who: Reviewer, body: object): Promise<Answer<{ readonly results: readonly Result[] }>> =>
+    who.call('POST', 'votes', { body })
+  const entryOf = async (thread_id: string, more = {}) => {
+    const { body } = await ann.show(thread_id)
+    return { thread_id, revision: 1, displayed: displayedOf(body), ...more }
+  }
+
+  it('200 with one result each: votes that count, and the codes of refused ones', async () => {
+    const [first, second, decided, revised] = await Promise.all([held(bot), held(bot), held(bot), held(bot)])
+    const critical = await held(bot, { payload: CRITICAL })
+    const votes = [
+      await entryOf(first.thread),
+      await entryOf(decided.thread),
+      await entryOf(revised.thread),
+      await entryOf(critical.thread),
+      { ...(await entryOf(second.thread)), decision: 'reject' },
+      { ...(await entryOf(second.thread)), displayed: displayedOf((await ann.show(first.thread)).body) },
+      { ...(await entryOf(first.thread)), thread_id: 'thr_unknown' },
+      await entryOf(first.thread),
+    ]
+    await ann.approve(decided.thread)
+    await bot.revise(revised.task, revised.thread, { revision_id: 'r2', request_payload: { amount: 600 } })
+    const { status, body } = await together(ann, { decision: 'approve', comment: 'Fine.', votes })
+    expect(status).toBe(200)
+    expect(body.results.map(({ status, problem }) => status ?? problem?.code)).toEqual([
+      'approved',
+      'not_pending',
+      'stale_revision',
+      'vote_alone',
+      'rejected',
+      'not_pending',
+      'not_found',
+      'not_pending',
+    ])
+    expect(body.results[3]).toMatchObject({ thread_id: critical.thread, problem: { status: 409 } })
+    expect((await ann.show(first.thread)).body.votes).toMatchObject([{ comment: 'Fine.', reviewer: 'ann' }])
+  })
+
+  it('200 and one evidence record for each vote that counted, with its own display', async () => {
+    const { thread } = await held(bot)
+    const entry = await entryOf(thread)
+    const other = await entryOf((await held(bot)).thread)
+    const wrong = { ...other, displayed: entry.displayed }
+    const records = await world.evidenceOf(() =>
+      together(ann, { decision: 'approve', votes: [entry, wrong] }),
+    )
+    expect(records.map(({ record }) => record)).toMatchObject([
+      { type: 'vote.cast', thread_id: thread, details: { displayed: entry.displayed } },
+      { type: 'review.approved', thread_id: thread },
+    ])
+  })
+
+  it('400 without a vote, for more than fifty, and for a vote without displayed', async () => {
+    const entry = await entryOf((await held(bot)).thread)
+    const { displayed: _, ...blind } = entry
+    for (const votes of [[], Array(51).fill(entry), [blind]])
+      expect((await together(ann, { decision: 'approve', votes })).status).toBe(400)
+    expect((await together(ann, { votes: [entry] })).status).toBe(400)
+  })
+})

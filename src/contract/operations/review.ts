@@ -40,6 +40,16 @@ export const REVIEW = {
     answers: { 200: 'ThreadView' },
     refusals: [404, 409, 412, 428],
   },
+  voteTogether: {
+    method: 'POST',
+    path: '/api/review/votes',
+    access: 'reviewer',
+    span: 'vote',
+    summary: 'Vote on several calls; each vote is judged on its own, and has its own result',
+    body: 'VotesRequest',
+    answers: { 200: 'VoteResults' },
+    refusals: [],
+  },
   comment: {
     method: 'POST',
     path: '/api/review/threads/{thread_id}/comments',

@@ -25,6 +25,8 @@ export interface Ballot {
   readonly vote: VoteRequest
   /** The digest in If-Match: the revision that the reviewer saw. */
   readonly shown?: string
+  /** True for a part of a vote on several calls. */
+  readonly together?: true
 }
 
 /**
@@ -32,8 +34,8 @@ export interface Ballot {
  * the reviewer saw the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`,
- * `self_review`, `already_voted`, `sign_in_required`, `comment_required`, `displayed_required`, `unauthenticated`,
- * `not_ready`, `store_unavailable`, `outcome_unknown`
+ * `self_review`, `already_voted`, `sign_in_required`, `comment_required`, `vote_alone`, `displayed_required`,
+ * `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   let looked = 0
@@ -48,6 +50,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     checkRevision(thread.value, ballot)
     refuseObstacle(deps, caller, thread.value, freezes)
     checkComment(thread.value, ballot)
+    checkAlone(thread.value, ballot)
     const displayed = await checkDisplayed(deps, caller, thread.value, ballot.vote)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
@@ -81,6 +84,11 @@ function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
 function checkComment({ requirement, risk }: Thread, { vote: { decision, comment = '' } }: Ballot): void {
   if (requirement.require_comment !== true || decision !== 'reject' || saysSomething(comment)) return
   throw new GatewayError('comment_required', `a rejection of a call of ${risk} risk needs a comment`)
+}
+
+function checkAlone({ risk }: Thread, { together }: Ballot): void {
+  if (together === true && risk === 'critical')
+    throw new GatewayError('vote_alone', 'a call of critical risk needs a vote of its own')
 }
 
 interface Counting {

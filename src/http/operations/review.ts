@@ -10,6 +10,7 @@ import { reveal } from '../../gateway/review/reveal.ts'
 import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
 import { vote } from '../../gateway/review/vote.ts'
+import { voteTogether } from '../../gateway/review/vote-together.ts'
 import type { Committed } from '../../gateway/core/transact.ts'
 import type { HttpDeps } from '../core/deps.ts'
 import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../core/handler.ts'
@@ -32,6 +33,8 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
     const ballot = { ...params, vote: body, ...defined({ shown: ifMatch }) }
     return showChanged(200, call, await vote(gateway, caller, ballot))
   },
+
+  voteTogether: async ({ gateway, caller, body }) => answer(200, await voteTogether(gateway, caller, body)),
 
   comment: async (call) => {
     const { gateway, caller, params, body } = call
