@@ -22,6 +22,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     origin: undefined,
     threads: new Map(),
     shown: new Map(),
+    asking: new Map(),
     random,
     nextId: orderedIds(() => store.now(), random),
     nextCommitId: provided.nextCommitId,

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type * as admin from './admin.ts'
 import type * as agent from './agent.ts'
 import type * as checkpoint from './checkpoint.ts'
+import type * as display from './display.ts'
 import type * as freeze from './freeze.ts'
 import type * as health from './health.ts'
 import type * as reasons from './reasons.ts'
@@ -14,6 +15,7 @@ import type * as webhook from './webhook.ts'
 type Schemas = typeof admin &
   typeof agent &
   typeof checkpoint &
+  typeof display &
   typeof freeze &
   typeof health &
   typeof reasons &

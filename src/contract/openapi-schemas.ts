@@ -3,6 +3,7 @@ import { Type, type TSchema } from 'typebox'
 import * as admin from './admin.ts'
 import * as agent from './agent.ts'
 import * as checkpoint from './checkpoint.ts'
+import * as display from './display.ts'
 import { ERRORS } from './errors.ts'
 import * as freeze from './freeze.ts'
 import * as health from './health.ts'
@@ -32,6 +33,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(agent),
     ...schemasOf(reviewRequests),
     ...schemasOf(reasons),
+    ...schemasOf(display),
     ...schemasOf(reviewer),
     ...schemasOf(session),
     ...schemasOf(webhook),

@@ -90,6 +90,9 @@ export const ThreadsQuery = Type.Object(
           '`urgency` (default for waiting threads): those that need your vote first, then by risk, then by the time until their end or next escalation. `urgency`, `agent` and `tool` need `status=pending_review`.',
       }),
     ),
+    asked: Type.Optional(
+      Type.Enum(['stopped'], { description: 'Only threads whose agent no longer asks for the decision.' }),
+    ),
     claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
     since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at this time or later.' })),
     until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before this time.' })),

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
 import { HeadingView } from './heading.ts'
+import { Display, LevelReview } from './display.ts'
 import { Because, FiredRule } from './reasons.ts'
 import { VoteDecision } from './review-requests.ts'
 
@@ -44,6 +45,19 @@ export const ThreadSummary = Type.Object({
     Type.String({
       description:
         'The same text for equal calls of one agent, task and tool, while they wait at their first revision.',
+    }),
+  ),
+  asked_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'When the agent last asked for the decision, to the minute. Absent once it needs no answer.',
+    }),
+  ),
+  asks_every_ms: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Usual time between two questions; absent in the first minute.',
     }),
   ),
   alike: Type.Optional(
@@ -178,26 +192,6 @@ export const VoteView = Type.Object({
 })
 export type VoteView = Static<typeof VoteView>
 
-/** One result for each vote, in the order of the request. */
-export const VoteResults = Type.Object({
-  results: Type.Array(
-    Type.Object(
-      {
-        thread_id: Type.String(),
-        status: Type.Optional({ ...DecisionStatus, description: 'The status after the vote.' }),
-        problem: Type.Optional(
-          Type.Object(
-            { status: Type.Integer(), code: Type.String(), title: Type.String(), detail: Type.String() },
-            { description: 'Why the vote was refused.' },
-          ),
-        ),
-      },
-      { description: 'It has either `status` or `problem`.' },
-    ),
-  ),
-})
-export type VoteResults = Static<typeof VoteResults>
-
 export const SeatView = Type.Object({
   group: Type.String(),
   approvals: Type.Integer(),
@@ -288,30 +282,12 @@ export const ThreadView = Type.Object({
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
   equal: ThreadSummary.properties.equal,
+  asked_at: ThreadSummary.properties.asked_at,
+  asks_every_ms: ThreadSummary.properties.asks_every_ms,
   alike: ThreadSummary.properties.alike,
   because: ThreadSummary.properties.because,
-  display: Type.Object(
-    {
-      revision_digest: Type.String(),
-      bundle: Type.String(),
-      level: RiskLevel,
-      template: Type.Optional(Type.String({ description: 'Absent for a call without a heading template.' })),
-      parts: Type.Array(Type.String(), {
-        description:
-          'Parts to see: places of `because`, of hidden values, of warnings, and of fields that the last revision changed.',
-      }),
-    },
-    { description: 'What `displayed` of a vote is computed from.' },
-  ),
-  review: Type.Object(
-    {
-      comments: Type.Array(Type.String(), { maxItems: 9, description: 'Ready-made comments of the level.' }),
-      require_comment: Type.Boolean({ description: 'Whether a rejection needs a comment.' }),
-      reveal: Type.Enum(['required', 'optional'], { description: 'Whether hidden values are parts to see.' }),
-      require_displayed: Type.Boolean({ description: 'Whether an approval needs `displayed`.' }),
-    },
-    { description: 'How this level is reviewed (routing.yaml).' },
-  ),
+  display: Display,
+  review: LevelReview,
   interactive: Type.Boolean({ description: 'Whether a vote needs a sign-in; a key is not enough.' }),
   digest: Type.String({ description: 'Digest of the current revision, which is also the ETag.' }),
   rules: Type.Array(FiredRule),

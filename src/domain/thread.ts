@@ -51,6 +51,9 @@ export interface Thread {
   readonly claim?: Claim
   /** The time when the thread ended without a reviewer. */
   readonly ended_at?: number
+  /** The last question of the agent that was written, and the usual time between two questions, in ms. */
+  readonly asked_at?: number
+  readonly asks_every_ms?: number
   /** The agent stopped waiting: the time when the thread is withdrawn, unless the agent reads its decision before. */
   readonly left_until?: number
   /** The time when the agent withdrew the thread. */

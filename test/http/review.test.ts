@@ -544,6 +544,7 @@ describe('GET threads', () => {
       threads: [
         {
           alike: expect.any(String),
+          asked_at: new Date(world.clock.now).toISOString(),
           because: { rule: 'pay-review', field: 'payload.amount', value: 500 },
           thread_id: thread,
           task_id: task,

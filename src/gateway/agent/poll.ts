@@ -13,6 +13,7 @@ import { keyInForce } from '../auth/identify.ts'
 import { standingOf } from '../auth/standing.ts'
 import { traceOf } from '../core/trace-context.ts'
 import type { Wait } from '../core/wait.ts'
+import { noteAsked } from '../thread/asked.ts'
 import { settleThread } from '../thread/settle-thread.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
@@ -59,7 +60,10 @@ export async function poll(
     const { answer, ...receipt } = await transact(deps, caller.tenant, () =>
       look(deps, caller, named, reader),
     )
-    if (answer !== 'look again') return { answer, ...receipt }
+    if (answer === 'look again') continue
+    const seen = deps.threads.get(named.thread_id)
+    if (seen) await noteAsked(deps, seen.value)
+    return { answer, ...receipt }
   }
 }
 

@@ -33,6 +33,8 @@ export interface Deps {
    * than it was.
    */
   readonly shown: Map<string, number>
+  /** Questions of agents that wait, by thread. Without an entry, the time of the last question is a minute old. */
+  readonly asking: Map<string, { readonly since: number; count: number; last: number }>
   /** `bytes` unpredictable bytes. */
   random(bytes: number): Uint8Array
   /**

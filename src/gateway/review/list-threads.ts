@@ -11,6 +11,7 @@ import { reviewerEntry } from '../auth/standing.ts'
 import { decodePlace, encodeCursor, instant } from '../core/page-cursor.ts'
 import { read, unlessBroken } from '../core/records.ts'
 import type { Snapshot } from '../../policy/language/snapshot.ts'
+import { hasStopped } from '../thread/asked.ts'
 import { shownHeading } from '../thread/heading.ts'
 import { threadOfMember } from '../thread/thread-indexes.ts'
 import { type Segment, segmentsOf } from './queue-order.ts'
@@ -48,7 +49,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   }
   if (matchesNothing(query)) return { threads: [] }
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
-  const wanted = filterOf(query, caller, { now: deps.store.now(), snapshot })
+  const wanted = filterOf(deps, query, caller, snapshot)
   const show = (
     thread: Thread | 'broken',
     { mine, completes }: Segment,
@@ -162,10 +163,12 @@ function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
 }
 
 function filterOf(
+  deps: Deps,
   query: ThreadsQuery,
   caller: Caller,
-  { now, snapshot }: { readonly now: number; readonly snapshot: Snapshot | undefined },
+  snapshot: Snapshot | undefined,
 ): (thread: Thread) => boolean {
+  const now = deps.store.now()
   const says = saying(query.q ?? '', snapshot)
   const since = query.since === undefined ? -Infinity : instant(query.since, '/since')
   const until = query.until === undefined ? Infinity : instant(query.until, '/until')
@@ -173,6 +176,7 @@ function filterOf(
     thread.created_at >= since &&
     thread.created_at < until &&
     matches(thread, query, now) &&
+    (query.asked === undefined || hasStopped(deps, thread)) &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
     says(thread)
 }

@@ -6,6 +6,7 @@ import type { Snapshot, Tenant } from '../../policy/language/snapshot.ts'
 import { approversOf } from '../thread/approvers.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
+import { askedOf } from '../thread/asked.ts'
 import { alikeTag, equalTag } from '../thread/equal-calls.ts'
 import { shownReason } from '../thread/reasons.ts'
 import { isoTime } from '../core/event-record.ts'
@@ -51,6 +52,7 @@ export function summaryOf(
     ...(thread.withdrawn_at === undefined ? {} : { withdrawn_at: isoTime(thread.withdrawn_at) }),
     mine: obstacleFor(snapshot, caller, thread, { now, freezes }) === undefined,
     ...defined({ equal: equalTag(deps, thread), alike: alikeTag(thread) }),
+    ...askedView(deps, thread),
     ...(thread.because && { because: shownReason(snapshot, thread.tool, thread.because) }),
     ...claimView(thread, tenant, now),
   }
@@ -84,6 +86,11 @@ function claimView(thread: Thread, tenant: Tenant | undefined, now: number): Pic
   if (claim === undefined) return {}
   const { reviewer, expires_at } = claim
   return { claim: { reviewer, ...nameOf(tenant, reviewer), expires_at: isoTime(expires_at) } }
+}
+
+function askedView(deps: Deps, thread: Thread): Pick<ThreadSummary, 'asked_at' | 'asks_every_ms'> {
+  const asked = askedOf(deps, thread)
+  return asked ? { asked_at: isoTime(asked.at), ...defined({ asks_every_ms: asked.everyMs }) } : {}
 }
 
 /** The reviewer's name, if the directory still contains the reviewer. */
