@@ -155,6 +155,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'shell',
     'sign-in',
     'list',
+    'outbox',
     'queue',
     'seen',
     'call',

@@ -1,9 +1,11 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { AgentsPage } from './agents/agents-page.tsx'
 import { HistoryPage } from './history/history-page.tsx'
-import { helpShown } from './keyboard/keyboard.ts'
+import { handleKeys, helpShown } from './keyboard/keyboard.ts'
 import { countSoon, loadCounts, waiting } from './session/counts.ts'
 import { LoadPlayground } from './playground/load-playground.tsx'
+import { startOutbox, undo } from './outbox/outbox.ts'
+import { UndoRow } from './outbox/undo-row.tsx'
 import { PoliciesPage } from './policies/policies-page.tsx'
 import { besides, queueFilters, ReviewPage } from './review/review-page.tsx'
 import type { Page } from './route/route.ts'
@@ -38,6 +40,8 @@ function titleOf(page: Page): string {
 
 function SignedIn() {
   const who = me.value
+  useEffect(startOutbox, [])
+  useLayoutEffect(() => handleKeys({ undo }), [])
   useEffect(() => {
     void loadCounts()
     return listen({
@@ -61,6 +65,7 @@ function SignedIn() {
       <main id="main" tabIndex={-1} class={main}>
         <div class="missed">
           <Missed />
+          {!panes && <UndoRow />}
         </div>
         <Current />
       </main>

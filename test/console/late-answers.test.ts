@@ -89,9 +89,12 @@ const refused = (page: Page, address: string): Promise<Late> => {
   )
 }
 
+/** A call whose votes are sent at once, after a second step. */
+const GRAVE = { payload: { amount: 20_000 } }
+
 /** A vote that is refused when its page was left for the queue. */
 async function refusedElsewhere(page: Page): Promise<void> {
-  await console_.show(page, await held(bot))
+  await console_.show(page, await held(bot, GRAVE))
   const answer = await refused(page, '**/votes')
   await reject(page)
   await answer.asked
@@ -301,8 +304,8 @@ describe('the queue', () => {
 
 describe('an answer that never comes', () => {
   it('leaves no control busy forever', async () => {
-    const one = await held(bot)
-    const page = await console_.signedIn({ reviewer: 'cat' })
+    const one = await held(bot, GRAVE)
+    const page = await console_.signedIn({ reviewer: 'eve' })
     await page.addInitScript(() => {
       AbortSignal.timeout = (ms) => {
         const end = new AbortController()
@@ -316,11 +319,13 @@ describe('an answer that never comes', () => {
     await page.route('**/votes', () => undefined, { times: 1 })
     await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.keyboard.press('y')
     await voted
     await page.evaluate(() => dispatchEvent(new Event('patience')))
     await page.getByText('The outcome is unknown.').waitFor()
     await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.keyboard.press('y')
     await page.getByText('You approved revision 1.').waitFor()
   })
 })
@@ -481,7 +486,7 @@ describe('an action that is refused after the reviewer has left its page', () =>
   })
 
   it('shows a refused vote even when the page is left while it reads again', async () => {
-    const one = await held(bot)
+    const one = await held(bot, GRAVE)
     await console_.show(ann, one)
     const answer = await refused(ann, '**/votes')
     await reject(ann)
@@ -490,6 +495,7 @@ describe('an action that is refused after the reviewer has left its page', () =>
     await answer.arrive()
     await reading.asked
     await visit(ann, console_.world, 'queue')
+    await ann.locator('.list').waitFor()
     await reading.arrive()
     await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
     await button(ann, 'OK').click()

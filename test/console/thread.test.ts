@@ -180,8 +180,6 @@ describe('deciding', () => {
     await ann.keyboard.type('not without a ticket')
     await ann.keyboard.press('Escape')
     await ann.keyboard.press('r')
-    await ann.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
-    await ann.keyboard.press('x')
     await ann.getByText('You rejected revision 1.').waitFor()
     expect(await stateOf(one)).toMatchObject({
       status: 'rejected',
@@ -335,7 +333,7 @@ describe('meanwhile', () => {
   })
 
   it('reads the thread again when the connection breaks during a vote', async () => {
-    const one = await held(bot)
+    const one = await held(bot, { payload: HIGH })
     await console_.show(ann, one)
     await ann.route('**/votes', async (route) => {
       await route.fetch()
@@ -343,6 +341,7 @@ describe('meanwhile', () => {
     })
     await seeAll(ann)
     await button(ann, 'Approve').click()
+    await ann.keyboard.press('y')
     await ann.getByText('The outcome is unknown.').waitFor()
     await ann.getByText('has not collected the approval yet').waitFor()
     await ann.unroute('**/votes')
@@ -350,7 +349,7 @@ describe('meanwhile', () => {
   })
 
   it('reads the thread again after 503 outcome_unknown', async () => {
-    const one = await held(bot)
+    const one = await held(bot, { payload: HIGH })
     await console_.show(ann, one)
     const problem = {
       title: 'The store did not confirm in time: the outcome is unknown',
@@ -361,10 +360,12 @@ describe('meanwhile', () => {
     await ann.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
     await seeAll(ann)
     await button(ann, 'Approve').click()
+    await ann.keyboard.press('y')
     await ann.getByText('The outcome is unknown.').waitFor()
     await ann.unroute('**/votes')
     await seeAll(ann)
     await button(ann, 'Approve').click()
+    await ann.keyboard.press('y')
     await ann.getByText('You approved revision 1.').waitFor()
   })
 

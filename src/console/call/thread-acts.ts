@@ -1,4 +1,8 @@
-import type { Revealed, ThreadView, VoteDecision } from '../../contract/reviewer.ts'
+import type { VoteDecision, VoteRequest } from '../../contract/review-requests.ts'
+import type { Revealed, ThreadView } from '../../contract/reviewer.ts'
+import { hold } from '../outbox/outbox.ts'
+import { displayedOf } from '../seen/displayed.ts'
+import { payloadPlace } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { tellMissed } from '../shell/missed.tsx'
 import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
@@ -18,11 +22,62 @@ export async function vote(thread: ThreadState, decision: VoteDecision): Promise
   const view = thread.view.value
   if (view === undefined || thread.next.value !== undefined) return false
   const { revision, digest } = view
-  const comment = thread.comment.value.trim()
-  const body = { decision, revision, ...(comment !== '' && { comment }) }
   const done = `${SAID[decision]} revision ${revision}.`
-  return act(thread, () => call('POST', `${thread.path}/votes`, { body, digest }), done)
+  return act(
+    thread,
+    async () => call('POST', `${thread.path}/votes`, { body: await bodyOf(thread, view, decision), digest }),
+    done,
+  )
 }
+
+/** Votes with time to take the vote back. The page sends it later, whatever is open then. */
+export async function voteLater(thread: ThreadState, decision: VoteDecision): Promise<boolean> {
+  const view = thread.view.value
+  if (view === undefined || thread.next.value !== undefined || thread.sending.value) return false
+  thread.sending.value = true
+  const body = await bodyOf(thread, view, decision)
+  thread.sending.value = false
+  const { thread_id, digest, heading, revision } = view
+  thread.notice.value = undefined
+  const sent = thread.comment.value
+  hold({ thread: thread_id, line: heading.line, digest, body }, (answer) => {
+    if (answer.ok) {
+      if (thread.comment.value === sent) thread.comment.value = ''
+      thread.take(answer.body)
+      thread.notice.value = { kind: 'done', text: `${SAID[decision]} revision ${revision}.` }
+    } else if (!thread.left) void thread.load()
+  })
+  return true
+}
+
+async function bodyOf(thread: ThreadState, view: ThreadView, decision: VoteDecision): Promise<VoteRequest> {
+  const comment = thread.comment.value.trim()
+  const { parts, current, hidden } = thread
+  const places = hidden.value === 0 ? [] : (current.value?.masked ?? []).map(placeOfPointer)
+  const looked = {
+    seen: parts.seen.value,
+    missing: parts.missing.value,
+    hidden: places,
+    ms: parts.time(),
+  }
+  const displayed = await displayedOf(view, looked)
+  return {
+    decision,
+    revision: view.revision,
+    ...(comment !== '' && { comment }),
+    ...(displayed && { displayed }),
+  }
+}
+
+/** The place behind a JSON Pointer. Digits count as the index of a list. */
+const placeOfPointer = (pointer: string): string =>
+  payloadPlace(
+    pointer
+      .split('/')
+      .slice(1)
+      .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+      .map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
+  )
 
 export async function say(thread: ThreadState): Promise<void> {
   const comment = thread.comment.value.trim()

@@ -9,6 +9,7 @@ export type Action =
   | 'request_changes'
   | 'diff'
   | 'news'
+  | 'undo'
   | 'reveal'
   | 'search'
   | 'help'
@@ -49,6 +50,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: ['thread'] },
   { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
   { keys: 'n', action: 'news', does: 'Add the new calls to the list', on: REVIEW },
+  { keys: 'u', action: 'undo', does: 'Take the last vote back, within five seconds' },
   { keys: '/', action: 'search', does: 'Search' },
   { keys: 'g q', action: 'go queue', does: 'Go to the queue' },
   { keys: 'g h', action: 'go history', does: 'Go to the history' },

@@ -2,6 +2,7 @@ import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { Part } from '../seen/part.tsx'
+import { payloadPlace } from '../text/because-text.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { more } from '../text/fold.ts'
 import { useHindrance } from '../text/hindrance.ts'
@@ -39,7 +40,7 @@ function Items({ items, list, top }: ItemsProps) {
   return (
     <ul class={list ? 'tree list' : 'tree'}>
       {shown.map((item) => (
-        <li key={item.pointer}>{part(String(item.name), <Member node={item} />)}</li>
+        <li key={item.pointer}>{part(payloadPlace([item.name ?? '']), <Member node={item} />)}</li>
       ))}
       {!open.value && (
         <li key="more">{part('more fields', <Rest count={items.length - AT_ONCE} show={show} />)}</li>

@@ -58,7 +58,8 @@ export function Item({ thread, current, stop, over, named, more, onOpen }: ItemP
   )
 }
 
-const ENDED = 'ended'
+/** The word for a call that has ended, or for which this page holds a vote. */
+const ENDED = 'decided'
 
 function Ending({ thread }: Pick<ItemProps, 'thread'>) {
   const status = statusOf(thread)

@@ -1,5 +1,6 @@
 import { Fragment } from 'preact'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
+import { UndoRow } from '../outbox/undo-row.tsx'
 import { List, move } from '../list/list.tsx'
 import type { Filters } from '../route/filters.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
@@ -70,6 +71,7 @@ export function QueuePane({ filters }: { readonly filters: Filters }) {
           empty={shown ? <NothingHere /> : <AllDone />}
         />
       </div>
+      {openCall() === undefined && <UndoRow />}
     </section>
   )
 }

@@ -4,6 +4,7 @@ import { hashOf } from '../route/route.ts'
 import { list as lastList, refine, route } from '../route/router.ts'
 import type { Filters } from '../route/filters.ts'
 import { me } from '../session/session.ts'
+import { isHeld } from '../outbox/outbox.ts'
 import { announce } from '../shell/announce.tsx'
 import { foldEqual, type Row } from './equal-calls.ts'
 import { matches, merge } from './merge.ts'
@@ -52,9 +53,9 @@ export const isUnfolded = ({ equal }: ThreadSummary): boolean => unfolded.value.
 
 const own = (): string => me.value?.reviewer ?? ''
 
-/** True when the call no longer belongs to the list. */
+/** True when the call no longer belongs to the list, or this page holds a vote for it. */
 export const isOver = (thread: ThreadSummary): boolean =>
-  gone.value.has(thread.thread_id) || !matches(thread, filters, own())
+  isHeld(thread.thread_id) || gone.value.has(thread.thread_id) || !matches(thread, filters, own())
 
 export const needsMe = (thread: ThreadSummary): boolean => thread.mine && !isOver(thread)
 

@@ -70,5 +70,5 @@ function advance(id: string, { left }: ThreadState): void {
   const said = document.querySelector('.note strong')?.textContent ?? ''
   openInstead(next.thread_id)
   announce(`${said} Now: ${next.risk}, ${spoken(next.heading.line)}`)
-  if (wide.value) takeFocus(document.querySelector<HTMLElement>('.item [aria-current]'))
+  if (wide.value) takeFocus(document.querySelector<HTMLElement>(`.item a[href="#/thread/${next.thread_id}"]`))
 }

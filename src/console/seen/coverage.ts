@@ -11,7 +11,7 @@ export interface Coverage {
 
 export const LOOK_MS = 500
 /** Looks that are further apart prove nothing about the time between them, ms: the page may have slept. */
-const BREAK_MS = 400
+export const BREAK_MS = 400
 
 export function createCoverage(): Coverage {
   let since: (number | undefined)[] = []

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { announce } from '../shell/announce.tsx'
 import { spoken } from '../text/because-text.ts'
 import type { Hindrance } from '../text/hindrance.ts'
-import { type Coverage, createCoverage } from './coverage.ts'
+import { BREAK_MS, type Coverage, createCoverage } from './coverage.ts'
 import { POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
 
 /** A part of a call that a reviewer must have on the screen before an approval. */
@@ -30,12 +30,13 @@ export function createParts() {
     return [...new Set(names)].filter((name) => !seen.value.has(name))
   })
   let completeAt: number | undefined
+  let last = -Infinity
+  let ms = 0
 
   function look(now: number): void {
-    const found = parts.value.filter(
-      ({ name, element, coverage, hindrances }) =>
-        !seen.value.has(name) && hindrances.size === 0 && coverage.look(visiblePoints(element), now),
-    )
+    if (!document.hidden && now - last <= BREAK_MS) ms += now - last
+    last = now
+    const found = parts.value.filter((part) => !seen.value.has(part.name) && isSeen(part, now))
     if (found.length > 0) seen.value = new Set([...seen.value, ...found.map(({ name }) => name)])
     if (missing.value.length > 0 || parts.value.length === 0) completeAt = undefined
     else completeAt ??= now
@@ -46,6 +47,8 @@ export function createParts() {
     seen,
     missing,
     ready,
+    /** The time that the call was on the screen, ms. */
+    time: (): number => ms,
     /** Looks at the page until the returned act is called. */
     watch: (): (() => void) => {
       const timer = setInterval(() => look(performance.now()), LOOK_EVERY_MS)
@@ -83,6 +86,9 @@ export function createParts() {
     },
   }
 }
+
+const isSeen = ({ element, coverage, hindrances }: Part, now: number): boolean =>
+  hindrances.size === 0 && coverage.look(visiblePoints(element), now)
 
 const inOrder = (parts: readonly Part[]): Part[] =>
   parts.toSorted((a, b) =>

@@ -23,10 +23,23 @@ export function shortened(text: string): string {
 }
 
 const BECAUSE = 'because '
+/** The part that holds all warnings of a call. */
+export const WARNINGS = 'warnings'
 
 /** The name of a part for a value that made a rule fire. It differs from the part that shows the whole field. */
 export const becauseName = (field: string): string => BECAUSE + field
 
 /** The name of a part for a reader. */
 export const partName = (name: string): string =>
-  name.startsWith(BECAUSE) ? placeName(name.slice(BECAUSE.length)) : name
+  placeName(name.startsWith(BECAUSE) ? name.slice(BECAUSE.length) : name)
+
+const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
+
+/** The place of a value as policies write it: `payload.a[0]["b.c"]`. */
+export const payloadPlace = (path: readonly (string | number)[]): string =>
+  `payload${path.map(stepText).join('')}`
+
+function stepText(step: string | number): string {
+  if (typeof step === 'number') return `[${step}]`
+  return PLAIN_NAME.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
+}

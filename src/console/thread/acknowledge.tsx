@@ -1,3 +1,4 @@
+import { WARNINGS } from '../text/because-text.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { Part } from '../seen/part.tsx'
 import type { ThreadState } from '../call/thread-state.ts'
@@ -10,7 +11,7 @@ export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
   if (warnings.length === 0) return null
   return (
     <section class="note warn" aria-labelledby="warnings">
-      <Part name="warnings">
+      <Part name={WARNINGS}>
         <h2 id="warnings">Check these warnings</h2>
         <ul>
           {warnings.map(({ place, message, words }) => (

@@ -1,4 +1,5 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { isHeld } from '../outbox/outbox.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { partName } from '../text/because-text.ts'
@@ -21,13 +22,14 @@ const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
  * which the reviewer types.
  */
 export function ActionBar({ thread, deciding, view }: BarProps) {
-  const may = view.can_vote.allowed
+  const may = view.can_vote.allowed && !isHeld(view.thread_id)
   const writing = thread.comment.value || document.activeElement?.id === COMMENT
   if (!may && !writing && ENDED.includes(view.status)) return null
   return (
     <section class="bar" aria-label="Your decision">
       <NewRevision thread={thread} />
-      {may ? <Ready thread={thread} /> : <WhyNot view={view} />}
+      {may && <Ready thread={thread} />}
+      {!view.can_vote.allowed && <WhyNot view={view} />}
       <label class="sr" htmlFor={COMMENT}>
         Comment
       </label>
@@ -41,15 +43,21 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
         }}
       />
       <div class="acts">
-        {thread.comment.value.trim() !== '' && (
-          <button disabled={thread.sending.value} onClick={() => void say(thread)}>
-            Comment
-          </button>
-        )}
+        <Say thread={thread} />
         {may && <Votes thread={thread} deciding={deciding} view={view} />}
       </div>
       <Confirm deciding={deciding} view={view} />
     </section>
+  )
+}
+
+/** Sends the comment without a vote. */
+function Say({ thread }: Pick<BarProps, 'thread'>) {
+  if (thread.comment.value.trim() === '') return null
+  return (
+    <button disabled={thread.sending.value} onClick={() => void say(thread)}>
+      Comment
+    </button>
   )
 }
 

@@ -4,6 +4,7 @@ import { type Handlers, handleKeys } from '../keyboard/keyboard.ts'
 import { reveal } from '../call/thread-acts.ts'
 import { PartsContext } from '../seen/part.tsx'
 import { RevealContext } from '../payload/payload-tree.tsx'
+import { UndoRow } from '../outbox/undo-row.tsx'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
 import { leaveFrom } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
@@ -60,6 +61,7 @@ export function CallPane({ id, voted }: CallProps) {
         <article class="pane call" aria-labelledby={CALL}>
           <CallStrip view={view} />
           <Content thread={thread} view={view} revision={revision} />
+          <UndoRow />
           <ActionBar thread={thread} deciding={deciding} view={view} />
         </article>
       </RevealContext.Provider>

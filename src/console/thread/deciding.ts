@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals'
 import type { VoteDecision } from '../../contract/reviewer.ts'
+import { isHeld } from '../outbox/outbox.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { ACKNOWLEDGE } from './acknowledge.tsx'
-import { vote } from '../call/thread-acts.ts'
+import { vote, voteLater } from '../call/thread-acts.ts'
 import type { ThreadState } from '../call/thread-state.ts'
 
 export const COMMENT = 'comment'
@@ -39,17 +40,19 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
   }
 
   const send = (decision: VoteDecision): void =>
-    void vote(thread, decision).then((counted) => counted && voted())
+    void (isGrave(thread.view.value?.risk ?? 'critical') ? vote : voteLater)(thread, decision).then(
+      (counted) => counted && voted(),
+    )
 
   function start(decision: VoteDecision): void {
     const view = thread.view.value
-    if (!view?.can_vote.allowed || thread.sending.value) return
+    if (!view?.can_vote.allowed || thread.sending.value || isHeld(view.thread_id)) return
     if (mustLook(decision) || (decision === 'approve' && isUnseen())) return
     if (decision === 'request_changes' && thread.comment.value.trim() === '') {
       wanted.value = 'Say what should change, then request changes'
       return lookAt(COMMENT, wanted.value)
     }
-    if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
+    if (decision !== 'request_changes' && isGrave(view.risk)) asking.value = decision
     else send(decision)
   }
 
