@@ -491,12 +491,20 @@ describe('an action that is refused after the reviewer has left its page', () =>
     const answer = await refused(ann, '**/votes')
     await reject(ann)
     await answer.asked
-    const reading = await late(ann, new RegExp(`/threads/${one.thread}$`))
+    let bring = (): void => undefined
+    const brought = new Promise<void>((resolve) => (bring = resolve))
+    const address = new RegExp(`/threads/${one.thread}$`)
+    // an event of the stream may read the thread too
+    await ann.route(address, async (route) => {
+      await brought
+      await route.continue()
+    })
+    const reading = ann.waitForRequest(address)
     await answer.arrive()
-    await reading.asked
+    await reading
     await visit(ann, console_.world, 'queue')
     await ann.locator('.list').waitFor()
-    await reading.arrive()
+    bring()
     await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
     await button(ann, 'OK').click()
   })

@@ -117,7 +117,7 @@ describe('an approval', () => {
     expect(await votes(one)).toBe(0)
   })
 
-  it('does not count what a cover hides, or a page that nobody sees', async () => {
+  it('does not count what a cover hides, or a page that is hidden', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
     await page.evaluate(() => {

@@ -176,7 +176,7 @@ describe('deciding', () => {
   it('rejects with a comment, by keyboard alone', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
-    await ann.getByLabel('Comment').focus()
+    await ann.getByRole('textbox', { name: 'Comment' }).focus()
     await ann.keyboard.type('not without a ticket')
     await ann.keyboard.press('Escape')
     await ann.keyboard.press('r')
@@ -435,7 +435,7 @@ describe('meanwhile', () => {
     await ann.getByText('Claimed by Cat Cox').waitFor()
     await button(cat, 'Release').click()
     await button(ann, 'Claim').waitFor()
-    await cat.getByLabel('Comment').fill('I know this one')
+    await cat.getByRole('textbox', { name: 'Comment' }).fill('I know this one')
     await button(cat, 'Comment').click()
     await ann.getByText('I know this one').waitFor()
     expect((await stateOf(one)).comments).toHaveLength(1)

@@ -35,16 +35,16 @@ describe('a vote that waits', () => {
   it('is taken back by u, and leaves the call as it was, with its comment', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
-    await ann.getByLabel('Comment').fill('checked')
+    await ann.getByRole('textbox', { name: 'Comment' }).fill('checked')
     await ann.keyboard.press('Escape')
     await approve(ann, one)
     expect(await axe(ann)).toEqual([])
     await ann.keyboard.press('u')
     await ann.locator('.undo').waitFor({ state: 'detached' })
     await ann.getByRole('button', { name: /^Approve/ }).waitFor()
-    expect(await ann.getByLabel('Comment').inputValue()).toBe('checked')
+    expect(await ann.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('checked')
     expect((await stateOf(one)).votes).toEqual([])
-    await ann.getByLabel('Comment').fill('')
+    await ann.getByRole('textbox', { name: 'Comment' }).fill('')
   })
 
   it('is sent after five seconds, with the parts that were on the screen', async () => {
@@ -87,7 +87,7 @@ describe('a vote that waits', () => {
     expect((await stateOf(two)).votes).toEqual([])
   })
 
-  it('is not counted for a revision that nobody saw, and the page says so', async () => {
+  it('is not counted for a revision that was not on the screen, and the page says so', async () => {
     const one = await held(bot)
     await approve(ann, one)
     const revision = { revision_id: 'r2', request_payload: { amount: 900 } }
@@ -98,7 +98,7 @@ describe('a vote that waits', () => {
     expect(await ann.locator('.undo').count()).toBe(0)
   })
 
-  it('is told after the next sign-in when the session ended meanwhile', async () => {
+  it('is shown after the next sign-in when the session ended meanwhile', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat', viewport: WIDE })
     await approve(page, one)

@@ -11,6 +11,7 @@ export type Action =
   | 'news'
   | 'undo'
   | 'reveal'
+  | `comment ${number}`
   | 'search'
   | 'help'
   | 'back'
@@ -64,9 +65,16 @@ export const BINDINGS: readonly Binding[] = [
 /** The actions that a key repeats while it is held down. */
 const MOVES: readonly Action[] = ['next', 'previous']
 
+/** The keys of the saved comments. */
+const SAVED = /^[1-9]$/
+
+const savedComment = ({ key, repeated }: Stroke): Struck =>
+  repeated ? { pending: false } : { action: `comment ${Number(key)}`, pending: false }
+
 export function strike(stroke: Stroke, page: Page, pending: boolean): Struck {
   if (stroke.modified || (stroke.typing && stroke.key !== 'Escape')) return { pending: false }
   if (stroke.key === 'g' && !pending) return { pending: true }
+  if (page === 'thread' && SAVED.test(stroke.key)) return savedComment(stroke)
   const keys = pending ? `g ${stroke.key}` : stroke.key
   const found = BINDINGS.find((one) => one.keys === keys && (one.on?.includes(page) ?? true))
   if (found === undefined || (stroke.repeated && !MOVES.includes(found.action))) return { pending: false }

@@ -2,7 +2,7 @@ import type { Displayed } from '../../contract/review-requests.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { becauseName, WARNINGS } from '../text/because-text.ts'
 
-/** What a page knows about the places of a revision that were on the screen. */
+/** The places of a revision that were on the screen, as far as the page knows. */
 export interface Looked {
   readonly seen: ReadonlySet<string>
   readonly missing: readonly string[]
@@ -15,8 +15,8 @@ const MOST = 200
 const LONGEST = 320
 
 /**
- * The record of what was displayed before a vote (docs/review-api.md). Undefined where the browser computes no digests,
- * which is the case for an address without TLS.
+ * The record of the parts that were on the screen before a vote (docs/review-api.md). Undefined where the browser
+ * computes no digests, which is the case for an address without TLS.
  */
 export async function displayedOf(view: ThreadView, looked: Looked): Promise<Displayed | undefined> {
   if (globalThis.crypto?.subtle === undefined) return undefined

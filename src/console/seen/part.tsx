@@ -4,7 +4,7 @@ import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Hinder, PartContext } from '../text/hindrance.ts'
 import type { Parts } from './parts.ts'
 
-/** The parts of the open call; absent where nobody decides. */
+/** The parts of the open call; absent where the reviewer decides nothing. */
 export const PartsContext = createContext<Parts | undefined>(undefined)
 
 interface PartProps {

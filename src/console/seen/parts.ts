@@ -68,7 +68,7 @@ export function createParts() {
         },
       }
     },
-    /** Forgets what was seen: another revision is another call. */
+    /** Forgets all looks: another revision is another call. */
     forget: (): void => {
       seen.value = new Set()
       ready.value = false

@@ -3,7 +3,7 @@ import { AgentText } from './agent-text.tsx'
 
 interface MarkedProps {
   readonly text: string
-  /** What a test read of the text; the whole text without it. */
+  /** The part of the text that a test read; the whole text without it. */
   readonly read?: Because['read']
 }
 

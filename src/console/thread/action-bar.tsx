@@ -23,13 +23,42 @@ const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
  */
 export function ActionBar({ thread, deciding, view }: BarProps) {
   const may = view.can_vote.allowed && !isHeld(view.thread_id)
-  const writing = thread.comment.value || document.activeElement?.id === COMMENT
+  const writing = thread.comment.value !== '' || document.activeElement?.id === COMMENT
   if (!may && !writing && ENDED.includes(view.status)) return null
+  const open = deciding.writing.value || writing
   return (
-    <section class="bar" aria-label="Your decision">
+    <section class={`bar${open ? ' writing' : ''}`} aria-label="Your decision">
       <NewRevision thread={thread} />
-      {may && <Ready thread={thread} />}
+      {may && <Prepared thread={thread} deciding={deciding} view={view} />}
       {!view.can_vote.allowed && <WhyNot view={view} />}
+      <CommentField thread={thread} deciding={deciding} may={may} />
+      <div class="acts">
+        <Write deciding={deciding} open={open} />
+        <Say thread={thread} />
+        {may && <Votes thread={thread} deciding={deciding} view={view} />}
+      </div>
+      <Confirm deciding={deciding} view={view} />
+    </section>
+  )
+}
+
+/** The row above the field: saved comments, and the parts that were not seen. */
+function Prepared(props: BarProps) {
+  return (
+    <>
+      <Saved {...props} />
+      <Ready {...props} />
+    </>
+  )
+}
+
+interface FieldProps extends Pick<BarProps, 'thread' | 'deciding'> {
+  readonly may: boolean
+}
+
+function CommentField({ thread, deciding, may }: FieldProps) {
+  return (
+    <>
       <label class="sr" htmlFor={COMMENT}>
         Comment
       </label>
@@ -42,12 +71,42 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
           thread.comment.value = event.currentTarget.value
         }}
       />
-      <div class="acts">
-        <Say thread={thread} />
-        {may && <Votes thread={thread} deciding={deciding} view={view} />}
-      </div>
-      <Confirm deciding={deciding} view={view} />
-    </section>
+    </>
+  )
+}
+
+interface WriteProps extends Pick<BarProps, 'deciding'> {
+  readonly open: boolean
+}
+
+/** Opens the comment field, on a screen that has no room for it. */
+function Write({ deciding, open }: WriteProps) {
+  return (
+    <button
+      class="write"
+      aria-label="Write a comment"
+      aria-expanded={open}
+      onClick={() => {
+        deciding.writing.value = !deciding.writing.value
+      }}
+    >
+      <i aria-hidden="true" />
+    </button>
+  )
+}
+
+/** The saved comments of the level, which the keys 1 to 9 insert. */
+function Saved({ deciding, view }: BarProps) {
+  const { comments } = view.review
+  if (comments.length === 0) return null
+  return (
+    <div class="saved" role="group" aria-label="Saved comments">
+      {comments.map((text, i) => (
+        <button key={text} title={text} onClick={() => deciding.insert(i)}>
+          <kbd aria-hidden="true">{i + 1}</kbd> {text}
+        </button>
+      ))}
+    </div>
   )
 }
 

@@ -38,8 +38,8 @@ export function CallPane({ id, voted }: CallProps) {
   const thread = useMemo(() => createThread(id), [id])
   const deciding = useMemo(() => createDeciding(thread, () => voted(thread)), [thread])
   useReading(thread, id)
-  useLayoutEffect(() => handleKeys(keysOf(thread, deciding)), [deciding])
   const view = thread.view.value
+  useLayoutEffect(() => handleKeys(keysOf(thread, deciding)), [deciding, view?.review.comments.length])
   const revision = thread.current.value
   const problem = thread.problem.value
   const decides = (view?.can_vote.allowed ?? false) && thread.next.value === undefined
@@ -105,7 +105,9 @@ function Content({ thread, view, revision }: ContentProps) {
 
 /** The keys of an open call. */
 function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
+  const saved = thread.view.value?.review.comments ?? []
   return {
+    ...Object.fromEntries(saved.map((_, i) => [`comment ${i + 1}`, () => deciding.insert(i)])),
     approve: () => deciding.start('approve'),
     reject: () => deciding.start('reject'),
     request_changes: () => deciding.start('request_changes'),

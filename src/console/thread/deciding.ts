@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { VoteDecision } from '../../contract/reviewer.ts'
+import type { ThreadView, VoteDecision } from '../../contract/reviewer.ts'
 import { isHeld } from '../outbox/outbox.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
@@ -19,6 +19,7 @@ export type Deciding = ReturnType<typeof createDeciding>
 export function createDeciding(thread: ThreadState, voted: () => void) {
   const asking = signal<VoteDecision | undefined>(undefined)
   const wanted = signal('')
+  const writing = signal(false)
 
   /**
    * Announces the part that the reviewer must look at first, and returns true. Returns false when there is no such
@@ -48,9 +49,13 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     const view = thread.view.value
     if (!view?.can_vote.allowed || thread.sending.value || isHeld(view.thread_id)) return
     if (mustLook(decision) || (decision === 'approve' && isUnseen())) return
-    if (decision === 'request_changes' && thread.comment.value.trim() === '') {
-      wanted.value = 'Say what should change, then request changes'
-      return lookAt(COMMENT, wanted.value)
+    const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
+    if (want !== undefined) {
+      wanted.value = want
+      writing.value = true
+      // the field may appear only now
+      setTimeout(() => lookAt(COMMENT, want))
+      return
     }
     if (decision !== 'request_changes' && isGrave(view.risk)) asking.value = decision
     else send(decision)
@@ -61,7 +66,18 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
     asking,
     /** The required content of the comment, after the reviewer tried to vote without a comment. */
     wanted,
+    /** True when the comment field is open, on a screen that has no room for it. */
+    writing,
     start,
+    /** Adds a saved comment of the level to the comment. */
+    insert: (index: number): void => {
+      const text = thread.view.value?.review.comments[index]
+      if (text === undefined || !thread.view.value?.can_vote.allowed) return
+      const before = thread.comment.value.trim()
+      if (before.includes(text)) return
+      thread.comment.value = before === '' ? text : `${before} ${text}`
+      announce(`Comment: ${thread.comment.value}`)
+    },
     cancel: (): void => {
       asking.value = undefined
     },
@@ -72,6 +88,12 @@ export function createDeciding(thread: ThreadState, voted: () => void) {
       if (decision !== undefined && !mustLook(decision)) send(decision)
     },
   }
+}
+
+/** The request for a comment, where a decision needs one. */
+function wantedFor(decision: VoteDecision, { review }: ThreadView): string | undefined {
+  if (decision === 'request_changes') return 'Say what should change, then request changes'
+  return decision === 'reject' && review.require_comment ? 'Say why, then reject' : undefined
 }
 
 function lookAt(id: string, why: string): void {
