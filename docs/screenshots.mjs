@@ -21,7 +21,7 @@ try {
   mkdirSync(OUT, { recursive: true })
   const threads = await seed()
   const page = await signedIn('carol', { viewport: DESKTOP, colorScheme: 'light' })
-  await page.hover('.row >> nth=1')
+  await page.hover('.item >> nth=1')
   await shot(page, 'queue')
   await page.goto(`${gateway.url}/console/#/thread/${threads.mail}`)
   await page.waitForSelector('.bar')
@@ -70,7 +70,7 @@ async function signedIn(reviewer, options) {
   const { url } = await gateway.admin('POST', `/reviewers/acme/${reviewer}/login-link`)
   await page.goto(url)
   await page.click('text=Sign in with this link')
-  await page.waitForSelector('.row')
+  await page.waitForSelector('.item')
   await page.waitForSelector('.link.live')
   return page
 }

@@ -1,11 +1,13 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { AgentsPage } from './agents/agents-page.tsx'
 import { HistoryPage } from './history/history-page.tsx'
-import { helpShown } from './keyboard/keyboard.ts'
+import { handleKeys, helpShown } from './keyboard/keyboard.ts'
 import { countSoon, loadCounts, waiting } from './session/counts.ts'
 import { LoadPlayground } from './playground/load-playground.tsx'
+import { startOutbox, undo } from './outbox/outbox.ts'
+import { UndoRow } from './outbox/undo-row.tsx'
 import { PoliciesPage } from './policies/policies-page.tsx'
-import { QueuePage } from './queue/queue-page.tsx'
+import { besides, queueFilters, ReviewPage } from './review/review-page.tsx'
 import type { Page } from './route/route.ts'
 import { route } from './route/router.ts'
 import { loadProblem, me, startSession } from './session/session.ts'
@@ -15,7 +17,6 @@ import { Header } from './shell/header.tsx'
 import { Help } from './shell/help.tsx'
 import { Missed } from './shell/missed.tsx'
 import { notify } from './shell/notify.ts'
-import { ThreadPage } from './thread/thread-page.tsx'
 import { WebhooksPage } from './webhooks/webhooks-page.tsx'
 import { ProblemNote } from './wire/problem.tsx'
 import { listen } from './wire/stream.ts'
@@ -39,6 +40,8 @@ function titleOf(page: Page): string {
 
 function SignedIn() {
   const who = me.value
+  useEffect(startOutbox, [])
+  useLayoutEffect(() => handleKeys({ undo }), [])
   useEffect(() => {
     void loadCounts()
     return listen({
@@ -50,19 +53,25 @@ function SignedIn() {
     })
   }, [])
   if (!who) return null
+  const here = route.value
+  const panes = here.page === 'queue' || here.page === 'thread'
+  const main = panes ? (besides(here) ? 'two' : 'one') : undefined
   return (
-    <>
+    <div class={panes ? 'app' : undefined}>
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
       <Header me={who} />
-      <main id="main" tabIndex={-1}>
-        <Missed />
+      <main id="main" tabIndex={-1} class={main}>
+        <div class="missed">
+          <Missed />
+          {!panes && <UndoRow />}
+        </div>
         <Current />
       </main>
       <LiveRegion />
       <Helped />
-    </>
+    </div>
   )
 }
 
@@ -78,7 +87,7 @@ function Current() {
   const here = route.value
   switch (here.page) {
     case 'thread':
-      return <ThreadPage key={here.thread} id={here.thread} />
+      return <ReviewPage filters={queueFilters()} thread={here.thread} />
     case 'history':
       return <HistoryPage filters={here.filters} />
     case 'policies':
@@ -90,9 +99,9 @@ function Current() {
     case 'webhooks':
       return <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
     case 'queue':
-      return <QueuePage filters={here.filters} />
+      return <ReviewPage filters={here.filters} />
     case 'sign-in':
-      return <QueuePage filters={{}} />
+      return <ReviewPage filters={{}} />
   }
 }
 

@@ -3,11 +3,13 @@ import { App } from './app.tsx'
 import { startKeyboard } from './keyboard/keyboard.ts'
 import { startRouter } from './route/router.ts'
 import { startSession } from './session/session.ts'
+import { startPreferences } from './shell/preferences.ts'
 import { startTheme } from './shell/theme.ts'
 import { startClock } from './time/clock.ts'
 import { startAttention } from './wire/attention.ts'
 
 startTheme()
+startPreferences()
 startRouter()
 startClock()
 startKeyboard()

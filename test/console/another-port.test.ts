@@ -6,7 +6,7 @@ import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held } from '../gateway-fixture.ts'
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
 import { freePort } from '../ports.ts'
-import { type Console, openConsole } from './browser.ts'
+import { type Console, openConsole, seeAll } from './browser.ts'
 
 /**
  * What an agent can do that serves a page on another port of the reviewer's machine: browsers send it the cookies of
@@ -146,6 +146,7 @@ describe('a server on another port of the same host', () => {
     })
     expect(records).toEqual([])
     await page.locator('figure img').waitFor()
+    await seeAll(page)
     await page.keyboard.press('a')
     await page.getByText('You approved revision 1.').waitFor()
   })
@@ -202,6 +203,7 @@ describe('a server on another port of the same host', () => {
     thief.sets = [`__Host-countersign=${key}; Path=/; Secure; HttpOnly; SameSite=Strict`]
     await preview.reload()
     const records = await console_.world.evidenceOf(async () => {
+      await seeAll(page)
       await page.keyboard.press('a')
       await page.getByText('Your session has ended.').waitFor()
     })

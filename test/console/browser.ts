@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { launchBrowser } from '../chromium.ts'
 import { type Held, openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
@@ -9,15 +9,20 @@ import { type Held, openWorld, type World, type WorldOptions } from '../gateway-
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Of what never comes, not of what is slow. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = Number(process.env['PATIENCE'] ?? 60_000)
 
-export const DESKTOP = { width: 1200, height: 800 }
+/** A window for one pane: the list, or a call. */
+export const DESKTOP = { width: 1080, height: 800 }
+/** A window for two panes: the list, and a call beside it. */
+export const WIDE = { width: 1440, height: 900 }
 export const PHONE = { width: 360, height: 720 }
 
 export interface Visit {
   readonly reviewer: string
   readonly viewport?: { readonly width: number; readonly height: number }
   readonly dark?: boolean
+  /** Whether the next call opens by itself, as it does unless a reviewer turns it off. */
+  readonly advance?: boolean
 }
 
 export class Console {
@@ -37,11 +42,25 @@ export class Console {
   /** The page of a thread, until it is there. */
   async show(page: Page, { thread }: Pick<Held, 'thread'>): Promise<void> {
     await visit(page, this.world, `thread/${thread}`)
-    await page.getByRole('heading', { name: 'What would run' }).waitFor()
+    await page.getByRole('heading', { name: 'What runs' }).waitFor()
+  }
+
+  /** The row of a call in the queue. New calls are added to the list when somebody asks for them. */
+  async inQueue(page: Page, { thread }: Pick<Held, 'thread'>): Promise<Locator> {
+    const row = page.locator(`.item a[href="#/thread/${thread}"]`)
+    const news = page.locator('.news')
+    await row.or(news).first().waitFor()
+    if ((await row.count()) === 0) await news.click()
+    await row.waitFor()
+    return row
   }
 
   /** A page nobody has signed in on, in a profile of its own. */
-  async open({ viewport = DESKTOP, dark = false }: Omit<Visit, 'reviewer'> = {}): Promise<Page> {
+  async open({
+    viewport = DESKTOP,
+    dark = false,
+    advance = false,
+  }: Omit<Visit, 'reviewer'> = {}): Promise<Page> {
     const context = await this.#browser.newContext({
       viewport,
       colorScheme: dark ? 'dark' : 'light',
@@ -55,6 +74,10 @@ export class Console {
     this.#contexts.push(context)
     const page = await context.newPage()
     this.#watch(page)
+    if (!advance)
+      await page.addInitScript(() => {
+        if (location.protocol !== 'about:') localStorage.setItem('next call', 'no')
+      })
     await page.addInitScript(() => {
       addEventListener('securitypolicyviolation', (event) => {
         console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sample}`)
@@ -153,6 +176,21 @@ export async function axe(page: Page, part = 'html'): Promise<string[]> {
           .slice(0, 600)}`,
     )
   }, part)
+}
+
+/** Looks at every part of a call, as a reviewer does: from one part that was not seen to the next. */
+export async function seeAll(page: Page): Promise<void> {
+  const done = page.locator('.approve:not([aria-disabled=true])')
+  const next = page.locator('.ready .link-like').first()
+  await page.locator('.approve').waitFor()
+  for (;;) {
+    await done.or(next).first().waitFor()
+    if ((await done.count()) > 0) return
+    await next
+      .evaluate((link: HTMLElement) => link.click(), undefined, { timeout: 1_000 })
+      .catch(() => undefined)
+    await page.waitForTimeout(300)
+  }
 }
 
 /** Everything in the page fits its width: nothing has to be moved sideways to be read. */

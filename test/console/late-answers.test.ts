@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, held, type Reviewer, until } from '../gateway-fixture.ts'
-import { type Console, openConsole, visit } from './browser.ts'
+import { type Console, openConsole, visit, seeAll } from './browser.ts'
 
 /** Answers that come late, in another order than they were asked for, or never. */
 
@@ -89,9 +89,12 @@ const refused = (page: Page, address: string): Promise<Late> => {
   )
 }
 
+/** A call whose votes are sent at once, after a second step. */
+const GRAVE = { payload: { amount: 20_000 } }
+
 /** A vote that is refused when its page was left for the queue. */
 async function refusedElsewhere(page: Page): Promise<void> {
-  await console_.show(page, await held(bot))
+  await console_.show(page, await held(bot, GRAVE))
   const answer = await refused(page, '**/votes')
   await reject(page)
   await answer.asked
@@ -105,11 +108,11 @@ describe('a stream that never opens', () => {
     await page.route('**/review/stream', () => undefined)
     await page.clock.install()
     await page.reload()
-    await page.getByText("You're all caught up.").waitFor()
-    await held(bot, { subject: 'Nobody was told' })
+    await page.getByText('Nothing needs your vote').waitFor()
+    const one = await held(bot)
     await page.clock.runFor(20_000)
     await page.getByText('Connection lost: trying again').waitFor()
-    await page.getByText('Nobody was told').waitFor()
+    await console_.inQueue(page, one)
   })
 
   it('is not live while a proxy passes its headers on and keeps its events', async () => {
@@ -124,10 +127,10 @@ describe('a stream that never opens', () => {
     await page.clock.install()
     await page.reload()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
-    await held(bot, { subject: 'Kept by a proxy' })
+    const one = await held(bot)
     await page.clock.runFor(20_000)
     await page.getByText('Connection lost: trying again').waitFor()
-    await page.getByText('Kept by a proxy').waitFor()
+    await console_.inQueue(page, one)
   })
 })
 
@@ -242,37 +245,40 @@ describe('the queue', () => {
   it('keeps arrivals and removals while more rows load', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const other = await console_.world.agent('other')
-    const first = await held(other, { subject: 'Number 0.' })
-    for (let i = 1; i < 27; i++) await held(other, { subject: `Number ${i}.` })
+    const first = await held(other)
+    for (let i = 1; i < 27; i++) await held(other)
     await visit(page, console_.world, 'queue?agent=other')
-    await page.getByText('Number 24.').waitFor()
+    await page.locator('.item').nth(24).waitFor()
     const answer = await late(page, /cursor=/)
     await button(page, 'Load more').click()
     await answer.asked
     await ben.approve(first.thread)
-    await page.getByText('Number 0.').waitFor({ state: 'detached' })
-    await held(other, { subject: 'Came meanwhile' })
-    await page.getByText('Just arrived').waitFor()
+    await page.locator('.item.done').waitFor()
+    const came = await held(other)
+    await page.locator('.news').waitFor()
     const field = page.getByLabel('agent')
     await field.focus()
     await answer.arrive()
-    await page.getByText('Number 26.').waitFor()
+    await page.locator('.item').nth(26).waitFor()
     expect(await field.evaluate((element) => element === document.activeElement)).toBe(true)
-    expect(await page.getByText('Number 0.').count()).toBe(0)
-    expect(await page.getByText('Came meanwhile').count()).toBe(1)
+    expect(await page.locator('.item.done').count()).toBe(1)
+    await console_.inQueue(page, came)
   })
 
   it('does not call a thread new when the reviewer decided it on another page', async () => {
     const page = await console_.signedIn({ reviewer: 'cat' })
-    const one = await held(bot)
-    await page.getByText('Just arrived').click()
-    await page.getByRole('heading', { name: 'What would run' }).waitFor()
+    const one = await held(bot, {}, 'decided-elsewhere')
+    await visit(page, console_.world, 'queue?task_id=decided-elsewhere')
+    await (await console_.inQueue(page, one)).click()
+    await page.getByRole('heading', { name: 'What runs' }).waitFor()
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('You approved revision 1.').waitFor()
-    await page.getByText('Back to the queue').click()
+    await page.locator('.back').click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
     await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
-    expect(await page.locator(`a[href$="${one.thread}"]`).count()).toBe(0)
+    expect(await page.locator(`.item:not(.done) a[href$="${one.thread}"]`).count()).toBe(0)
+    expect(await page.locator('.news').count()).toBe(0)
   })
 
   it('shows the count of the request that was sent last', async () => {
@@ -298,8 +304,8 @@ describe('the queue', () => {
 
 describe('an answer that never comes', () => {
   it('leaves no control busy forever', async () => {
-    const one = await held(bot)
-    const page = await console_.signedIn({ reviewer: 'cat' })
+    const one = await held(bot, GRAVE)
+    const page = await console_.signedIn({ reviewer: 'eve' })
     await page.addInitScript(() => {
       AbortSignal.timeout = (ms) => {
         const end = new AbortController()
@@ -311,11 +317,15 @@ describe('an answer that never comes', () => {
     await console_.show(page, one)
     const voted = page.waitForRequest('**/votes')
     await page.route('**/votes', () => undefined, { times: 1 })
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.keyboard.press('y')
     await voted
     await page.evaluate(() => dispatchEvent(new Event('patience')))
     await page.getByText('The outcome is unknown.').waitFor()
+    await seeAll(page)
     await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.keyboard.press('y')
     await page.getByText('You approved revision 1.').waitFor()
   })
 })
@@ -476,16 +486,25 @@ describe('an action that is refused after the reviewer has left its page', () =>
   })
 
   it('shows a refused vote even when the page is left while it reads again', async () => {
-    const one = await held(bot)
+    const one = await held(bot, GRAVE)
     await console_.show(ann, one)
     const answer = await refused(ann, '**/votes')
     await reject(ann)
     await answer.asked
-    const reading = await late(ann, new RegExp(`/threads/${one.thread}$`))
+    let bring = (): void => undefined
+    const brought = new Promise<void>((resolve) => (bring = resolve))
+    const address = new RegExp(`/threads/${one.thread}$`)
+    // an event of the stream may read the thread too
+    await ann.route(address, async (route) => {
+      await brought
+      await route.continue()
+    })
+    const reading = ann.waitForRequest(address)
     await answer.arrive()
-    await reading.asked
+    await reading
     await visit(ann, console_.world, 'queue')
-    await reading.arrive()
+    await ann.locator('.list').waitFor()
+    bring()
     await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
     await button(ann, 'OK').click()
   })

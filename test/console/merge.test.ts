@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { merge } from '../../src/console/queue/merge.ts'
+import { matches, merge } from '../../src/console/queue/merge.ts'
 import type { ThreadSummary } from '../../src/contract/reviewer.ts'
 
 const thread = (at: number, more: Partial<ThreadSummary> = {}): ThreadSummary => ({
@@ -24,22 +24,23 @@ const ids = (threads: readonly ThreadSummary[]): string[] => threads.map((one) =
 const loaded = { items: [thread(10), thread(20)], cursor: undefined, unreadable: [] }
 
 describe('merge', () => {
-  it('inserts a new thread where its age belongs', () => {
+  it('reports a new thread and adds no row, so that nothing moves', () => {
     const { items, arrived } = merge(loaded, thread(15), {}, 'ann')
-    expect([ids(items), arrived]).toEqual([['thr_10', 'thr_15', 'thr_20'], true])
-    expect(ids(merge(loaded, thread(30), {}, 'ann').items)).toEqual(['thr_10', 'thr_20', 'thr_30'])
-  })
-
-  it('adds nothing after an incomplete page, but reports the new thread', () => {
-    const { items, arrived } = merge({ ...loaded, cursor: 'c' }, thread(30), {}, 'ann')
     expect([ids(items), arrived]).toEqual([['thr_10', 'thr_20'], true])
   })
 
-  it('replaces known rows, and removes rows that no longer wait or match', () => {
+  it('adds the first thread to an empty list', () => {
+    const { items, arrived } = merge({ ...loaded, items: [] }, thread(15), {}, 'ann')
+    expect([ids(items), arrived]).toEqual([['thr_15'], false])
+  })
+
+  it('replaces known rows in their places, also when they no longer wait or match', () => {
     const voted = thread(10, { approvals: { given: 1, required: 2 } })
     expect(merge(loaded, voted, {}, 'ann')).toMatchObject({ items: [voted, thread(20)], arrived: false })
-    expect(ids(merge(loaded, thread(10, { status: 'approved' }), {}, 'ann').items)).toEqual(['thr_20'])
-    expect(ids(merge(loaded, thread(10, { risk: 'high' }), { risk: 'low' }, 'ann').items)).toEqual(['thr_20'])
+    const ended = thread(10, { status: 'approved' })
+    expect(merge(loaded, ended, {}, 'ann')).toMatchObject({ items: [ended, thread(20)], arrived: false })
+    expect([matches(ended, {}, 'ann'), matches(thread(10), {}, 'ann')]).toEqual([false, true])
+    expect(matches(thread(10, { risk: 'high' }), { risk: 'low' }, 'ann')).toBe(false)
   })
 
   it('knows every filter', () => {

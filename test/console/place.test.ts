@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+import {
+  axe,
+  type Console,
+  DESKTOP,
+  expectNoSidewaysScroll,
+  openConsole,
+  PHONE,
+  visit,
+  seeAll,
+} from './browser.ts'
 
 /** What somebody reads and where: nothing is cut off, nothing passes for something else, what happens is in sight, and the place is kept. */
 
@@ -30,6 +39,9 @@ const focused = (page: Page): Promise<string | null> =>
   page.evaluate(
     () => document.activeElement?.getAttribute('href') ?? document.activeElement?.textContent ?? '',
   )
+
+const hrefs = (page: Page): Promise<(string | null)[]> =>
+  page.locator('.item a').evaluateAll((rows) => rows.map((one) => one.getAttribute('href')))
 
 /** Within the window, and not behind what lies over it. */
 const isInSight = (page: Page, text: string | RegExp): Promise<boolean> =>
@@ -105,6 +117,7 @@ describe('a thread', () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const eve = await console_.world.reviewer('eve')
     await console_.show(ann, one)
+    await seeAll(ann)
     await ann.keyboard.press('a')
     const dialog = ann.getByRole('dialog')
     await dialog.waitFor()
@@ -133,6 +146,7 @@ describe('a thread', () => {
       await page.evaluate(() => scrollBy(0, 300))
       const problem = { title: 'Not now', code: 'unavailable', detail: 'later', status: 503 }
       await page.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
+      await seeAll(page)
       await button(page, 'Approve').click()
       await expect.poll(() => isInSight(page, 'Not now.')).toBe(true)
       await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
@@ -185,7 +199,6 @@ describe('what changed', () => {
     const revision = { revision_id: 'places', tool_name: 'hold', request_payload: payload }
     await bot.revise(one.task, one.thread, revision)
     await console_.show(ann, one)
-    await ann.keyboard.press('d')
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.waitFor()
     const places = await changes
@@ -213,21 +226,17 @@ describe('what changed', () => {
 })
 
 describe('a list', () => {
-  it('continues at the position of a removed row, and never moves the focus by itself', async () => {
+  it('keeps a decided row in its place and skips it, and never moves the focus by itself', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
-    const row = (one: Held): ReturnType<Page['locator']> =>
-      page.locator(`.row a[href="#/thread/${one.thread}"]`)
-    const all = await Promise.all([1, 2, 3].map(() => held(bot)))
-    for (const one of all) await row(one).waitFor()
-    const order = await page
-      .locator('.row a')
-      .evaluateAll((rows) => rows.map((one) => one.getAttribute('href')))
+    const all = [await held(bot), await held(bot), await held(bot)]
+    for (const one of all) await console_.inQueue(page, one)
+    const order = await hrefs(page)
     const at = order.indexOf(`#/thread/${all[1]?.thread}`)
-    await page.locator('.row a').nth(at).focus()
+    await page.locator('.item a').nth(at).focus()
     const cat = await console_.world.reviewer('cat')
     await cat.approve(all[1]?.thread ?? '')
-    await page.locator(`.row a[href="${order[at]}"]`).waitFor({ state: 'detached' })
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
+    await page.locator('.item.done').waitFor()
+    expect([await focused(page), await hrefs(page)]).toEqual([order[at], order])
     await page.keyboard.press('j')
     expect(await focused(page)).toBe(order[at + 1])
   })
@@ -236,23 +245,20 @@ describe('a list', () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     for (let i = 0; i < 4; i++) await held(bot, { payload: { amount: 20_000 } })
     await visit(page, console_.world, 'queue?risk=high')
-    await page.locator('.row').nth(3).waitFor()
-    const order = await page
-      .locator('.row a')
-      .evaluateAll((rows) => rows.map((one) => one.getAttribute('href')))
+    await page.locator('.item').nth(3).waitFor()
+    const order = await hrefs(page)
     for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key)
     await button(page, 'Approve').waitFor()
+    await seeAll(page)
     await page.keyboard.press('a')
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('y')
     await page.getByText('You approved revision 1.').waitFor()
-    expect(await page.getByRole('link', { name: 'Back to the queue' }).getAttribute('href')).toBe(
-      '#/queue?risk=high',
-    )
+    expect(await page.locator('.note a').last().getAttribute('href')).toBe('#/queue?risk=high')
     await page.keyboard.press('Escape')
     await page.waitForURL(/#\/queue\?risk=high$/)
-    await page.locator(`.row a[href="${order[2]}"]`).waitFor()
-    await page.locator(`.row a[href="${order[1]}"]`).waitFor({ state: 'detached' })
+    await page.locator(`.item a[href="${order[2]}"]`).waitFor()
+    await page.locator(`.item.done a[href="${order[1]}"]`).waitFor()
     await page.keyboard.press('j')
     expect(await focused(page)).toBe(order[2])
   })
@@ -260,21 +266,21 @@ describe('a list', () => {
   it('takes keys as soon as it appears, and never shows rows of another query', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     const one = await held(bot)
-    await page.locator(`.row a[href="#/thread/${one.thread}"]`).waitFor()
+    await console_.inQueue(page, one)
     await visit(page, console_.world, 'policies')
     await page.getByRole('heading', { name: 'Policies' }).waitFor()
     const seen = await page.evaluate(
       () =>
         new Promise<[string | null | undefined, string | null | undefined]>((done) => {
           const watch = new MutationObserver(() => {
-            const first = document.querySelector('.row a')
+            const first = document.querySelector('.item a')
             if (!first) return
             document.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true }))
             const focus = document.activeElement?.getAttribute('href')
             watch.disconnect()
             // before the browser has painted once
             location.hash = '#/queue?q=nothing-like-it'
-            addEventListener('hashchange', () => done([focus, document.querySelector('.row')?.textContent]))
+            addEventListener('hashchange', () => done([focus, document.querySelector('.item')?.textContent]))
           })
           watch.observe(document.body, { childList: true, subtree: true })
           location.hash = '#/queue'
@@ -296,15 +302,14 @@ describe('a list', () => {
     await page.reload()
     await page.getByText(`claimed by ${name}`).first().waitFor()
     await expectNoSidewaysScroll(page)
-    const by = await page.locator(`.row:has(a[href$="${one.thread}"]) .by`).boundingBox()
-    expect(by?.height).toBeLessThan(60)
+    const row = await page.locator(`.item:has(a[href$="${one.thread}"])`).boundingBox()
+    expect(row?.height).toBe(55)
   })
 
-  it('removes a decided thread from the notice of arrivals', async () => {
+  it('counts a decided call no longer among the new ones', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
-    await page.getByText('Live', { exact: true }).waitFor()
     const one = await held(bot)
-    const news = page.getByText('Just arrived')
+    const news = page.locator('.news')
     await news.waitFor()
     await (await console_.world.reviewer('cat')).approve(one.thread)
     await news.waitFor({ state: 'detached' })
@@ -314,17 +319,17 @@ describe('a list', () => {
 describe('the text that a reviewer writes', () => {
   it('stays in a queue filter when a thread arrives', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
-    await page.getByText('More', { exact: true }).click()
+    await page.getByRole('button', { name: 'Filter' }).click()
     const field = page.getByLabel('agent')
     await field.pressSequentially('nob')
-    const one = await held(bot, { subject: 'News while you write' })
-    await page.getByText('News while you write').waitFor()
+    const one = await held(bot)
+    await page.locator('.news').waitFor()
     await field.pressSequentially('ody')
     expect(await field.inputValue()).toBe('nobody')
     await field.press('Enter')
-    await page.getByText('Nothing here.').waitFor()
+    await page.getByText('waiting calls fits these filters').waitFor()
     await visit(page, console_.world, 'queue?agent=bot')
-    await page.getByText('News while you write').waitFor()
+    await console_.inQueue(page, one)
     expect(await field.inputValue()).toBe('bot')
     await ben.approve(one.thread)
   })
@@ -354,6 +359,7 @@ describe('a low window', () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const page = await console_.signedIn({ reviewer: 'eve', viewport: { width: 720, height: 360 } })
     await console_.show(page, one)
+    await seeAll(page)
     await page.keyboard.press('a')
     const box = await page.getByRole('button', { name: 'Approve high risk' }).boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(360)
@@ -381,7 +387,7 @@ describe('forced colours of the reader', () => {
           return [backgroundColor, outlineStyle]
         })
     const [paper] = await style('body')
-    expect((await style('.row .risk.critical i'))[0]).not.toBe(paper)
+    expect((await style('.item .risk.critical i'))[0]).not.toBe(paper)
     expect((await style('.filters [aria-pressed=true]'))[1]).toBe('solid')
     expect((await style('.filters [aria-pressed=false]'))[1]).toBe('none')
     expect((await style('nav [aria-current]'))[1]).toBe('solid')

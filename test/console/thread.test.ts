@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
 import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
-import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+import {
+  axe,
+  type Console,
+  DESKTOP,
+  expectNoSidewaysScroll,
+  openConsole,
+  PHONE,
+  visit,
+  seeAll,
+} from './browser.ts'
 
 /** One thread: reading it, deciding on it, and everything that may happen meanwhile. */
 
@@ -85,7 +94,6 @@ describe('reading a thread', () => {
     const again = { amount: 600, secret }
     await bot.revise(one.task, one.thread, { revision_id: 'r2', request_payload: again })
     await console_.show(ann, one)
-    await button(ann, 'What changed').click()
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.getByText('600').waitFor()
     await button(ann, 'Reveal 1 hidden value').click()
@@ -106,10 +114,10 @@ describe('reading a thread', () => {
     ]) {
       const page = await console_.signedIn({ reviewer: 'ann', ...look })
       await console_.show(page, one)
-      await page.keyboard.press('d')
       await page.getByRole('heading', { name: 'What changed' }).waitFor()
       expect(await axe(page), JSON.stringify(look)).toEqual([])
       await expectNoSidewaysScroll(page)
+      await seeAll(page)
       await page.keyboard.press('a')
       await page.getByRole('dialog').waitFor()
       expect(await axe(page), 'dialog').toEqual([])
@@ -133,6 +141,7 @@ describe('deciding', () => {
   it('approves a low risk with one key press, and shows what became of the proof', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('You approved revision 1.').waitFor()
     await ann.getByText('has not collected the approval yet').waitFor()
@@ -147,6 +156,7 @@ describe('deciding', () => {
     async (payload) => {
       const one = await held(bot, { payload })
       await console_.show(ann, one)
+      await seeAll(ann)
       await ann.keyboard.press('a')
       const dialog = ann.getByRole('dialog', { name: 'Approve this call?' })
       await dialog.getByText('irreversible').waitFor()
@@ -155,6 +165,7 @@ describe('deciding', () => {
       expect((await stateOf(one)).votes).toEqual([])
       await ann.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
+      await seeAll(ann)
       await ann.keyboard.press('a')
       await ann.keyboard.press('y')
       await ann.getByText('You approved revision 1.').waitFor()
@@ -165,12 +176,10 @@ describe('deciding', () => {
   it('rejects with a comment, by keyboard alone', async () => {
     const one = await held(bot)
     await console_.show(ann, one)
-    await ann.getByLabel('Comment').focus()
+    await ann.getByRole('textbox', { name: 'Comment' }).focus()
     await ann.keyboard.type('not without a ticket')
     await ann.keyboard.press('Escape')
     await ann.keyboard.press('r')
-    await ann.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
-    await ann.keyboard.press('x')
     await ann.getByText('You rejected revision 1.').waitFor()
     expect(await stateOf(one)).toMatchObject({
       status: 'rejected',
@@ -203,17 +212,18 @@ describe('deciding', () => {
     await console_.show(page, one)
     const box = await button(page, 'Approve').boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.height)
+    await seeAll(page)
     await button(page, 'Approve').tap()
     await page.getByRole('button', { name: 'Approve high risk' }).tap()
     await page.getByText('You approved revision 1.').waitFor()
   })
 
-  it('shows call, policy and agent in this order on a phone, with hashes folded', async () => {
+  it('shows policy, call and agent in this order on a phone, with hashes folded', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
     await console_.show(page, one)
     const tops = await Promise.all(
-      ['What would run', 'What policy says', 'What the agent says', 'Evidence'].map(
+      ['What policy says', 'What runs', 'What the agent says', 'Evidence'].map(
         async (name) => (await page.getByRole('heading', { name }).boundingBox())?.y ?? -1,
       ),
     )
@@ -232,6 +242,7 @@ describe('deciding', () => {
     const desk = await console_.signedIn({ reviewer: 'ben' })
     const [one, other] = [await held(bot, { payload: { amount: 500 } }), await held(bot)]
     await console_.show(desk, one)
+    await seeAll(desk)
     await button(desk, 'Approve').click()
     await desk.getByText('You approved revision 1.').waitFor()
     expect(await desk.locator('.note').count()).toBe(1)
@@ -253,6 +264,7 @@ describe('deciding', () => {
       sent += 1
       await route.continue()
     })
+    await seeAll(ann)
     await button(ann, 'Approve').evaluate((element: HTMLElement) => {
       element.click()
       element.click()
@@ -267,10 +279,12 @@ describe('deciding', () => {
     const one = await held(bot, { subject: 'file\u202etxt.exe' })
     await console_.show(ann, one)
     await ann.getByText('U+202E').first().waitFor()
+    await seeAll(ann)
     await ann.keyboard.press('a')
     await ann.waitForFunction(() => document.activeElement?.id === 'acknowledge')
     expect((await stateOf(one)).votes).toEqual([])
     await ann.getByLabel('I have seen this').check()
+    await seeAll(ann)
     await ann.keyboard.press('a')
     await ann.getByText('You approved revision 1.').waitFor()
   })
@@ -283,13 +297,14 @@ describe('meanwhile', () => {
     await revise(one, 900)
     await ann.getByText('The agent has sent revision 2.').waitFor()
     expect(await button(ann, 'Approve').isDisabled()).toBe(true)
-    const payload = ann.getByRole('region', { name: 'What would run' })
+    const payload = ann.getByRole('region', { name: 'What runs' })
     expect(await payload.getByText('500', { exact: true }).count()).toBe(1)
     await ann.keyboard.press('a')
     await button(ann, 'Look at revision 2').click()
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.getByText('500').waitFor()
     await changes.getByText('900').first().waitFor()
+    await seeAll(ann)
     await button(ann, 'Approve').click()
     await ann.getByText('You approved revision 2.').waitFor()
     expect((await stateOf(one)).votes).toMatchObject([{ revision: 2 }])
@@ -306,6 +321,7 @@ describe('meanwhile', () => {
       await revise(one, 900)
       await route.continue()
     })
+    await seeAll(page)
     await button(page, 'Approve').click()
     await page.getByText('Your vote was not counted.').waitFor()
     await page.keyboard.press('a')
@@ -317,13 +333,15 @@ describe('meanwhile', () => {
   })
 
   it('reads the thread again when the connection breaks during a vote', async () => {
-    const one = await held(bot)
+    const one = await held(bot, { payload: HIGH })
     await console_.show(ann, one)
     await ann.route('**/votes', async (route) => {
       await route.fetch()
       await route.abort('connectionreset')
     })
+    await seeAll(ann)
     await button(ann, 'Approve').click()
+    await ann.keyboard.press('y')
     await ann.getByText('The outcome is unknown.').waitFor()
     await ann.getByText('has not collected the approval yet').waitFor()
     await ann.unroute('**/votes')
@@ -331,7 +349,7 @@ describe('meanwhile', () => {
   })
 
   it('reads the thread again after 503 outcome_unknown', async () => {
-    const one = await held(bot)
+    const one = await held(bot, { payload: HIGH })
     await console_.show(ann, one)
     const problem = {
       title: 'The store did not confirm in time: the outcome is unknown',
@@ -340,10 +358,14 @@ describe('meanwhile', () => {
       status: 503,
     }
     await ann.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
+    await seeAll(ann)
     await button(ann, 'Approve').click()
+    await ann.keyboard.press('y')
     await ann.getByText('The outcome is unknown.').waitFor()
     await ann.unroute('**/votes')
+    await seeAll(ann)
     await button(ann, 'Approve').click()
+    await ann.keyboard.press('y')
     await ann.getByText('You approved revision 1.').waitFor()
   })
 
@@ -413,7 +435,7 @@ describe('meanwhile', () => {
     await ann.getByText('Claimed by Cat Cox').waitFor()
     await button(cat, 'Release').click()
     await button(ann, 'Claim').waitFor()
-    await cat.getByLabel('Comment').fill('I know this one')
+    await cat.getByRole('textbox', { name: 'Comment' }).fill('I know this one')
     await button(cat, 'Comment').click()
     await ann.getByText('I know this one').waitFor()
     expect((await stateOf(one)).comments).toHaveLength(1)

@@ -115,7 +115,7 @@ describe('one destination', () => {
     await row.getByText('delivered').waitFor()
     await row.getByText('1 try · last: 200').waitFor()
     await row.getByRole('link', { name: thread }).click()
-    await ann.getByRole('heading', { name: 'What would run' }).waitFor()
+    await ann.getByRole('heading', { name: 'What runs' }).waitFor()
   })
 
   it('sends a ping, pauses, shows waiting deliveries, and resumes', async () => {

@@ -38,6 +38,9 @@ const view = (revision: number, record: number, more: Partial<ThreadView> = {}):
     digest: `d${revision}`,
     warnings: [],
     revisions: [],
+    display: { revision_digest: `d${revision}`, bundle: 'b', level: 'low', parts: [] },
+    review: { comments: [], require_comment: false, reveal: 'optional', require_displayed: false },
+    heading: { line: 't', segments: [] },
     evidence: [{ number: record, type: 'x', at: '', actor: 'agent:bot' }],
     ...more,
   }) as unknown as ThreadView
@@ -90,6 +93,7 @@ describe('an answer of the gateway', () => {
     const thread = createThread('thr_1')
     thread.take(view(1, 1))
     const voting = vote(thread, 'approve')
+    await vi.waitFor(() => expect(held).toHaveLength(1))
     held[0]?.('{"thread_id": "thr_')
     await settled()
     held[1]?.(view(1, 2, { status: 'approved' }))
@@ -142,12 +146,13 @@ describe('answers that arrive out of order', () => {
 })
 
 describe('a second step', () => {
-  it('sends no vote when a warning arrived after the first step', () => {
+  it('sends no vote when a warning arrived after the first step', async () => {
     const held = answers()
     vi.stubGlobal('document', { getElementById: () => null })
     const thread = createThread('thr_1')
     thread.take(view(1, 1, { risk: 'high', can_vote: { allowed: true } }))
-    const deciding = createDeciding(thread)
+    const deciding = createDeciding(thread, () => undefined)
+    thread.parts.ready.value = true
     deciding.start('approve')
     const warnings = [{ place: 'payload/memo', kinds: ['direction'], message: 'turns', words: [] }]
     thread.revealed.value = { 1: { revision: 1, payload: {}, warnings } }
@@ -156,6 +161,6 @@ describe('a second step', () => {
     thread.acknowledge(true)
     deciding.start('approve')
     deciding.confirm()
-    expect(held).toHaveLength(1)
+    await vi.waitFor(() => expect(held).toHaveLength(1))
   })
 })

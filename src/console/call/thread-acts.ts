@@ -1,4 +1,8 @@
-import type { Revealed, ThreadView, VoteDecision } from '../../contract/reviewer.ts'
+import type { VoteDecision, VoteRequest } from '../../contract/review-requests.ts'
+import type { Revealed, ThreadView } from '../../contract/reviewer.ts'
+import { hold } from '../outbox/outbox.ts'
+import { displayedOf } from '../seen/displayed.ts'
+import { payloadPlace } from '../text/because-text.ts'
 import { announce } from '../shell/announce.tsx'
 import { tellMissed } from '../shell/missed.tsx'
 import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
@@ -10,16 +14,70 @@ const SAID = {
   request_changes: 'You asked for changes to',
 } as const
 
-/** Votes for the shown revision and digest. If the agent has revised the call, the gateway refuses the vote. */
-export async function vote(thread: ThreadState, decision: VoteDecision): Promise<void> {
+/**
+ * Votes for the shown revision and digest. If the agent has revised the call, the gateway refuses the vote.
+ * @returns true when the vote was counted
+ */
+export async function vote(thread: ThreadState, decision: VoteDecision): Promise<boolean> {
   const view = thread.view.value
-  if (view === undefined || thread.next.value !== undefined) return
+  if (view === undefined || thread.next.value !== undefined) return false
   const { revision, digest } = view
-  const comment = thread.comment.value.trim()
-  const body = { decision, revision, ...(comment !== '' && { comment }) }
   const done = `${SAID[decision]} revision ${revision}.`
-  await act(thread, () => call('POST', `${thread.path}/votes`, { body, digest }), done)
+  return act(
+    thread,
+    async () => call('POST', `${thread.path}/votes`, { body: await bodyOf(thread, view, decision), digest }),
+    done,
+  )
 }
+
+/** Votes with time to take the vote back. The page sends it later, whatever is open then. */
+export async function voteLater(thread: ThreadState, decision: VoteDecision): Promise<boolean> {
+  const view = thread.view.value
+  if (view === undefined || thread.next.value !== undefined || thread.sending.value) return false
+  thread.sending.value = true
+  const body = await bodyOf(thread, view, decision)
+  thread.sending.value = false
+  const { thread_id, digest, heading, revision } = view
+  thread.notice.value = undefined
+  const sent = thread.comment.value
+  hold({ thread: thread_id, line: heading.line, digest, body }, (answer) => {
+    if (answer.ok) {
+      if (thread.comment.value === sent) thread.comment.value = ''
+      thread.take(answer.body)
+      thread.notice.value = { kind: 'done', text: `${SAID[decision]} revision ${revision}.` }
+    } else if (!thread.left) void thread.load()
+  })
+  return true
+}
+
+async function bodyOf(thread: ThreadState, view: ThreadView, decision: VoteDecision): Promise<VoteRequest> {
+  const comment = thread.comment.value.trim()
+  const { parts, current, hidden } = thread
+  const places = hidden.value === 0 ? [] : (current.value?.masked ?? []).map(placeOfPointer)
+  const looked = {
+    seen: parts.seen.value,
+    missing: parts.missing.value,
+    hidden: places,
+    ms: parts.time(),
+  }
+  const displayed = await displayedOf(view, looked)
+  return {
+    decision,
+    revision: view.revision,
+    ...(comment !== '' && { comment }),
+    ...(displayed && { displayed }),
+  }
+}
+
+/** The place behind a JSON Pointer. Digits count as the index of a list. */
+const placeOfPointer = (pointer: string): string =>
+  payloadPlace(
+    pointer
+      .split('/')
+      .slice(1)
+      .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+      .map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
+  )
 
 export async function say(thread: ThreadState): Promise<void> {
   const comment = thread.comment.value.trim()
@@ -28,12 +86,12 @@ export async function say(thread: ThreadState): Promise<void> {
   await act(thread, () => call('POST', `${thread.path}/comments`, { body: { comment } }), done)
 }
 
-export function claim(thread: ThreadState, takeOver: boolean): Promise<void> {
+export function claim(thread: ThreadState, takeOver: boolean): Promise<boolean> {
   const body = takeOver ? { take_over: true } : {}
   return act(thread, () => call('POST', `${thread.path}/claim`, { body }))
 }
 
-export function release(thread: ThreadState): Promise<void> {
+export function release(thread: ThreadState): Promise<boolean> {
   return act(thread, () => call('POST', `${thread.path}/release`))
 }
 
@@ -46,13 +104,16 @@ export async function reveal({ path, revealed, notice }: ThreadState, revision: 
   } else notice.value = { kind: 'refused', problem: answer.problem }
 }
 
-/** Runs one act at a time. After any result except plain success, the page reads the thread again. */
+/**
+ * Runs one act at a time, and returns true when it succeeded. After any result except plain success,
+ * the page reads the thread again.
+ */
 async function act(
   thread: ThreadState,
   ask: () => Promise<Outcome<ThreadView>>,
   done?: string,
-): Promise<void> {
-  if (thread.sending.value) return
+): Promise<boolean> {
+  if (thread.sending.value) return false
   thread.sending.value = true
   thread.notice.value = undefined
   const sent = thread.comment.value
@@ -66,6 +127,7 @@ async function act(
     }
   } else await afterRefusal(thread, answer.problem)
   thread.sending.value = false
+  return answer.ok
 }
 
 async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void> {

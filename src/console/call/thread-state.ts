@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { me } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
+import { createParts } from '../seen/parts.ts'
 import { get, type Refusal } from '../wire/call.ts'
 
 /** The result of an act, when the page does not show it otherwise. */
@@ -22,12 +23,15 @@ export function createThread(id: string) {
   const next = signal<ThreadView | undefined>(undefined)
   const problem = signal<Refusal | undefined>(undefined)
   let asked = 0
+  const parts = createParts()
   const diffFrom = signal<number | undefined>(undefined)
 
   /** Shows a view, unless a newer view is shown, because answers may arrive out of order. */
   function take(fetched: ThreadView): void {
     const shown = view.value
     if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
+    // a revision begins with its changes
+    if (shown === undefined && fetched.revision > 1) diffFrom.value = fetched.revision - 1
     if (shown === undefined || shown.revision === fetched.revision) view.value = fetched
     else next.value = fetched
   }
@@ -45,6 +49,7 @@ export function createThread(id: string) {
     left: false,
     comment: draftOf(id),
     ...readingOf(view),
+    parts,
     take,
     load: async (): Promise<void> => {
       const mine = ++asked
@@ -58,6 +63,7 @@ export function createThread(id: string) {
       view.value = next.value
       next.value = undefined
       diffFrom.value = seen
+      parts.forget()
       announce(`Revision ${view.value.revision} is shown, with what changed since revision ${seen}`)
     },
     toggleDiff: (): void => {
@@ -103,6 +109,10 @@ function readingOf(view: { readonly value: ThreadView | undefined }) {
     payloadOf,
     current,
     warnings,
+    /** The number of values of the shown revision that are hidden from this reviewer. */
+    hidden: computed(() =>
+      revealed.value[view.value?.revision ?? 0] ? 0 : (current.value?.masked.length ?? 0),
+    ),
     mustAcknowledge: computed(() => warnings.value.length > 0 && acknowledged.value !== mark.value),
     /**
      * Acknowledges these warnings of this revision. Other warnings, or another revision, require a new acknowledgement.

@@ -8,17 +8,18 @@ export type Handlers = Partial<Record<Action, () => void>>
 
 export const helpShown = signal(false)
 
-let ofPage: Handlers = {}
+/** The handlers of the parts of the page. The part that opened last comes first. */
+const parts: Handlers[] = []
 let pending = false
 
 /**
- * Registers the keys of the page. Call this function before the first paint, because the user may press a key
+ * Registers the keys of a part of the page. Call this function before the first paint, because the user may press a key
  * immediately.
  */
 export function handleKeys(handlers: Handlers): () => void {
-  ofPage = handlers
+  parts.unshift(handlers)
   return () => {
-    if (ofPage === handlers) ofPage = {}
+    parts.splice(parts.indexOf(handlers), 1)
   }
 }
 
@@ -40,7 +41,7 @@ export function startKeyboard(): void {
 }
 
 function act(action: Action): void {
-  const own = ofPage[action]
+  const own = parts.find((part) => part[action] !== undefined)?.[action]
   if (action === 'help') helpShown.value = true
   else if (action === 'back' && leaveField()) return
   else if (own !== undefined) own()

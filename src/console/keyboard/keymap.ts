@@ -8,6 +8,10 @@ export type Action =
   | 'reject'
   | 'request_changes'
   | 'diff'
+  | 'news'
+  | 'undo'
+  | 'reveal'
+  | `comment ${number}`
   | 'search'
   | 'help'
   | 'back'
@@ -33,16 +37,21 @@ interface Binding {
   readonly on?: readonly Page[]
 }
 
-const LISTS: readonly Page[] = ['queue', 'history', 'webhooks']
+/** The queue is beside the call on a wide window, so its keys work on both pages. */
+const REVIEW: readonly Page[] = ['queue', 'thread']
+const LISTS: readonly Page[] = [...REVIEW, 'history', 'webhooks']
 
 /** All keys, as the help lists them. */
 export const BINDINGS: readonly Binding[] = [
   { keys: 'j', action: 'next', does: 'Next', on: LISTS },
   { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },
-  { keys: 'a', action: 'approve', does: 'Approve', on: ['thread'] },
+  { keys: 'a', action: 'approve', does: 'Approve, or show the next part that was not seen', on: ['thread'] },
   { keys: 'r', action: 'reject', does: 'Reject', on: ['thread'] },
   { keys: 'c', action: 'request_changes', does: 'Request changes', on: ['thread'] },
+  { keys: 'v', action: 'reveal', does: 'Reveal the hidden values', on: ['thread'] },
   { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
+  { keys: 'n', action: 'news', does: 'Add the new calls to the list', on: REVIEW },
+  { keys: 'u', action: 'undo', does: 'Take the last vote back, within five seconds' },
   { keys: '/', action: 'search', does: 'Search' },
   { keys: 'g q', action: 'go queue', does: 'Go to the queue' },
   { keys: 'g h', action: 'go history', does: 'Go to the history' },
@@ -53,11 +62,21 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'Escape', action: 'back', does: 'Leave a field, or go back' },
 ]
 
+/** The actions that a key repeats while it is held down. */
+const MOVES: readonly Action[] = ['next', 'previous']
+
+/** The keys of the saved comments. */
+const SAVED = /^[1-9]$/
+
+const savedComment = ({ key, repeated }: Stroke): Struck =>
+  repeated ? { pending: false } : { action: `comment ${Number(key)}`, pending: false }
+
 export function strike(stroke: Stroke, page: Page, pending: boolean): Struck {
   if (stroke.modified || (stroke.typing && stroke.key !== 'Escape')) return { pending: false }
   if (stroke.key === 'g' && !pending) return { pending: true }
+  if (page === 'thread' && SAVED.test(stroke.key)) return savedComment(stroke)
   const keys = pending ? `g ${stroke.key}` : stroke.key
   const found = BINDINGS.find((one) => one.keys === keys && (one.on?.includes(page) ?? true))
-  if (found === undefined || (stroke.repeated && !LISTS.includes(page))) return { pending: false }
+  if (found === undefined || (stroke.repeated && !MOVES.includes(found.action))) return { pending: false }
   return { action: found.action, pending: false }
 }

@@ -63,10 +63,10 @@ export function createList<
      * Loads from the start. The old items remain until the answer arrives. For the same address, the list loads as many
      * items as before.
      */
-    load: (address: Address): Promise<void> => {
+    load: (address: Address, enough = state.value.items.length): Promise<void> => {
       const same = address === state.value.address
       state.value = same ? { ...state.value, loading: true } : { ...NOTHING, address }
-      return read(address, NOTHING, state.value.items.length)
+      return read(address, NOTHING, enough)
     },
     more: (): Promise<void> => {
       const { address } = state.value

@@ -8,17 +8,23 @@ import type { ListState } from './list-state.ts'
 interface ListProps<T> {
   readonly state: Omit<ListState<T>, 'address'>
   readonly label: string
-  readonly row: (item: T) => ComponentChildren
+  /** Draws one row. */
+  readonly row?: (item: T) => ComponentChildren
   readonly retry: () => void
   /** Absent for a list that is loaded as a whole. */
   readonly more?: () => Promise<void>
   readonly empty: ComponentChildren
+  /** Draws all rows, for a list in several parts. */
+  readonly rows?: (items: readonly T[]) => ComponentChildren
+  /** Moves by one row. Without it, only the focus moves. */
+  readonly step?: (by: number) => void
 }
 
 /** Rows, one of which has the focus. The keys j and k move the focus, and Enter opens the row. */
-export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>) {
+export function List<T>({ state, label, row, rows: parts, step = move, ...others }: ListProps<T>) {
+  const { retry, more, empty } = others
   const { items, loading, problem, cursor, unreadable } = state
-  useLayoutEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
+  useLayoutEffect(() => handleKeys({ next: () => step(1), previous: () => step(-1) }), [])
   useLayoutEffect(returnToRow, [items.length > 0])
   return (
     <section aria-label={label} aria-busy={loading}>
@@ -29,9 +35,9 @@ export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>)
         </p>
       )}
       {items.length > 0 && (
-        <ol class="rows" onFocusIn={notePlace}>
-          {items.map(row)}
-        </ol>
+        <div onFocusIn={notePlace}>
+          {parts ? parts(items) : <ol class="rows">{items.map((item) => row?.(item))}</ol>}
+        </div>
       )}
       {items.length === 0 &&
         !problem &&
@@ -51,13 +57,15 @@ async function moreFrom(count: number, more: () => Promise<void>): Promise<void>
   takeFocus(rows()[count] ?? document.querySelector<HTMLElement>('.bad button'))
 }
 
+const ROW = '.row, .item'
+
 /** The focusable element of each row: its link, or its first button. */
 const rows = (): HTMLElement[] =>
-  [...document.querySelectorAll('.row')].flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
+  [...document.querySelectorAll(ROW)].flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
 
-const focusedRow = (): number => rows().findIndex((row) => row.closest('.row')?.matches(':focus-within'))
+const focusedRow = (): number => rows().findIndex((row) => row.closest(ROW)?.matches(':focus-within'))
 
-function move(by: number): void {
+export function move(by: number): void {
   const all = rows()
   const at = focusedRow()
   const to = at === -1 ? (by > 0 ? place : place - 1) : Math.max(0, at + by)

@@ -4,8 +4,9 @@ import { announce } from '../shell/announce.tsx'
 import { Panel } from '../shell/panel.tsx'
 import { reveal } from '../call/thread-acts.ts'
 import type { ThreadState } from '../call/thread-state.ts'
+import { Part } from '../seen/part.tsx'
 import { LongText } from '../text/long-text.tsx'
-import { PayloadTree } from './payload-tree.tsx'
+import { Masked, PayloadTree } from './payload-tree.tsx'
 import { canonicalText, treeOf } from './tree.ts'
 
 interface PayloadProps {
@@ -26,7 +27,7 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
   }
   return (
     <Panel
-      title="What would run"
+      title="What runs"
       kind="payload"
       note={
         <span class="tools">
@@ -46,26 +47,38 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
       }
     >
       {exact.value ? (
-        <pre>
-          <LongText text={canonicalText(tree)} />
-        </pre>
-      ) : (
+        <Part name="exact text">
+          <pre>
+            <LongText text={canonicalText(tree)} />
+          </pre>
+          {hidden > 0 && !shown && <Masked text={`${hidden} hidden`} />}
+        </Part>
+      ) : tree.items?.length ? (
         <PayloadTree node={tree} />
+      ) : (
+        <Part name="payload">
+          <PayloadTree node={tree} />
+        </Part>
       )}
       {hidden > 0 && (
         <p class="reveal">
           <button aria-disabled={shown} onClick={() => void (shown || reveal(thread, revision.number))}>
             {shown ? 'Revealed' : 'Reveal'} {hidden} hidden {hidden === 1 ? 'value' : 'values'}
+            {!shown && <kbd aria-hidden="true">v</kbd>}
           </button>
           <span class="quiet">The gateway records that you looked.</span>
         </p>
       )}
-      {revision.payload_digest !== undefined && (
-        <details class="digest">
-          <summary>SHA-256 {revision.payload_digest.slice(0, 12)}…</summary>
-          <code>{revision.payload_digest}</code>
-        </details>
-      )}
+      {revision.payload_digest !== undefined && <Digest of={revision.payload_digest} />}
     </Panel>
+  )
+}
+
+function Digest({ of }: { readonly of: string }) {
+  return (
+    <details class="digest">
+      <summary>SHA-256 {of.slice(0, 12)}…</summary>
+      <code>{of}</code>
+    </details>
   )
 }

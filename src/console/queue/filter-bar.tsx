@@ -1,14 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import { useSignal } from '@preact/signals'
 import { refine } from '../route/router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { Field } from '../shell/field.tsx'
-import { More } from '../shell/more.tsx'
 import { counts } from '../session/counts.ts'
 import { type FilterName, type Filters, withFilter } from '../route/filters.ts'
 
-/** The filters of the queue. */
-export function FilterBar({ filters }: { readonly filters: Filters }) {
+const ORDERS: readonly (readonly [string, string])[] = [
+  ['', 'Risk, then time left'],
+  ['oldest', 'Oldest first'],
+  ['newest', 'Newest first'],
+  ['agent', 'Agent'],
+  ['tool', 'Tool'],
+]
+
+const refineQueue = (filters: Filters): void => refine({ page: 'queue', filters })
+
+interface FilterBarProps {
+  readonly filters: Filters
+  /** The other tools, beside the filter button. */
+  readonly children: ComponentChildren
+}
+
+/** The tools above the queue. The filters are folded until a reviewer needs them, and never fold by themselves. */
+export function FilterBar({ filters, children }: FilterBarProps) {
+  const open = useSignal(false)
+  if (Object.keys(filters).some((name) => name !== 'sort')) open.value = true
+  return (
+    <>
+      <div class="tools">
+        <label class="sr" for="order">
+          Order of the queue
+        </label>
+        <select
+          id="order"
+          value={filters.sort ?? ''}
+          onChange={(event) => refineQueue(withFilter(filters, 'sort', event.currentTarget.value))}
+        >
+          {ORDERS.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <button
+          class="small"
+          aria-expanded={open.value}
+          onClick={() => {
+            open.value = !open.value
+          }}
+        >
+          Filter
+        </button>
+        {children}
+      </div>
+      {open.value && <Filtering filters={filters} />}
+    </>
+  )
+}
+
+function Filtering({ filters }: { readonly filters: Filters }) {
   const set = (name: FilterName, value: string | undefined): void =>
-    refine({ page: 'queue', filters: withFilter(filters, name, value) })
+    refineQueue(withFilter(filters, name, value))
   const pending = counts.value?.pending
   const toggle = (name: FilterName, value: string): void =>
     set(name, filters[name] === value ? undefined : value)
@@ -19,7 +72,6 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
           <RiskMark risk={risk} /> <b>{pending?.[risk] ?? ''}</b>
         </button>
       ))}
-      <span class="gap" />
       <button aria-pressed={filters.mine === 'true'} onClick={() => toggle('mine', 'true')}>
         Mine to decide
       </button>
@@ -29,14 +81,14 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
       <button aria-pressed={filters.claimed === 'me'} onClick={() => toggle('claimed', 'me')}>
         Claimed by me
       </button>
-      <More open={Boolean(filters.tool ?? filters.agent ?? filters.group)}>
+      <div class="fields">
         {(['tool', 'agent', 'group'] as const).map((name) => (
           <label key={name}>
             {name}
             <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
           </label>
         ))}
-      </More>
+      </div>
     </div>
   )
 }

@@ -3,13 +3,13 @@ import type { Loaded } from '../list/list-state.ts'
 import type { Filters } from '../route/filters.ts'
 
 export interface Merged extends Loaded<ThreadSummary> {
-  /** True when the thread waits and was not in the list before. */
+  /** True when the thread waits and is not in the list. */
   readonly arrived: boolean
 }
 
 /**
- * Inserts a changed thread at its position in a queue of waiting threads, oldest first. A thread beyond the loaded part
- * is not added, because it arrives with its page.
+ * Puts a changed thread into its row. Rows keep their places, also when they no longer belong to the list, so that
+ * nothing moves under the cursor. A thread without a row is added only to a list that is empty.
  */
 export function merge(
   loaded: Loaded<ThreadSummary>,
@@ -19,19 +19,12 @@ export function merge(
 ): Merged {
   const { items, cursor } = loaded
   const is = (one: ThreadSummary): boolean => one.thread_id === thread.thread_id
-  if (!matches(thread, filters, me)) {
-    return { ...loaded, items: items.filter((one) => !is(one)), arrived: false }
-  }
-  if (items.some(is)) {
+  if (items.some(is))
     return { ...loaded, items: items.map((one) => (is(one) ? thread : one)), arrived: false }
-  }
-  const at = items.findIndex((one) => ageOf(thread) < ageOf(one))
-  if (at === -1 && cursor !== undefined) return { ...loaded, arrived: true }
-  return { ...loaded, items: items.toSpliced(at === -1 ? items.length : at, 0, thread), arrived: true }
+  if (!matches(thread, filters, me)) return { ...loaded, arrived: false }
+  if (items.length === 0 && cursor === undefined) return { ...loaded, items: [thread], arrived: false }
+  return { ...loaded, arrived: true }
 }
-
-/** The sort key of the API. All times have the same length. */
-const ageOf = ({ created_at, thread_id }: ThreadSummary): string => created_at + thread_id
 
 /** True when the API would list the thread. Search words are ignored, because only the API can match them. */
 export function matches(thread: ThreadSummary, filters: Filters, me: string): boolean {

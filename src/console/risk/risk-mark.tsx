@@ -10,6 +10,15 @@ export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
   )
 }
 
+/** Only the shape, where words beside it name the risk. */
+export function RiskShape({ risk }: { readonly risk: RiskLevel }) {
+  return (
+    <span class={`risk ${risk}`} aria-hidden="true">
+      <i />
+    </span>
+  )
+}
+
 export const RISKS = ['critical', 'high', 'medium', 'low'] as const satisfies readonly RiskLevel[]
 
 /** True when an approval needs a second, deliberate act. */

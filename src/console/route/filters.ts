@@ -13,6 +13,7 @@ const NAMES: readonly FilterName[] = [
   'task_id',
   'mine',
   'claimed',
+  'sort',
   'since',
   'until',
   'q',

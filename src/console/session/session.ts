@@ -52,7 +52,15 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
   return answer.problem
 }
 
+let beforeSignOut = (): Promise<void> => Promise.resolve()
+
+/** Registers the act that must end before a reviewer signs out. */
+export function onSigningOut(act: () => Promise<void>): void {
+  beforeSignOut = act
+}
+
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
+  await beforeSignOut()
   const answer = await call('DELETE', everywhere ? 'review/session?everywhere=true' : 'review/session')
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
   // a deliberate sign-out deletes the drafts of this tab

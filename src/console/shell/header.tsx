@@ -2,7 +2,7 @@ import type { Me } from '../../contract/session.ts'
 import { waiting } from '../session/counts.ts'
 import { isAdmin } from '../session/session.ts'
 import type { Page } from '../route/route.ts'
-import { route } from '../route/router.ts'
+import { list, route } from '../route/router.ts'
 import { link } from '../wire/stream.ts'
 import { ProfileMenu } from './profile-menu.tsx'
 
@@ -23,7 +23,7 @@ export function Header({ me }: { readonly me: Me }) {
       </a>
       <nav aria-label="Pages">
         {PAGES.filter(([page]) => page !== 'webhooks' || isAdmin()).map(([page, name]) => (
-          <a key={page} href={`#/${page}`} aria-current={route.value.page === page ? 'page' : undefined}>
+          <a key={page} href={`#/${page}`} aria-current={isHere(page) ? 'page' : undefined}>
             {name}
             {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting.value}</span>}
           </a>
@@ -34,6 +34,10 @@ export function Header({ me }: { readonly me: Me }) {
     </header>
   )
 }
+
+/** True for the page that is open. A call belongs to the list from which it was opened. */
+const isHere = (page: Page): boolean =>
+  (route.value.page === 'thread' ? list.page : route.value.page) === page
 
 function Connection() {
   const state = link.value

@@ -15,18 +15,30 @@ export function startReading(): void {
   if (isTyping()) return
   // the browser does not scroll to an element that already has the focus
   scrollTo(0, 0)
-  document.querySelector('h1')?.focus()
+  document.querySelector('.call > .scroll')?.scrollTo(0, 0)
+  const heading = document.getElementById(CALL) ?? document.querySelector('h1')
+  heading?.focus()
+}
+
+/** The id of the heading of a call, which may have the list beside it. */
+export const CALL = 'call-title'
+
+interface HeadingProps {
+  readonly children: ComponentChildren
+  readonly id?: string
+  /** True when the focus stays where it is. */
+  readonly quiet?: boolean
 }
 
 /** The heading of a page. The heading receives the focus when the page opens, so that reading starts there. */
-export function Heading({ children }: { readonly children: ComponentChildren }) {
+export function Heading({ children, id, quiet = false }: HeadingProps) {
   const element = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => {
-    if (visited) element.current?.focus()
+    if (visited && !quiet) element.current?.focus()
     visited = true
   }, [])
   return (
-    <h1 tabIndex={-1} ref={element}>
+    <h1 tabIndex={-1} ref={element} id={id}>
       {children}
     </h1>
   )

@@ -26,6 +26,14 @@ export function Help() {
         ))}
         <div>
           <dt>
+            <kbd>1</kbd>–<kbd>9</kbd>
+          </dt>
+          <dd>
+            Insert a saved comment <small>in a thread</small>
+          </dd>
+        </div>
+        <div>
+          <dt>
             <kbd>Enter</kbd>
           </dt>
           <dd>Open the focused item</dd>

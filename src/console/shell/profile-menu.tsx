@@ -5,6 +5,7 @@ import type { Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 import { helpShown } from '../keyboard/keyboard.ts'
 import { askToNotify, canNotify, notifying } from './notify.ts'
+import { advances, setAdvances } from './preferences.ts'
 import { setTheme, theme, THEMES } from './theme.ts'
 
 /**
@@ -37,6 +38,14 @@ export function ProfileMenu({ me }: { readonly me: Me }) {
             </label>
           ))}
         </fieldset>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={advances.value}
+            onChange={(event) => setAdvances(event.currentTarget.checked)}
+          />
+          Open the next call after a vote
+        </label>
         {canNotify() && !notifying.value && (
           <button onClick={() => void askToNotify()}>Notify me on this desktop</button>
         )}

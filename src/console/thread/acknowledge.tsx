@@ -1,4 +1,6 @@
+import { WARNINGS } from '../text/because-text.ts'
 import { AgentText } from '../text/agent-text.tsx'
+import { Part } from '../seen/part.tsx'
 import type { ThreadState } from '../call/thread-state.ts'
 
 export const ACKNOWLEDGE = 'acknowledge'
@@ -9,22 +11,24 @@ export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
   if (warnings.length === 0) return null
   return (
     <section class="note warn" aria-labelledby="warnings">
-      <h2 id="warnings">Check these warnings</h2>
-      <ul>
-        {warnings.map(({ place, message, words }) => (
-          <li key={place}>
-            <code>
-              <AgentText text={place} />
-            </code>{' '}
-            {message}
-            {words.map((word) => (
-              <span key={word} class="spelled">
-                {word}
-              </span>
-            ))}
-          </li>
-        ))}
-      </ul>
+      <Part name={WARNINGS}>
+        <h2 id="warnings">Check these warnings</h2>
+        <ul>
+          {warnings.map(({ place, message, words }) => (
+            <li key={place}>
+              <code>
+                <AgentText text={place} />
+              </code>{' '}
+              {message}
+              {words.map((word) => (
+                <span key={word} class="spelled">
+                  {word}
+                </span>
+              ))}
+            </li>
+          ))}
+        </ul>
+      </Part>
       {thread.view.value?.can_vote.allowed && (
         <label class="check">
           <input

@@ -1,4 +1,8 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { isHeld } from '../outbox/outbox.ts'
+import { isGrave } from '../risk/risk-mark.tsx'
+import { AgentText } from '../text/agent-text.tsx'
+import { partName } from '../text/because-text.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
 import { NewRevision } from './notices.tsx'
@@ -18,13 +22,43 @@ const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
  * which the reviewer types.
  */
 export function ActionBar({ thread, deciding, view }: BarProps) {
-  const may = view.can_vote.allowed
-  const writing = thread.comment.value || document.activeElement?.id === COMMENT
+  const may = view.can_vote.allowed && !isHeld(view.thread_id)
+  const writing = thread.comment.value !== '' || document.activeElement?.id === COMMENT
   if (!may && !writing && ENDED.includes(view.status)) return null
+  const open = deciding.writing.value || writing
   return (
-    <section class="bar" aria-label="Your decision">
+    <section class={`bar${open ? ' writing' : ''}`} aria-label="Your decision">
       <NewRevision thread={thread} />
-      {!may && <WhyNot view={view} />}
+      {may && <Prepared thread={thread} deciding={deciding} view={view} />}
+      {!view.can_vote.allowed && <WhyNot view={view} />}
+      <CommentField thread={thread} deciding={deciding} may={may} />
+      <div class="acts">
+        <Write deciding={deciding} open={open} />
+        <Say thread={thread} />
+        {may && <Votes thread={thread} deciding={deciding} view={view} />}
+      </div>
+      <Confirm deciding={deciding} view={view} />
+    </section>
+  )
+}
+
+/** The row above the field: saved comments, and the parts that were not seen. */
+function Prepared(props: BarProps) {
+  return (
+    <>
+      <Saved {...props} />
+      <Ready {...props} />
+    </>
+  )
+}
+
+interface FieldProps extends Pick<BarProps, 'thread' | 'deciding'> {
+  readonly may: boolean
+}
+
+function CommentField({ thread, deciding, may }: FieldProps) {
+  return (
+    <>
       <label class="sr" htmlFor={COMMENT}>
         Comment
       </label>
@@ -37,20 +71,56 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
           thread.comment.value = event.currentTarget.value
         }}
       />
-      <div class="acts">
-        {thread.comment.value.trim() !== '' && (
-          <button disabled={thread.sending.value} onClick={() => void say(thread)}>
-            Comment
-          </button>
-        )}
-        {may && <Votes thread={thread} deciding={deciding} view={view} />}
-      </div>
-      <Confirm deciding={deciding} view={view} />
-    </section>
+    </>
   )
 }
 
-function Votes({ thread, deciding }: BarProps) {
+interface WriteProps extends Pick<BarProps, 'deciding'> {
+  readonly open: boolean
+}
+
+/** Opens the comment field, on a screen that has no room for it. */
+function Write({ deciding, open }: WriteProps) {
+  return (
+    <button
+      class="write"
+      aria-label="Write a comment"
+      aria-expanded={open}
+      onClick={() => {
+        deciding.writing.value = !deciding.writing.value
+      }}
+    >
+      <i aria-hidden="true" />
+    </button>
+  )
+}
+
+/** The saved comments of the level, which the keys 1 to 9 insert. */
+function Saved({ deciding, view }: BarProps) {
+  const { comments } = view.review
+  if (comments.length === 0) return null
+  return (
+    <div class="saved" role="group" aria-label="Saved comments">
+      {comments.map((text, i) => (
+        <button key={text} title={text} onClick={() => deciding.insert(i)}>
+          <kbd aria-hidden="true">{i + 1}</kbd> {text}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Sends the comment without a vote. */
+function Say({ thread }: Pick<BarProps, 'thread'>) {
+  if (thread.comment.value.trim() === '') return null
+  return (
+    <button disabled={thread.sending.value} onClick={() => void say(thread)}>
+      Comment
+    </button>
+  )
+}
+
+function Votes({ thread, deciding, view }: BarProps) {
   const busy = thread.sending.value
   const blocked = thread.next.value !== undefined
   return (
@@ -61,10 +131,65 @@ function Votes({ thread, deciding }: BarProps) {
       <button disabled={busy || blocked} onClick={() => deciding.start('request_changes')}>
         Request changes <kbd>c</kbd>
       </button>
-      <button class="main" disabled={busy || blocked} onClick={() => deciding.start('approve')}>
-        Approve <kbd>a</kbd>
-      </button>
+      <Approve thread={thread} deciding={deciding} disabled={busy || blocked} grave={isGrave(view.risk)} />
     </>
+  )
+}
+
+interface ApproveProps extends Pick<BarProps, 'thread' | 'deciding'> {
+  readonly disabled: boolean
+  readonly grave: boolean
+}
+
+/** The button says what is missing. While parts are missing, a press leads to the next one. */
+function Approve({ thread: { parts }, deciding, disabled, grave }: ApproveProps) {
+  const { length } = parts.missing.value
+  return (
+    <button
+      class="approve"
+      aria-describedby={READY}
+      aria-disabled={!parts.ready.value}
+      disabled={disabled}
+      onClick={() => deciding.start('approve')}
+    >
+      {length === 0 ? (
+        `Approve${grave ? '…' : ''}`
+      ) : (
+        <>
+          <span class="sr">Approve: </span>
+          {length} {length === 1 ? 'part' : 'parts'} not seen<span class="sr">, show the next one</span>
+        </>
+      )}{' '}
+      <kbd>a</kbd>
+    </button>
+  )
+}
+
+const READY = 'ready'
+const NAMED = 4
+
+/** The parts that were not seen, each a way to its place. */
+function Ready({ thread: { parts, hidden } }: Pick<BarProps, 'thread'>) {
+  const missing = parts.missing.value
+  if (missing.length === 0) {
+    const left = hidden.value
+    return (
+      <p class="ready all" id={READY}>
+        Everything seen
+        {left > 0 && ` · ${left} ${left === 1 ? 'value' : 'values'} not revealed`}
+      </p>
+    )
+  }
+  return (
+    <p class="ready" id={READY}>
+      <span class="quiet">Not seen:</span>
+      {missing.slice(0, NAMED).map((name) => (
+        <button key={name} class="link-like" onClick={() => parts.leadTo(name)}>
+          <AgentText text={partName(name)} />
+        </button>
+      ))}
+      {missing.length > NAMED && <span class="quiet">and {missing.length - NAMED} more</span>}
+    </p>
   )
 }
 

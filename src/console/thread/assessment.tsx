@@ -1,5 +1,10 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import type { Because } from '../../contract/reasons.ts'
+import { AgentText } from '../text/agent-text.tsx'
+import { Marked } from '../text/marked.tsx'
+import { becauseName, placeName, STATES } from '../text/because-text.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
+import { Part } from '../seen/part.tsx'
 import { Panel } from '../shell/panel.tsx'
 
 type Rule = ThreadRevision['rules'][number]
@@ -50,12 +55,36 @@ export function Assessment({ view, revision }: AssessmentProps) {
   )
 }
 
+/** A value that made the rule fire. The mark covers only what the test read. */
+function BecauseLine({ of }: { readonly of: Because }) {
+  const { field, value, hidden, state, read, of: judged } = of
+  return (
+    <>
+      <p class="because">
+        <span class="name">
+          <AgentText text={placeName(field)} />
+        </span>{' '}
+        <span class="value">
+          {state && <mark>{STATES[state]}</mark>}
+          {hidden && <span class="masked">hidden</span>}
+          {value !== undefined && <Marked text={String(value)} read={read} />}
+        </span>
+      </p>
+      {judged !== undefined && judged > 1 && <p class="small quiet">of {judged} entries</p>}
+    </>
+  )
+}
+
 function Rule({ rule }: { readonly rule: Rule }) {
   return (
     <li>
       <span class={`verdict ${rule.verdict}`}>{rule.verdict}</span> {rule.reason}
       {rule.unknown && <span class="tag warn">could not be checked</span>}
-      <br />
+      {rule.because?.map((one, i) => (
+        <Part key={i} name={becauseName(one.field)}>
+          <BecauseLine of={one} />
+        </Part>
+      ))}
       <small class="mono">
         {rule.id} · {rule.file}:{rule.line}
       </small>

@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals'
-import type { VoteDecision } from '../../contract/reviewer.ts'
+import type { ThreadView, VoteDecision } from '../../contract/reviewer.ts'
+import { isHeld } from '../outbox/outbox.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { ACKNOWLEDGE } from './acknowledge.tsx'
-import { vote } from '../call/thread-acts.ts'
+import { vote, voteLater } from '../call/thread-acts.ts'
 import type { ThreadState } from '../call/thread-state.ts'
 
 export const COMMENT = 'comment'
@@ -12,10 +13,13 @@ export type Deciding = ReturnType<typeof createDeciding>
 /**
  * The steps from a key or button to a vote. The reviewer is first asked for missing parts. A grave act needs a second
  * act.
+ *
+ * @param voted runs after a vote was counted
  */
-export function createDeciding(thread: ThreadState) {
+export function createDeciding(thread: ThreadState, voted: () => void) {
   const asking = signal<VoteDecision | undefined>(undefined)
   const wanted = signal('')
+  const writing = signal(false)
 
   /**
    * Announces the part that the reviewer must look at first, and returns true. Returns false when there is no such
@@ -29,16 +33,32 @@ export function createDeciding(thread: ThreadState) {
     return true
   }
 
+  /** Leads to the next part that was not seen. Right after the last part, no key approves yet. */
+  function isUnseen(): boolean {
+    const { parts } = thread
+    if (parts.missing.value.length > 0) parts.leadTo()
+    return !parts.ready.value
+  }
+
+  const send = (decision: VoteDecision): void =>
+    void (isGrave(thread.view.value?.risk ?? 'critical') ? vote : voteLater)(thread, decision).then(
+      (counted) => counted && voted(),
+    )
+
   function start(decision: VoteDecision): void {
     const view = thread.view.value
-    if (!view?.can_vote.allowed || thread.sending.value) return
-    if (mustLook(decision)) return
-    if (decision === 'request_changes' && thread.comment.value.trim() === '') {
-      wanted.value = 'Say what should change, then request changes'
-      return lookAt(COMMENT, wanted.value)
+    if (!view?.can_vote.allowed || thread.sending.value || isHeld(view.thread_id)) return
+    if (mustLook(decision) || (decision === 'approve' && isUnseen())) return
+    const want = thread.comment.value.trim() === '' ? wantedFor(decision, view) : undefined
+    if (want !== undefined) {
+      wanted.value = want
+      writing.value = true
+      // the field may appear only now
+      setTimeout(() => lookAt(COMMENT, want))
+      return
     }
-    if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
-    else void vote(thread, decision)
+    if (decision !== 'request_changes' && isGrave(view.risk)) asking.value = decision
+    else send(decision)
   }
 
   return {
@@ -46,7 +66,18 @@ export function createDeciding(thread: ThreadState) {
     asking,
     /** The required content of the comment, after the reviewer tried to vote without a comment. */
     wanted,
+    /** True when the comment field is open, on a screen that has no room for it. */
+    writing,
     start,
+    /** Adds a saved comment of the level to the comment. */
+    insert: (index: number): void => {
+      const text = thread.view.value?.review.comments[index]
+      if (text === undefined || !thread.view.value?.can_vote.allowed) return
+      const before = thread.comment.value.trim()
+      if (before.includes(text)) return
+      thread.comment.value = before === '' ? text : `${before} ${text}`
+      announce(`Comment: ${thread.comment.value}`)
+    },
     cancel: (): void => {
       asking.value = undefined
     },
@@ -54,9 +85,15 @@ export function createDeciding(thread: ThreadState) {
       const decision = asking.value
       asking.value = undefined
       // a revision and warnings may have arrived while the question was open
-      if (decision !== undefined && !mustLook(decision)) void vote(thread, decision)
+      if (decision !== undefined && !mustLook(decision)) send(decision)
     },
   }
+}
+
+/** The request for a comment, where a decision needs one. */
+function wantedFor(decision: VoteDecision, { review }: ThreadView): string | undefined {
+  if (decision === 'request_changes') return 'Say what should change, then request changes'
+  return decision === 'reject' && review.require_comment ? 'Say why, then reject' : undefined
 }
 
 function lookAt(id: string, why: string): void {

@@ -1,24 +1,20 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { Status, statusOf } from '../queue/thread-row.tsx'
-import { RiskMark } from '../risk/risk-mark.tsx'
-import { Heading } from '../shell/heading.tsx'
+import { CALL, Heading } from '../shell/heading.tsx'
+import { wide } from '../shell/preferences.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { HeadingLine } from '../text/heading-line.tsx'
-import { Ago, Countdown } from '../time/countdown.tsx'
+import { Ago } from '../time/countdown.tsx'
 import type { ThreadState } from '../call/thread-state.ts'
 
-/** The heading, the agent and the time left. The wording is never the agent's own. */
+/** The heading, the task and the age. The wording is never the agent's own. */
 export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {
   return (
     <div class="top">
-      <Heading>
+      <Heading id={CALL} quiet={wide.value}>
         <HeadingLine of={view.heading} />
       </Heading>
-      <p class="line">
-        <RiskMark risk={view.risk} />
-        <Status status={statusOf(view)} />
-        {view.status === 'pending_review' && view.deadline && <Countdown deadline={view.deadline} />}
-        <span>
+      <p class="line quiet">
+        <span class="short-screen">
           <span class="tool">{view.tool_name}</span> by {view.agent}
         </span>
         <span>

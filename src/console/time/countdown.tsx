@@ -1,4 +1,4 @@
-import { ago, countdown } from './elapsed.ts'
+import { ago, countdown, HOUR } from './elapsed.ts'
 import { now } from './clock.ts'
 
 /** A live display of the time left. Its title is the exact time. */
@@ -7,6 +7,17 @@ export function Countdown({ deadline }: { readonly deadline: string }) {
   return (
     <time class={`left ${urgency}`} dateTime={deadline} title={exact(deadline)}>
       {text}
+    </time>
+  )
+}
+
+/** The time left within the next hour; later, the day and the time, which need no counting. */
+export function Due({ deadline }: { readonly deadline: string }) {
+  const { text, urgency } = countdown(Date.parse(deadline), now.value)
+  const near = Date.parse(deadline) - now.value < HOUR
+  return (
+    <time class={`left ${urgency}`} dateTime={deadline} title={exact(deadline)}>
+      {near ? text.replace(' left', '') : moment(deadline)}
     </time>
   )
 }
@@ -20,3 +31,6 @@ export function Ago({ at }: { readonly at: string }) {
 }
 
 export const exact = (at: string): string => new Date(at).toLocaleString()
+
+const moment = (at: string): string =>
+  new Date(at).toLocaleString('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' })

@@ -2,7 +2,7 @@
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
+export const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 export type Urgency = 'calm' | 'soon' | 'urgent' | 'over'

@@ -18,6 +18,8 @@ export type Outcome<T> =
 export interface Request {
   /** A string is JSON already, and is sent unchanged. */
   readonly body?: object | string
+  /** True for a request that must outlast the page. */
+  readonly keepalive?: boolean
   /** Sent as `If-Match`: the digest of the shown revision. */
   readonly digest?: string
 }
@@ -88,8 +90,9 @@ export async function getBlob(path: Address): Promise<Blob | undefined> {
   }
 }
 
-function contentOf({ body, digest }: Request, unattended: boolean): RequestInit {
+function contentOf({ body, digest, keepalive = false }: Request, unattended: boolean): RequestInit {
   return {
+    keepalive,
     headers: {
       ...secretHeader(),
       ...(body !== undefined && { 'content-type': 'application/json' }),

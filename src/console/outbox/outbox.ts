@@ -1,0 +1,138 @@
+import { signal } from '@preact/signals'
+import type { VoteRequest } from '../../contract/review-requests.ts'
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { me, onSigningOut } from '../session/session.ts'
+import { announce } from '../shell/announce.tsx'
+import { call, get, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
+
+/** A vote that has not reached the gateway: it waits, is being sent, or could not be sent. */
+export interface Held {
+  readonly thread: string
+  /** The heading of the call. */
+  readonly line: string
+  readonly digest: string
+  readonly body: VoteRequest
+  /** The time at which it is sent, ms since 1970. Absent for a vote that could not be sent. */
+  readonly sentAt?: number
+  readonly sending?: boolean
+  /** Why it was not sent or not counted. */
+  readonly problem?: Refusal
+}
+
+/** The time during which a vote can be taken back, ms. */
+const UNDO_MS = 5_000
+const ALREADY = 'already_voted'
+const UNAUTHENTICATED = 401
+const PRECONDITION_FAILED = 412
+
+export const outbox = signal<readonly Held[]>([])
+/** True while a vote waits or is being sent. */
+export const isHeld = (thread: string): boolean =>
+  outbox.value.some((one) => one.thread === thread && one.problem === undefined)
+export const isRevised = ({ problem }: Held): boolean => problem?.status === PRECONDITION_FAILED
+
+type Heard = (answer: Outcome<ThreadView>) => void
+const heard = new Map<string, Heard>()
+const timers = new Map<string, ReturnType<typeof setTimeout>>()
+
+/** Keeps a vote for as long as it can be taken back, then sends it. */
+export function hold(vote: Held, told: Heard): void {
+  heard.set(vote.thread, told)
+  put({ ...vote, sentAt: Date.now() + UNDO_MS })
+  timers.set(
+    vote.thread,
+    setTimeout(() => void send(vote.thread), UNDO_MS),
+  )
+}
+
+/** Takes back the newest vote that still waits. */
+export function undo(): void {
+  const last = outbox.value.findLast(({ sentAt, sending }) => sentAt !== undefined && !sending)
+  if (last === undefined) return
+  drop(last.thread)
+  announce('Your vote was taken back')
+}
+
+export function drop(thread: string): void {
+  clearTimeout(timers.get(thread))
+  save(outbox.value.filter((one) => one.thread !== thread))
+}
+
+export async function send(thread: string): Promise<void> {
+  const vote = outbox.value.find((one) => one.thread === thread)
+  if (vote === undefined || vote.sending) return
+  clearTimeout(timers.get(thread))
+  const { line, body, digest } = vote
+  const rest = { thread, line, body, digest }
+  put({ ...rest, sending: true })
+  const path = `review/threads/${encodeURIComponent(thread)}/votes` as const
+  const answer = await call<ThreadView>('POST', path, { body, digest, keepalive: true })
+  if (answer.ok || answer.problem.code === ALREADY) drop(thread)
+  else if (isUnknown(answer.problem)) await reconcile({ ...rest, problem: answer.problem })
+  else put({ ...rest, problem: answer.problem })
+  heard.get(thread)?.(answer)
+}
+
+/** Sends all votes that wait, because the page or the session is being left. */
+async function sendAll(): Promise<void> {
+  const waiting = outbox.value.filter(({ sentAt }) => sentAt !== undefined)
+  await Promise.all(waiting.map(({ thread }) => send(thread)))
+}
+
+const leave = (): void => void sendAll()
+
+function put(vote: Held): void {
+  save([...outbox.value.filter((one) => one.thread !== vote.thread), vote])
+}
+
+/** The key of the votes of the reviewer who signed in last. */
+let key = ''
+
+/** Votes outlast the page, in case that the last request of a page does not arrive. */
+function save(votes: readonly Held[]): void {
+  outbox.value = votes
+  try {
+    sessionStorage.setItem(key, JSON.stringify(votes))
+  } catch {
+    // without storage a vote lasts as long as the page
+  }
+}
+
+/** Starts with the votes of an earlier page, and keeps those that did not arrive. */
+export function startOutbox(): () => void {
+  key = `votes ${me.value?.reviewer}`
+  addEventListener('pagehide', leave)
+  onSigningOut(sendAll)
+  const kept = storedVotes().filter(({ thread }) => !isHeld(thread))
+  void Promise.all(kept.map(reconcile))
+  return () => removeEventListener('pagehide', leave)
+}
+
+async function reconcile({ thread, line, digest, body, problem = NOT_SENT }: Held): Promise<void> {
+  const answer = await get<ThreadView>(`review/threads/${encodeURIComponent(thread)}`)
+  const arrived = answer.body?.votes.some(
+    (one) => one.reviewer === me.value?.reviewer && one.revision === body.revision && !one.void,
+  )
+  if (arrived) drop(thread)
+  else put({ thread, line, digest, body, problem })
+}
+
+function storedVotes(): Held[] {
+  try {
+    return JSON.parse(sessionStorage.getItem(key) ?? '[]') as Held[]
+  } catch {
+    return []
+  }
+}
+
+const NOT_SENT: Refusal = {
+  status: 0,
+  code: 'unreachable',
+  title: 'The page was left before the vote arrived',
+  detail: '',
+}
+
+/** True when sending again can help. */
+export const canSendAgain = ({ problem }: Held): boolean =>
+  problem !== undefined &&
+  (problem.status === 0 || problem.status >= 500 || problem.status === UNAUTHENTICATED)

@@ -1,0 +1,32 @@
+/** The distance between the points of a part, px: less than the height of a line. */
+const STEP = 16
+/** The distance of the outer points from the edges, px. */
+const INSET = 2
+
+/** The top of each row of points of a box, px from its own top. */
+export function rowsOf(height: number): number[] {
+  const count = Math.max(1, Math.ceil(height / STEP))
+  return Array.from({ length: count }, (_, i) => Math.min((i + 0.5) * STEP, height - INSET))
+}
+
+/** For three points of each row: whether the element is what a reader sees there. */
+export function visiblePoints(element: HTMLElement): boolean[] {
+  const { left, right, top, width, height } = element.getBoundingClientRect()
+  const there = !document.hidden && width > 0 && element.checkVisibility({ opacityProperty: true })
+  const columns = [left + INSET, (left + right) / 2, right - INSET]
+  return rowsOf(height).flatMap((row) => columns.map((x) => there && isOnTop(element, x, top + row)))
+}
+
+/** The bounds in a browser that cannot magnify a part of the window. */
+const WHOLE = { offsetLeft: 0, offsetTop: 0, width: Infinity, height: Infinity }
+
+/** True when the point lies in the visible part of the window, and nothing covers the element there. */
+function isOnTop(element: HTMLElement, x: number, y: number): boolean {
+  const { offsetLeft, offsetTop, width, height } = globalThis.visualViewport ?? WHOLE
+  const [right, down] = [x - offsetLeft, y - offsetTop]
+  if (Math.min(right, down) < 0 || right > width || down > height) return false
+  const hit = document.elementFromPoint(x, y)
+  return hit !== null && element.contains(hit)
+}
+
+export const POINTS_IN_ROW = 3

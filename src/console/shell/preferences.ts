@@ -1,0 +1,33 @@
+import { signal } from '@preact/signals'
+
+/** True when the window has room for the list and a call side by side. */
+const ROOM = '(min-width: 1100px)'
+export const wide = signal(false)
+
+/** True when the next call opens by itself after a vote. */
+export const advances = signal(true)
+const KEY = 'next call'
+const NO = 'no'
+
+export function startPreferences(): void {
+  const room = matchMedia(ROOM)
+  const measure = (): void => {
+    wide.value = room.matches
+  }
+  room.addEventListener('change', measure)
+  measure()
+  try {
+    advances.value = localStorage.getItem(KEY) !== NO
+  } catch {
+    // a browser without storage keeps no choice
+  }
+}
+
+export function setAdvances(yes: boolean): void {
+  advances.value = yes
+  try {
+    localStorage.setItem(KEY, yes ? 'yes' : NO)
+  } catch {
+    // see above
+  }
+}

@@ -1,0 +1,160 @@
+import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import { type Handlers, handleKeys } from '../keyboard/keyboard.ts'
+import { reveal } from '../call/thread-acts.ts'
+import { PartsContext } from '../seen/part.tsx'
+import { RevealContext } from '../payload/payload-tree.tsx'
+import { UndoRow } from '../outbox/undo-row.tsx'
+import { PayloadPanel } from '../payload/payload-panel.tsx'
+import { leaveFrom } from '../list/list.tsx'
+import { RevisionChanges } from '../revisions/revision-changes.tsx'
+import type { Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+import { CALL, Heading, startReading } from '../shell/heading.tsx'
+import { listen } from '../wire/stream.ts'
+import { Acknowledge } from './acknowledge.tsx'
+import { ActionBar } from './action-bar.tsx'
+import { Assessment } from './assessment.tsx'
+import { CallStrip } from './call-strip.tsx'
+import { Claims } from './claims.tsx'
+import { Discussion } from './discussion.tsx'
+import { EarlierCalls } from './earlier-calls.tsx'
+import { Evidence } from './evidence.tsx'
+import { Limits } from './limits.tsx'
+import { Outcome } from './notices.tsx'
+import { People } from './people.tsx'
+import { ThreadHeader } from './thread-header.tsx'
+import { createThread, type ThreadState } from '../call/thread-state.ts'
+import { createDeciding, type Deciding } from './deciding.ts'
+
+interface CallProps {
+  readonly id: string
+  /** Runs after the reviewer's vote was counted. */
+  readonly voted: (thread: ThreadState) => void
+}
+
+/** One call: what policy says, what runs, the agent's claims, and the reviewers, with the bar of decisions below. */
+export function CallPane({ id, voted }: CallProps) {
+  const thread = useMemo(() => createThread(id), [id])
+  const deciding = useMemo(() => createDeciding(thread, () => voted(thread)), [thread])
+  useReading(thread, id)
+  const view = thread.view.value
+  useLayoutEffect(() => handleKeys(keysOf(thread, deciding)), [deciding, view?.review.comments.length])
+  const revision = thread.current.value
+  const problem = thread.problem.value
+  const decides = (view?.can_vote.allowed ?? false) && thread.next.value === undefined
+  useEffect(() => (decides ? thread.parts.watch() : undefined), [decides, thread])
+  if (view === undefined || revision === undefined) {
+    return (
+      <div class="pane call">
+        {problem ? (
+          <Missing problem={problem} retry={() => void thread.load()} />
+        ) : (
+          <p class="empty">Loading the call…</p>
+        )}
+      </div>
+    )
+  }
+  return (
+    <PartsContext.Provider value={decides ? thread.parts : undefined}>
+      <RevealContext.Provider value={view.review.reveal === 'required'}>
+        <article class="pane call" aria-labelledby={CALL}>
+          <CallStrip view={view} />
+          <Content thread={thread} view={view} revision={revision} />
+          <UndoRow />
+          <ActionBar thread={thread} deciding={deciding} view={view} />
+        </article>
+      </RevealContext.Provider>
+    </PartsContext.Provider>
+  )
+}
+
+interface ContentProps {
+  readonly thread: ThreadState
+  readonly view: ThreadView
+  readonly revision: ThreadRevision
+}
+
+/** The part of the pane that scrolls. */
+function Content({ thread, view, revision }: ContentProps) {
+  const problem = thread.problem.value
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="The call">
+      <ThreadHeader view={view} thread={thread} />
+      {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
+      <Outcome thread={thread} view={view} />
+      <div class="body">
+        <div>
+          <Acknowledge thread={thread} />
+          <RevisionChanges thread={thread} view={view} />
+          <Assessment view={view} revision={revision} />
+          <PayloadPanel thread={thread} revision={revision} />
+          <Claims view={view} revision={revision} />
+        </div>
+        <div>
+          <People view={view} thread={thread} />
+          <Discussion view={view} />
+          <Limits limits={view.limits} />
+          <EarlierCalls calls={view.earlier} />
+          <Evidence evidence={view.evidence} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** The keys of an open call. */
+function keysOf(thread: ThreadState, deciding: Deciding): Handlers {
+  const saved = thread.view.value?.review.comments ?? []
+  return {
+    ...Object.fromEntries(saved.map((_, i) => [`comment ${i + 1}`, () => deciding.insert(i)])),
+    approve: () => deciding.start('approve'),
+    reject: () => deciding.start('reject'),
+    request_changes: () => deciding.start('request_changes'),
+    diff: () => compare(thread),
+    reveal: () => {
+      const { revision } = thread.view.value ?? {}
+      if (revision !== undefined && thread.hidden.value > 0) void reveal(thread, revision)
+    },
+  }
+}
+
+/** Reads the thread, and again after every change while it is open. */
+function useReading(thread: ThreadState, id: string): void {
+  useEffect(() => {
+    leaveFrom(id)
+    void thread.load()
+    const deaf = listen({
+      changed: (change) => {
+        if (change.thread.thread_id === id) void thread.load()
+      },
+      stale: () => void thread.load(),
+    })
+    return () => {
+      deaf()
+      thread.left = true
+    }
+  }, [thread])
+}
+
+interface MissingProps {
+  readonly problem: Refusal
+  readonly retry: () => void
+}
+
+function Missing({ problem, retry }: MissingProps) {
+  return (
+    <>
+      <div class="title">
+        <Heading>Thread</Heading>
+      </div>
+      <ProblemNote problem={problem} retry={retry} />
+    </>
+  )
+}
+
+/** Shows or hides the changes, and moves to the top, where they are. */
+function compare(thread: ThreadState): void {
+  thread.toggleDiff()
+  if (thread.diffFrom.value !== undefined) startReading()
+}

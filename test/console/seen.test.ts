@@ -1,0 +1,192 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCoverage, LOOK_MS } from '../../src/console/seen/coverage.ts'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
+import { axe, type Console, openConsole, PHONE, seeAll, WIDE } from './browser.ts'
+
+/** Parts to see: an approval needs each of them on the screen, and nothing else counts as seen. */
+
+describe('the coverage of a part', () => {
+  const looks = (all: readonly (readonly [number, string])[]): boolean[] => {
+    const coverage = createCoverage()
+    return all.map(([at, points]) =>
+      coverage.look(
+        Array.from(points, (point) => point === '#'),
+        at,
+      ),
+    )
+  }
+
+  it('is complete when each point was visible for half a second without a break', () => {
+    expect(looks([0, 100, 200, 300, 400, LOOK_MS].map((at) => [at, '##']))).toEqual([
+      ...Array.from({ length: 5 }, () => false),
+      true,
+    ])
+  })
+
+  it('begins again for a point that left the screen, and after a pause of the page', () => {
+    const left = [
+      [0, '#'],
+      [300, '.'],
+      [600, '#'],
+      [900, '#'],
+    ] as const
+    expect(looks(left).at(-1)).toBe(false)
+    const asleep = [
+      [0, '#'],
+      [60_000, '#'],
+    ] as const
+    expect(looks(asleep).at(-1)).toBe(false)
+  })
+
+  it('adds up the pieces of a long text, and starts anew when its length changes', () => {
+    const steps = [0, 100, 200, 300, 400, 500]
+    const pieces = [
+      ...steps.map((at) => [at, '#.'] as const),
+      ...steps.map((at) => [600 + at, '.#'] as const),
+    ]
+    expect(looks(pieces).at(-1)).toBe(true)
+    expect(looks([...steps.map((at) => [at, '#'] as const), [600, '##'] as const]).at(-1)).toBe(false)
+  })
+})
+
+describe('an approval', () => {
+  let console_: Console
+  let bot: Agent
+  let ben: Reviewer
+  let ann: Page
+
+  beforeAll(async () => {
+    console_ = await openConsole()
+    bot = await console_.world.agent()
+    ben = await console_.world.reviewer('ben')
+    ann = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
+  }, INSTALL_MS)
+  afterAll(async () => {
+    await console_.close()
+    expect(console_.misdeeds).toEqual([])
+  })
+
+  const votes = async ({ thread }: Held): Promise<number> => (await ben.show(thread)).body.votes.length
+  const blocked = (page: Page): ReturnType<Page['locator']> =>
+    page.locator('.approve[aria-disabled=true]', { hasText: 'not seen' })
+  const LONG = { text: Array.from({ length: 120 }, (_, i) => `line ${i}.`).join('\n'), note: 'short' }
+
+  it('needs no extra key when the call fits on the screen, and waits until each part was there', async () => {
+    const one = await held(bot)
+    await console_.show(ann, one)
+    await ann.locator('.ready.all').waitFor()
+    await ann.locator('.approve:not([aria-disabled=true])').waitFor()
+    await ann.keyboard.press('a')
+    await ann.getByText('You approved revision 1.').waitFor()
+  })
+
+  it('leads to each missing part by the same key: it unfolds a long text, and scrolls to its end', async () => {
+    const one = await held(bot, { tool_name: 'hold', payload: LONG })
+    await console_.show(ann, one)
+    await ann.locator('.approve', { hasText: '1 part not seen' }).waitFor()
+    expect(await ann.locator('.ready').innerText()).toContain('text')
+    for (let i = 0; i < 3; i++) await ann.keyboard.press('a')
+    await ann.getByText('line 119.').waitFor({ state: 'attached' })
+    expect(await axe(ann)).toEqual([])
+    expect(await votes(one)).toBe(0)
+    await seeAll(ann)
+    await ann.getByText('Everything seen').waitFor()
+    await ann.keyboard.press('a')
+    await ann.getByText('You approved revision 1.').waitFor()
+  })
+
+  it('does not count a quick scroll to the end, a held key or many keys', async () => {
+    const one = await held(bot, { tool_name: 'hold', payload: LONG })
+    await console_.show(ann, one)
+    await ann.locator('.approve', { hasText: '1 part not seen' }).waitFor()
+    await ann.keyboard.press('a')
+    await ann.getByText('line 119.').waitFor({ state: 'attached' })
+    await ann.locator('.call > .scroll').evaluate(async (pane) => {
+      for (let at = 0; at <= pane.scrollHeight; at += 200) {
+        pane.scrollTo(0, at)
+        await new Promise((drawn) => requestAnimationFrame(drawn))
+      }
+    })
+    for (let i = 0; i < 20; i++) await ann.keyboard.press('a', { delay: 0 })
+    await ann.keyboard.down('a')
+    await ann.keyboard.down('a')
+    await ann.keyboard.up('a')
+    await blocked(ann).waitFor()
+    expect(await votes(one)).toBe(0)
+  })
+
+  it('does not count what a cover hides, or a page that is hidden', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
+    await page.evaluate(() => {
+      const cover = document.createElement('div')
+      cover.id = 'cover'
+      cover.style.cssText = 'position:fixed;inset:0 0 90px;z-index:99;background:#fff'
+      document.documentElement.append(cover)
+    })
+    await console_.show(page, one)
+    await page.waitForTimeout(1_200)
+    expect(await blocked(page).count()).toBe(1)
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { configurable: true, value: true })
+      document.getElementById('cover')?.remove()
+    })
+    await page.waitForTimeout(1_200)
+    expect(await blocked(page).count()).toBe(1)
+    await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, value: false }))
+    await page.locator('.ready.all').waitFor()
+    await page.context().close()
+  })
+
+  it('counts the lines of a tiny window one after the other', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: { width: 320, height: 240 } })
+    const one = await held(bot)
+    await console_.show(page, one)
+    await page.waitForTimeout(1_200)
+    expect(await blocked(page).count()).toBe(1)
+    await seeAll(page)
+    await page.context().close()
+  })
+
+  it('needs hidden values revealed from medium risk up, by a key of its own', async () => {
+    const one = await held(bot, { payload: { amount: 20_000, secret: 'the cellar door' } })
+    await console_.show(ann, one)
+    await ann.locator('.approve', { hasText: '1 part not seen' }).waitFor()
+    for (let i = 0; i < 3; i++) await ann.keyboard.press('a')
+    expect(await ann.getByText('the cellar door').count()).toBe(0)
+    await ann.keyboard.press('v')
+    await ann.getByText('the cellar door').waitFor()
+    await ann.getByText('Everything seen').waitFor()
+    const low = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
+    await console_.show(ann, low)
+    await ann.getByText('Everything seen · 1 value not revealed').waitFor()
+  })
+
+  it('never blocks a rejection, and begins with the changes of a revision', async () => {
+    const one = await held(bot, { tool_name: 'hold', payload: LONG })
+    const again = { revision_id: 'r2', tool_name: 'hold', request_payload: { ...LONG, note: 'shorter' } }
+    await bot.revise(one.task, one.thread, again)
+    await console_.show(ann, one)
+    await ann.getByRole('region', { name: 'What changed' }).waitFor()
+    await ann.keyboard.press('d')
+    await ann.getByRole('button', { name: 'Show the changes' }).waitFor()
+    expect(await ann.locator('.ready').innerText()).toContain('changes')
+    await ann.keyboard.press('r')
+    await ann.getByText('You rejected revision 2.').waitFor()
+  })
+
+  it('shows the value that made the rule fire, and marks only what the test read', async () => {
+    const one = await held(bot, { payload: { amount: 500, to: 'audit-office' } })
+    await console_.show(ann, one)
+    const policy = ann.getByRole('region', { name: 'What policy says' })
+    expect(await policy.locator('mark').allInnerTexts()).toContain('audit-office')
+    const phone = await console_.signedIn({ reviewer: 'ann', viewport: PHONE, dark: true })
+    await console_.show(phone, one)
+    const box = await phone.locator('.because').first().boundingBox()
+    expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThan(PHONE.height)
+    expect(await axe(phone)).toEqual([])
+    await phone.context().close()
+  })
+})
