@@ -59,10 +59,10 @@ describe('the operations', () => {
 
   it('the operations encode each path parameter as one segment, and omit absent query members', () => {
     const query = { status: 'approved', cursor: undefined }
-    expect(pathTo(REVIEW.showThread, { params: { thread_id: 'a/b?c' } })).toBe(
+    expect(pathTo(REVIEW.show_thread, { params: { thread_id: 'a/b?c' } })).toBe(
       '/api/review/threads/a%2Fb%3Fc',
     )
-    expect(pathTo(REVIEW.listThreads, { query })).toBe('/api/review/threads?status=approved')
+    expect(pathTo(REVIEW.list_threads, { query })).toBe('/api/review/threads?status=approved')
   })
 })
 
@@ -76,7 +76,7 @@ export async function compiles(api: Api, whole: Review): Promise<unknown> {
   // @ts-expect-error a status that the entry has not
   const wrong: Review['release'] = async () => answer(201, {})
   // @ts-expect-error another parameter than the path has
-  await api.showThread({ params: { thread: 'thr_1' } })
+  await api.show_thread({ params: { thread: 'thr_1' } })
   // @ts-expect-error a decision that the body cannot have
   await api.vote({ params: { thread_id: 'thr_1' }, body: { decision: 'maybe', revision: 1 } })
   return [vote, half, wrong]

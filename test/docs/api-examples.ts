@@ -36,14 +36,14 @@ export const API_EXAMPLES: readonly ApiExample[] = [
     keep: { THREAD: 'thread_id' },
   },
   {
-    operation: 'listThreads',
+    operation: 'list_threads',
     path: '/api/review/threads?status=pending_review',
     key: 'REVIEWER_KEY',
     status: 200,
   },
-  { operation: 'countThreads', path: '/api/review/counts', key: 'REVIEWER_KEY', status: 200 },
+  { operation: 'count_threads', path: '/api/review/counts', key: 'REVIEWER_KEY', status: 200 },
   { operation: 'me', path: '/api/review/me', key: 'REVIEWER_KEY', status: 200 },
-  { operation: 'listAgents', path: '/api/review/agents', key: 'REVIEWER_KEY', status: 200 },
+  { operation: 'list_agents', path: '/api/review/agents', key: 'REVIEWER_KEY', status: 200 },
   {
     operation: 'claim',
     path: '/api/review/threads/$THREAD/claim',
@@ -72,7 +72,7 @@ export const API_EXAMPLES: readonly ApiExample[] = [
     body: `{"event_type":"revision.offsite.$THREAD","event_summary":"a smaller transfer","payload":{"revision":{"revision_id":"r2","tool_name":"ledger.transfer","subject":"offsite","request_payload":${SMALLER}}}}`,
     status: 201,
   },
-  { operation: 'showThread', path: '/api/review/threads/$THREAD', key: 'REVIEWER_KEY', status: 200 },
+  { operation: 'show_thread', path: '/api/review/threads/$THREAD', key: 'REVIEWER_KEY', status: 200 },
   {
     operation: 'reveal',
     path: '/api/review/threads/$THREAD/reveal',

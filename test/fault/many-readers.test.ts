@@ -36,7 +36,7 @@ const LISTS: readonly Endpoint[] = ENDPOINTS.filter(({ id, method, path, plane }
 })
 
 /** The lists of contracts, payloads and events. Only the long soak measures the small lists too. */
-const LARGEST = ['resolve', 'listThreads', 'listDeliveries']
+const LARGEST = ['resolve', 'list_threads', 'list_deliveries']
 
 it('64 callers that list at once raise the resident set by less than 64 MB', { timeout: 600_000 }, () =>
   inDirectory(async (directory) => {

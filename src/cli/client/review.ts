@@ -101,7 +101,7 @@ async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
     const query = { ...filters, limit: String(PAGE), ...defined({ cursor: next_cursor }) }
-    const answer = await api.listThreads({ query })
+    const answer = await api.list_threads({ query })
     threads.push(...answer.threads)
     unreadable.push(...(answer.unreadable ?? []))
     next_cursor = answer.next_cursor
@@ -115,7 +115,7 @@ async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
 }
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {
-  const view = await api.showThread({ params: { thread_id: thread } })
+  const view = await api.show_thread({ params: { thread_id: thread } })
   console.log(json ? jsonOf(view) : printThread(view))
 }
 
@@ -135,7 +135,7 @@ interface Vote {
 async function vote(api: Api, { thread, decision, comment, revision, json, ...more }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('describe the change: -m COMMENT')
   const params = { thread_id: thread }
-  const seen = await api.showThread({ params })
+  const seen = await api.show_thread({ params })
   if (decision === 'approve' && revision === undefined && seen.revision > 1)
     throw usage(
       `the agent has revised this call: it is at revision ${seen.revision} now`,

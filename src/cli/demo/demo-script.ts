@@ -191,18 +191,18 @@ async function decide(
   comment: string,
 ): Promise<void> {
   const params = { thread_id }
-  const { revision } = await story.reviewer.showThread({ params })
+  const { revision } = await story.reviewer.show_thread({ params })
   await story.reviewer.vote({ params, body: { decision, revision, comment } })
 }
 
 /** Waits until the thread shows the revision, then approves exactly that revision. */
 async function approveRevision(story: Story): Promise<void> {
-  const { threads } = await story.reviewer.listThreads({
+  const { threads } = await story.reviewer.list_threads({
     query: { agent: 'demo-agent', task_id: story.taskId, limit: '1' },
   })
   const thread_id = threads[0]?.thread_id ?? ''
   for (let look = 0; look < 200; look++) {
-    const { revision } = await story.reviewer.showThread({ params: { thread_id } })
+    const { revision } = await story.reviewer.show_thread({ params: { thread_id } })
     if (revision === 2) return decide(story, { thread_id } as Decision, 'approve', 'Better.')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }

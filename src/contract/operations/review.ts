@@ -10,7 +10,7 @@ export const REVIEW = {
     answers: { 200: 'Me' },
     refusals: [],
   },
-  listThreads: {
+  list_threads: {
     method: 'GET',
     path: '/api/review/threads',
     access: 'reviewer',
@@ -20,7 +20,7 @@ export const REVIEW = {
     answers: { 200: 'ThreadList' },
     refusals: [],
   },
-  showThread: {
+  show_thread: {
     method: 'GET',
     path: '/api/review/threads/{thread_id}',
     access: 'reviewer',
@@ -52,7 +52,7 @@ export const REVIEW = {
       'outcome_unknown',
     ],
   },
-  voteTogether: {
+  vote_together: {
     method: 'POST',
     path: '/api/review/votes',
     access: 'reviewer',
@@ -115,7 +115,7 @@ export const REVIEW = {
     answers: { 200: { media: 'image/*', description: 'The bytes that the agent sent.' } },
     refusals: ['not_found'],
   },
-  countThreads: {
+  count_threads: {
     method: 'GET',
     path: '/api/review/counts',
     access: 'reviewer',
@@ -124,7 +124,7 @@ export const REVIEW = {
     answers: { 200: 'ThreadCounts' },
     refusals: [],
   },
-  listAgents: {
+  list_agents: {
     method: 'GET',
     path: '/api/review/agents',
     access: 'reviewer',

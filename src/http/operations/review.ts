@@ -24,9 +24,9 @@ import { streamHandler } from './stream.ts'
 export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
   me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
 
-  listThreads: async ({ gateway, caller, query }) => answer(200, await listThreads(gateway, caller, query)),
+  list_threads: async ({ gateway, caller, query }) => answer(200, await listThreads(gateway, caller, query)),
 
-  showThread: async (call) => show(200, call),
+  show_thread: async (call) => show(200, call),
 
   vote: async (call) => {
     const { gateway, caller, params, body, ifMatch } = call
@@ -34,7 +34,7 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
     return showChanged(200, call, await vote(gateway, caller, ballot))
   },
 
-  voteTogether: async ({ gateway, caller, body }) => answer(200, await voteTogether(gateway, caller, body)),
+  vote_together: async ({ gateway, caller, body }) => answer(200, await voteTogether(gateway, caller, body)),
 
   comment: async (call) => {
     const { gateway, caller, params, body } = call
@@ -62,9 +62,9 @@ export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
     return answer(200, bytes, { ...IMAGE_HEADERS, 'content-type': type })
   },
 
-  countThreads: async ({ gateway, caller }) => answer(200, await countThreads(gateway, caller)),
+  count_threads: async ({ gateway, caller }) => answer(200, await countThreads(gateway, caller)),
 
-  listAgents: async ({ gateway, caller }) => answer(200, await listAgents(gateway, caller)),
+  list_agents: async ({ gateway, caller }) => answer(200, await listAgents(gateway, caller)),
 
   stream: streamHandler(http),
 })
@@ -82,7 +82,7 @@ function ordinal(text: string): number {
   return /^\d{1,6}$/.test(text) ? Number(text) : -1
 }
 
-type OfThread = Pick<Call<(typeof REVIEW)['showThread']>, 'gateway' | 'caller' | 'params' | 'reply'>
+type OfThread = Pick<Call<(typeof REVIEW)['show_thread']>, 'gateway' | 'caller' | 'params' | 'reply'>
 
 async function show<const Status extends 200 | 201>(status: Status, { gateway, caller, params }: OfThread) {
   const view = await showThread(gateway, caller, params.thread_id)
