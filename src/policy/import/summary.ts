@@ -32,7 +32,7 @@ function isNameable(name: string, schema: JsonObject): boolean {
   return /^[\x20-\x7e]+$/.test(name) && canBePresent(schemaValues(schema, [name]))
 }
 
-const braced = (text: string): string => text.replaceAll(/[{}]/g, '$&$&')
+const braced = (text: string): string => text.replaceAll(/[{}[\]]/g, '$&$&')
 
 function fieldText(name: string, root: JsonObject, properties: JsonObject): string {
   const path = payloadName([name]).replace(/^payload\.?/, '')

@@ -41,7 +41,17 @@ export function renderDefault(fields: readonly FieldIr[], call: Summarising): He
 }
 
 function segmentsOf(parts: readonly SummaryPart[], call: Summarising): HeadingSegment[] {
-  return parts.map((part) => ('field' in part ? fieldSegment(part, call) : { text: part.text }))
+  const left = new Set(
+    parts.flatMap((part) => ('field' in part && isEmpty(part, call) ? (part.within ?? []) : [])),
+  )
+  const shown = parts.filter(({ within }) => within === undefined || !left.has(within))
+  return shown.map((part) => ('field' in part ? fieldSegment(part, call) : { text: part.text }))
+}
+
+/** True for a field without a value, an empty text and an empty list. `null` counts as a value. */
+function isEmpty({ field }: SummaryField, { payload }: Summarising): boolean {
+  const value = valueAt(payload, field)
+  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarising): HeadingSegment {

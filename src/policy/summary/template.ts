@@ -6,16 +6,28 @@ import { didYouMean } from '../text/nearest.ts'
 import { showForeign } from '../text/text.ts'
 import { SUMMARY_FORMATS, type SummaryFormat } from './formats.ts'
 
-/** The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. */
+/**
+ * The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. A
+ * part in brackets, such as `[, copies to {cc|list}]`, is left out when one of its fields is missing or empty.
+ */
 export interface SummaryTemplate {
   readonly parts: readonly SummaryPart[]
   /** SHA-256 (hex) of the template's text. */
   readonly digest: string
 }
 
-export type SummaryPart = { readonly text: string } | SummaryField
+export type SummaryPart = SummaryText | SummaryField
 
-export interface SummaryField {
+export interface SummaryText extends Optional {
+  readonly text: string
+}
+
+interface Optional {
+  /** The number of the part in brackets, if any. */
+  readonly within?: number
+}
+
+export interface SummaryField extends Optional {
   readonly field: FieldIr
   readonly format?: SummaryFormat
   /** For `money`: the field that contains the currency, or the currency code. */
@@ -30,22 +42,33 @@ export type ParsedSummary =
   | { readonly ok: true; readonly template: SummaryTemplate }
   | { readonly ok: false; readonly problem: SummaryProblem }
 
-/** Matches one piece. `{{` and `}}` are literal braces; inside a field's braces, quotes may contain anything. */
-const PIECE = /\{\{|\}\}|\{((?:"(?:[^"\\]|\\.)*"|[^"{}])*)\}|[{}]|[^{}]+/gsu
+/** Matches one piece. Doubled braces and brackets are literal; inside a field's braces, quotes may contain anything. */
+const PIECE = /\{\{|\}\}|\[\[|\]\]|\{((?:"(?:[^"\\]|\\.)*"|[^"{}])*)\}|[{}[\]]|[^{}[\]]+/gsu
 
 export function parseSummary(text: string): ParsedSummary {
   const parts: SummaryPart[] = []
+  let within: number | undefined
+  let brackets = 0
   for (const [piece, inside] of text.matchAll(PIECE)) {
+    if (piece === '[' || piece === ']') {
+      if ((piece === '[') === (within !== undefined)) return { ok: false, problem: unpaired(piece) }
+      within = piece === '[' ? ++brackets : undefined
+      continue
+    }
     const part = inside === undefined ? literal(piece) : placeholder(inside)
     if ('kind' in part) return { ok: false, problem: part }
-    parts.push(part)
+    parts.push(within === undefined ? part : { ...part, within })
   }
-  const problem = problemOf(text, parts)
+  const problem = within === undefined ? problemOf(text, parts, brackets) : unpaired('[')
   if (problem) return { ok: false, problem }
   return { ok: true, template: { parts: joined(parts), digest: sha256(text) } }
 }
 
-function problemOf(text: string, parts: readonly SummaryPart[]): SummaryProblem | undefined {
+function problemOf(
+  text: string,
+  parts: readonly SummaryPart[],
+  brackets: number,
+): SummaryProblem | undefined {
   if (/[\n\t]/.test(text)) return wrong('a summary is one line', 'leave the line breaks and tabs out')
   if (Array.from(text).length > MAX_SUMMARY_CHARACTERS)
     return wrong(
@@ -54,6 +77,8 @@ function problemOf(text: string, parts: readonly SummaryPart[]): SummaryProblem 
     )
   if (parts.filter((part) => 'field' in part).length > MAX_SUMMARY_FIELDS)
     return wrong(`a summary has at most ${MAX_SUMMARY_FIELDS} fields`, 'name what a reviewer looks at first')
+  const optional = new Set(parts.flatMap((part) => ('field' in part ? (part.within ?? []) : [])))
+  if (optional.size < brackets) return wrong('a part in brackets needs a field', OPTIONAL)
   return undefined
 }
 
@@ -61,9 +86,17 @@ const wrong = (message: string, hint: string): SummaryProblem => ({ kind: 'summa
 
 const EXAMPLE = 'write a field as `{amount_cents|money:currency}`, and a brace as `{{` or `}}`'
 
+const OPTIONAL =
+  'write a part that may be left out as `[, copies to {cc|list}]`, and a bracket as `[[` or `]]`'
+
+const unpaired = (piece: string): SummaryProblem =>
+  wrong(`\`${piece}\` has no partner in the summary`, OPTIONAL)
+
+const DOUBLED = ['{{', '}}', '[[', ']]']
+
 function literal(piece: string): SummaryPart | SummaryProblem {
   if (piece === '{' || piece === '}') return wrong(`\`${piece}\` has no partner in the summary`, EXAMPLE)
-  return { text: piece === '{{' || piece === '}}' ? piece.slice(1) : piece }
+  return { text: DOUBLED.includes(piece) ? piece.slice(1) : piece }
 }
 
 const PLACEHOLDER = /^((?:"(?:[^"\\]|\\.)*"|[^"|])*)(?:\|([^:]*)(?::(.*))?)?$/su
@@ -108,12 +141,13 @@ function fieldNamed(text: string): FieldIr | SummaryProblem {
   return isFieldProblem(field) ? { kind: 'field', problem: field } : field
 }
 
-/** Joins adjacent texts, because literal braces are separate pieces. */
+/** Joins adjacent texts, because literal braces and brackets are separate pieces. */
 function joined(parts: readonly SummaryPart[]): readonly SummaryPart[] {
   const found: SummaryPart[] = []
   for (const part of parts) {
     const last = found.at(-1)
-    if (last && 'text' in last && 'text' in part) found[found.length - 1] = { text: last.text + part.text }
+    if (last && 'text' in last && 'text' in part && last.within === part.within)
+      found[found.length - 1] = { ...last, text: last.text + part.text }
     else found.push(part)
   }
   return found

@@ -65,6 +65,18 @@ describe('a heading', () => {
     expect(segments[6]).toEqual({ text: 'null', field: 'payload.meta' })
   })
 
+  it('leaves out a part in brackets whose field is missing or empty, and keeps null, zero and false', async () => {
+    const template = 'Pay {amount}[, to {to|list}][, note {note}, flag {flag}][, mail {email}]'
+    const lineOf = async (payload: JsonObject): Promise<string> => (await headingWith(template, payload)).line
+    expect(await lineOf({ amount: 0 })).toBe('Pay 0')
+    expect(await lineOf({ amount: 1, to: [], note: '', flag: true })).toBe('Pay 1')
+    expect(await lineOf({ amount: 1, to: ['a'], note: 'n', flag: false })).toBe(
+      'Pay 1, to a, note n, flag false',
+    )
+    expect(await lineOf({ amount: 1, note: 'n' })).toBe('Pay 1')
+    expect(await lineOf({ amount: 1, to: null, email: 'x@y.z' })).toBe('Pay 1, to null, mail [hidden 7]')
+  })
+
   it('shows sensitive values as tags, even when only the currency is sensitive', async () => {
     const { line, segments } = await headingWith('{email} {email|short} {amount|money:email}', {
       email: 'secret@acme.com',

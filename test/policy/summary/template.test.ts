@@ -29,6 +29,27 @@ describe('the template of a summary', () => {
     expect(partsOf('no field')).toEqual(['no field'])
   })
 
+  it('has parts in brackets, and literal brackets', () => {
+    const parsed = parseSummary('a [[b]] {c}[, d {e}[[0]]][ {f}]')
+    expect(
+      parsed.ok &&
+        parsed.template.parts.map((part) => [part.within, 'text' in part ? part.text : part.field.name]),
+    ).toEqual([
+      [undefined, 'a [b] '],
+      [undefined, 'payload.c'],
+      [1, ', d '],
+      [1, 'payload.e'],
+      [1, '[0]'],
+      [2, ' '],
+      [2, 'payload.f'],
+    ])
+    for (const wrong of ['[ {a}', '{a} ]', '[[ [{a} [{b}] ]', '[no field] {a}'])
+      expect(partsOf(wrong), wrong).toMatchObject({
+        kind: 'summary',
+        hint: expect.stringContaining('[[') as string,
+      })
+  })
+
   it('names any property', () => {
     expect(partsOf('{["team_ids[]"]|list} {labels["app.kubernetes.io/name"]} {["a}|:\\"{"]|short}')).toEqual([
       ['payload["team_ids[]"]', 'list'],
