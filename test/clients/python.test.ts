@@ -144,7 +144,7 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
     expect([added.code, added.err]).toEqual([0, ''])
     const rules = readFileSync(join(cwd, 'policies/rules/orders.refund.yaml'), 'utf8')
     expect(rules).toContain('missing_means:\n  "payload.note": nothing\n')
-    expect(rules).toContain('payload: {"order":1,"amount":"12.50"}')
+    expect(rules).toContain('payload: {"order":0,"amount":"12.50"}')
     expect((await runCli(['test', 'policies'], { cwd })).code).toBe(0)
     const missing = await runProcess(['add', 'tool', 'orders.other', '--python', 'shop:other'], { cwd, env })
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("no attribute 'other'")])
