@@ -101,7 +101,7 @@ export const ADMIN = {
         description: 'One line for each record: number, leaf_hash, record (docs/evidence.md).',
       },
     },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'outcome_unknown'],
   },
   list_checkpoints: {
     method: 'GET',
@@ -110,6 +110,6 @@ export const ADMIN = {
     summary: 'List signed checkpoints of the evidence of a tenant, newest first',
     query: 'CheckpointsQuery',
     answers: { 200: 'CheckpointList' },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'outcome_unknown'],
   },
 } as const satisfies Operations
