@@ -15,7 +15,8 @@ export function withReasons(snapshot: Snapshot | undefined, call: Call, outcome:
 export function reasonsOf(fired: readonly FiredRule[]): Pick<Thread, 'because' | 'rules_digest'> {
   const first = firstReason(fired)
   const ids = fired.map(({ id, mode }) => [id, mode])
-  return { ...(first && { because: first }), rules_digest: digestOf(ids).slice(0, DIGEST_CHARS) }
+  const rules_digest = digestOf(ids).slice(0, DIGEST_CHARS)
+  return first === undefined ? { rules_digest } : { rules_digest, because: first }
 }
 
 const DIGEST_CHARS = 22

@@ -35,7 +35,8 @@ export function withReasons(
     const rule = known.get(one.id)
     if (rule === undefined) return one
     const because = bounded(rule.condition === undefined ? ofLimit(rule, run) : ofRule(rule, one, run), run)
-    return { ...one, because, ...(rule.risk === undefined ? {} : { risk: rule.risk }) }
+    const { risk } = rule
+    return risk === undefined ? { because, ...one } : { because, risk, ...one }
   })
 }
 
@@ -158,8 +159,8 @@ function reason(
   item: JsonValue,
   { result, truth, fn }: Judged,
 ): Because {
-  if (truth === UNKNOWN) return { ...place, state: 'unreadable' }
-  return { ...place, value: reasonValue(item), ...(fn && readOf(result)) }
+  if (truth === UNKNOWN) return { state: 'unreadable', ...place }
+  return { value: reasonValue(item), ...place, ...(fn && readOf(result)) }
 }
 
 const textOf = (value: Exclude<Applied, symbol>): NonNullable<Because['read']> | null =>
@@ -178,6 +179,6 @@ function whole(leaf: LeafNode, value: Applied | typeof NOTHING, facts: Facts): B
   if (raw === UNREADABLE || !isRead) return { field, state: 'unreadable' }
   const shown = { field, value: reasonValue(raw) }
   if (leaf.test.op === 'count' && Array.isArray(value))
-    return { ...shown, read: value.length, of: value.length }
-  return { ...shown, ...((leaf.fn !== undefined || raw === null) && readOf(value)) }
+    return { read: value.length, of: value.length, ...shown }
+  return leaf.fn !== undefined || raw === null ? { ...readOf(value), ...shown } : shown
 }

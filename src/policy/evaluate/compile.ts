@@ -64,7 +64,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
     withReasons(call, fired) {
       const program = programOf(call.tool)
-      return program ? withReasons(program, { ...tables, call }, fired) : fired
+      return program ? withReasons(program, { call, ...tables }, fired) : fired
     },
     checkPayload(tool, payload) {
       const contract = contracts.get(tool)
