@@ -14,7 +14,7 @@ const { loadConfig } = await import(new URL('settings/config.js', dist))
 const { identify } = await import(new URL('gateway/auth/identify.js', dist))
 const { submit } = await import(new URL('gateway/agent/submit.js', dist))
 const { carried } = await import(new URL('gateway/core/trace-context.js', dist))
-const { workingFor } = await import(new URL('http/tracing.js', dist))
+const { workingFor } = await import(new URL('http/core/tracing.js', dist))
 const { createLog } = await import(new URL('telemetry/log/log.js', dist))
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'

@@ -128,13 +128,12 @@ function Votes({ thread, deciding, view }: BarProps) {
       <button class="reject" disabled={busy || blocked} onClick={() => deciding.start('reject')}>
         Reject <kbd>r</kbd>
       </button>
-      <button
-        aria-label="Request changes"
-        disabled={busy || blocked}
-        onClick={() => deciding.start('request_changes')}
-      >
+      <button disabled={busy || blocked} onClick={() => deciding.start('request_changes')}>
         <span class="word-wide">Request changes</span>
-        <span class="word-narrow">Changes</span> <kbd>c</kbd>
+        <span class="word-narrow" aria-hidden="true">
+          Changes
+        </span>{' '}
+        <kbd>c</kbd>
       </button>
       <Approve thread={thread} deciding={deciding} disabled={busy || blocked} grave={isGrave(view.risk)} />
     </>
