@@ -19,8 +19,6 @@ export interface Thread {
   readonly heading?: Heading
   /** The first value that made the rule fire that set the risk; absent without one, and in earlier versions. */
   readonly because?: FirstBecause
-  /** True when the thread has entries in the orders of the queue; absent in threads of earlier versions. */
-  readonly queued?: true
   /** Digest of the rules that fired, for lists of calls that are alike; absent in threads of earlier versions. */
   readonly rules_digest?: string
   /** The agent's names for its workflow and its task. */

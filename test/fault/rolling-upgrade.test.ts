@@ -16,6 +16,7 @@ import {
   SMALL_POLICIES,
   startGateway,
   transfer,
+  until,
   verdictOn,
 } from './gateway.ts'
 
@@ -27,6 +28,8 @@ if (earlier === undefined) console.warn(`not run: this clone lacks the commit ${
 /** The ways to one gateway of an agent and of a reviewer. */
 interface Party {
   readonly agent: Agent
+  /** The threads that wait, in order of urgency. */
+  queue(): Promise<string[]>
   /** Votes for the first revision; the views of an earlier version need not fit today's schemas. */
   approve(thread: string | undefined): Promise<number>
 }
@@ -68,6 +71,8 @@ describe.runIf(earlier !== undefined)('an earlier and this version on one Redis'
         expect(await valid(at(3), task, approved, LARGE_CENTS)).toBe(true)
         for (const party of both) expect(await valid(party, task, approved, LARGE_CENTS)).toBe(false)
       }
+      const { thread_id } = await propose(both[0], 'listed', LARGE_CENTS)
+      await until(async () => (await both[1].queue()).includes(thread_id ?? ''), 90_000)
       for (const party of both) expect((await propose(party, 'allowed', SMALL_CENTS)).status).toBe('allow')
     })
   })
@@ -122,6 +127,11 @@ describe.runIf(earlier !== undefined)('an earlier and this version on one Redis'
         ]
         const party = (gateway: Gateway): Party => ({
           agent: new Agent(gateway, agentKey),
+          queue: async () => {
+            const path = '/api/review/threads?status=pending_review'
+            const { threads } = (await gateway.ask({ path, key: reviewerKey })).body
+            return (threads as { thread_id: string }[]).map((one) => one.thread_id)
+          },
           approve: async (thread) => {
             const path = `/api/review/threads/${thread}/votes`
             const body = { decision: 'approve', revision: 1 }

@@ -89,13 +89,11 @@ function placeOf({ index, score, member }: MemberEntry): { thread: string; text:
 
 function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
   const written = writeThread(undefined, thread, { at: 0, evidence: [] })
-  const expected = [...written.writes, ...listThread(thread)]
-    .flatMap(placeWritten)
-    .filter((place) => thread.queued === true || !isOfQueue(place))
-  // during a rolling upgrade, an earlier version ends calls without removing their places in the queue
-  const left = new Set(
-    thread.status === 'pending_review' ? found : found.filter((place) => !isOfQueue(place)),
-  )
+  // an earlier version neither makes nor removes places in the queue: the timer does so (src/gateway/jobs/requeue.ts)
+  const isQueued = thread.status === 'pending_review' && found.some(isOfQueue)
+  const counts = (place: string): boolean => isQueued || !isOfQueue(place)
+  const expected = [...written.writes, ...listThread(thread)].flatMap(placeWritten).filter(counts)
+  const left = new Set(found.filter(counts))
   const missing: string[] = []
   for (const place of expected) {
     const stands = place.endsWith(` ${INDEX.due}`) ? leased(place, found) : place

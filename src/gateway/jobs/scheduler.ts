@@ -17,6 +17,7 @@ import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
+import { requeue } from './requeue.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
 import { writeThread } from '../thread/thread-records.ts'
@@ -57,6 +58,7 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
         failures.push(error)
       }
     }
+    if (!stop?.aborted) await requeue(own, tenant).catch((error: unknown) => failures.push(error))
   }
   if (failures.length > 0) throw failures[0]
   return done

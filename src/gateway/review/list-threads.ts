@@ -50,12 +50,8 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   if (matchesNothing(query)) return { threads: [] }
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   const wanted = filterOf(deps, query, caller, snapshot)
-  const show = (
-    thread: Thread | 'broken',
-    { mine, completes }: Segment,
-  ): ThreadSummary | 'broken' | undefined => {
+  const show = (thread: Thread | 'broken', { mine }: Segment): ThreadSummary | 'broken' | undefined => {
     if (thread === 'broken') return thread
-    if (completes !== undefined && thread.queued === true) return undefined
     const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes }) : undefined
     const asked = query.mine === undefined ? mine : true
     return asked !== undefined && summary?.mine !== asked ? undefined : summary
@@ -64,10 +60,6 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
     const segment = segments[page.segment]
     if (segment === undefined) return answerOf(page)
     const { after } = page
-    if (after === undefined && (await isComplete(deps, caller.tenant, segment))) {
-      page.segment++
-      continue
-    }
     // doubles when few records match
     const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
     const bounds = { ...boundsOf(query, segment), limit: size, ...(after === undefined ? {} : { after }) }
@@ -80,15 +72,6 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
     await nextTurn()
   }
   return page.segment < segments.length ? { ...answerOf(page), ...cursorOf(page) } : answerOf(page)
-}
-
-/** True for a part that has nothing to add: no thread of an earlier version waits. */
-async function isComplete(deps: Deps, tenant: string, { index, completes }: Segment): Promise<boolean> {
-  if (completes === undefined) return false
-  const [all, queued] = await storeCall(() =>
-    Promise.all([deps.store.count(tenant, index), deps.store.count(tenant, completes)]),
-  )
-  return all === queued
 }
 
 interface Page {

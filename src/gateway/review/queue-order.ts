@@ -11,11 +11,6 @@ export interface Segment {
   readonly byCreation?: boolean
   /** Only threads on which the caller may vote, or only the others. */
   readonly mine?: boolean
-  /**
-   * The index of the queue that this segment completes, with threads of earlier versions. The segment is skipped when
-   * both indexes have the same number of entries.
-   */
-  readonly completes?: string
 }
 
 type Sort = NonNullable<ThreadsQuery['sort']>
@@ -29,7 +24,7 @@ type Sort = NonNullable<ThreadsQuery['sort']>
 export function segmentsOf(query: ThreadsQuery): readonly Segment[] {
   const sort = sortOf(query)
   if (sort === 'urgency') return byUrgency(query)
-  if (sort === 'agent' || sort === 'tool') return byName(sort)
+  if (sort === 'agent' || sort === 'tool') return [{ index: INDEX.queueBy(sort) }]
   return [{ index: indexOf(query), byCreation: true, reverse: sort === 'newest' }]
 }
 
@@ -49,17 +44,9 @@ const MOST_SEVERE_FIRST = RISKS.toReversed()
 
 function byUrgency({ risk, mine }: ThreadsQuery): readonly Segment[] {
   const risks = risk === undefined ? MOST_SEVERE_FIRST : [risk]
-  const parts = risks.flatMap((one): Segment[] => [
-    { index: INDEX.queue(one) },
-    { index: INDEX.pending(one), completes: INDEX.queue(one), byCreation: true },
-  ])
+  const parts = risks.map((one): Segment => ({ index: INDEX.queue(one) }))
   const own = parts.map((part) => ({ ...part, mine: true }))
   return mine === undefined ? [...own, ...parts.map((part) => ({ ...part, mine: false }))] : own
-}
-
-function byName(sort: 'agent' | 'tool'): readonly Segment[] {
-  const index = INDEX.queueBy(sort)
-  return [{ index }, { index: INDEX.status('pending_review'), completes: index, byCreation: true }]
 }
 
 /** The smallest index that contains every match. */

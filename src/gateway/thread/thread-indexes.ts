@@ -21,14 +21,17 @@ interface Entry {
 /** The thread's entries by status, which its creation scores, and its entries in the orders of the queue. */
 function entriesOf(thread: Thread | undefined): readonly Entry[] {
   if (thread === undefined) return []
-  const { thread_id: member, created_at: to, status, risk, agent, tool, queued } = thread
+  const { thread_id: member, created_at: to, status, risk } = thread
   const byStatus = { index: INDEX.status(status), member, to }
   if (status !== 'pending_review') return [byStatus]
-  const pending = { index: INDEX.pending(risk), member, to }
-  if (queued !== true) return [byStatus, pending]
+  return [byStatus, { index: INDEX.pending(risk), member, to }, ...queueEntries(thread)]
+}
+
+/** The thread's entries in the orders of the queue, while it waits. */
+export function queueEntries(thread: Thread | undefined): readonly Entry[] {
+  if (thread?.status !== 'pending_review') return []
+  const { thread_id: member, risk, agent, tool } = thread
   return [
-    byStatus,
-    pending,
     { index: INDEX.queue(risk), member, to: urgentAt(thread) },
     { index: INDEX.queueBy('agent'), member: namedMember(agent, member), to: 0 },
     { index: INDEX.queueBy('tool'), member: namedMember(tool, member), to: 0 },

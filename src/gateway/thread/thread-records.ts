@@ -184,7 +184,6 @@ export function writeThread(
     status,
     ...rest,
     ...(due === undefined ? {} : { due_at: due }),
-    ...(status === 'pending_review' ? { queued: true } : {}),
     ...(events.length === 0 ? {} : { sequence: last + events.length }),
   }
   return {
