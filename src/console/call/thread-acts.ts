@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { stepsOf } from '../../domain/place.ts'
 import type { VoteDecision, VoteRequest } from '../../contract/review-requests.ts'
 import type { Revealed, ThreadView } from '../../contract/reviewer.ts'
 import { hold } from '../outbox/outbox.ts'
@@ -53,7 +55,9 @@ export async function voteLater(thread: ThreadState, decision: VoteDecision): Pr
 async function bodyOf(thread: ThreadState, view: ThreadView, decision: VoteDecision): Promise<VoteRequest> {
   const comment = thread.comment.value.trim()
   const { parts, current, hidden } = thread
-  const places = hidden.value === 0 ? [] : (current.value?.masked ?? []).map(placeOfPointer)
+  const { masked = [], payload = {} } = current.value ?? {}
+  const placeOf = (pointer: string): string => payloadPlace(stepsOf(payload as JsonObject, pointer))
+  const places = hidden.value === 0 ? [] : masked.map(placeOf)
   const looked = {
     seen: parts.seen.value,
     missing: parts.missing.value,
@@ -68,16 +72,6 @@ async function bodyOf(thread: ThreadState, view: ThreadView, decision: VoteDecis
     ...(displayed && { displayed }),
   }
 }
-
-/** The place behind a JSON Pointer. Digits count as the index of a list. */
-const placeOfPointer = (pointer: string): string =>
-  payloadPlace(
-    pointer
-      .split('/')
-      .slice(1)
-      .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-      .map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
-  )
 
 export async function say(thread: ThreadState): Promise<void> {
   const comment = thread.comment.value.trim()

@@ -5,6 +5,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { canonicalJson, displayedDigest } from '../../domain/digest.ts'
+import { stepsOf } from '../../domain/place.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { payloadName } from '../../policy/language/fields.ts'
 import type { Caller } from '../core/caller.ts'
@@ -56,17 +57,7 @@ function bounded(places: readonly string[]): string[] {
 }
 
 /** The name of the place behind a JSON Pointer: `payload.to[2]` for `/to/2`. */
-function placeOf(payload: JsonObject, pointer: string): string {
-  const steps: (string | number)[] = []
-  let value: JsonValue | undefined = payload
-  for (const step of pointer.split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    const inside: JsonValue | undefined = value
-    steps.push(Array.isArray(inside) ? Number(name) : name)
-    value = inside !== null && typeof inside === 'object' ? (inside as JsonObject)[name] : undefined
-  }
-  return payloadName(steps)
-}
+const placeOf = (payload: JsonObject, pointer: string): string => payloadName(stepsOf(payload, pointer))
 
 function* changesIn(before: JsonObject, after: JsonObject): Generator<string> {
   const textOf = (value: JsonValue | undefined): string | undefined =>
