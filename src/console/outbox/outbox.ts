@@ -24,6 +24,9 @@ const UNDO_MS = 5_000
 const ALREADY = 'already_voted'
 const UNAUTHENTICATED = 401
 const PRECONDITION_FAILED = 412
+const NOT_FOUND = 404
+/** Bytes of all requests that may outlast the page: browsers permit 64 KiB. */
+const OUTLASTS_BYTES = 60_000
 
 export const outbox = signal<readonly Held[]>([])
 /** True while a vote waits or is being sent. */
@@ -58,28 +61,57 @@ export function drop(thread: string): void {
   save(outbox.value.filter((one) => one.thread !== thread))
 }
 
-export async function send(thread: string): Promise<void> {
+const underWay = new Map<string, Promise<void>>()
+
+/** Sends a vote once, however often it is asked to. */
+export function send(thread: string, room = OUTLASTS_BYTES): Promise<void> {
+  const known = underWay.get(thread)
+  if (known !== undefined) return known
+  const sending = sendOnce(thread, room).finally(() => underWay.delete(thread))
+  underWay.set(thread, sending)
+  return sending
+}
+
+/** @param room bytes that the request may have to outlast the page */
+async function sendOnce(thread: string, room: number): Promise<void> {
   const vote = outbox.value.find((one) => one.thread === thread)
-  if (vote === undefined || vote.sending) return
+  if (vote === undefined) return
   clearTimeout(timers.get(thread))
   const { line, body, digest } = vote
   const rest = { thread, line, body, digest }
   put({ ...rest, sending: true })
   const path = `review/threads/${encodeURIComponent(thread)}/votes` as const
-  const answer = await call<ThreadView>('POST', path, { body, digest, keepalive: true })
-  if (answer.ok || answer.problem.code === ALREADY) drop(thread)
-  else if (isUnknown(answer.problem)) await reconcile({ ...rest, problem: answer.problem })
+  const keepalive = bytesOf(body) < room
+  const answer = await call<ThreadView>('POST', path, { body, digest, keepalive })
+  if (answer.ok) drop(thread)
+  else if (isUnknown(answer.problem) || answer.problem.code === ALREADY)
+    await reconcile({ ...rest, problem: answer.problem })
   else put({ ...rest, problem: answer.problem })
   heard.get(thread)?.(answer)
 }
 
-/** Sends all votes that wait, because the page or the session is being left. */
+const bytesOf = (body: VoteRequest): number => new TextEncoder().encode(JSON.stringify(body)).length
+
+/** Sends all votes that wait, because the page or the session is being left, and awaits those that are being sent. */
 async function sendAll(): Promise<void> {
-  const waiting = outbox.value.filter(({ sentAt }) => sentAt !== undefined)
-  await Promise.all(waiting.map(({ thread }) => send(thread)))
+  const waiting = outbox.value.filter(({ problem }) => problem === undefined)
+  await Promise.all(waiting.map(({ thread }) => send(thread, OUTLASTS_BYTES / waiting.length)))
 }
 
 const leave = (): void => void sendAll()
+
+/** Sends all votes before a sign-out. Returns the reason to stay signed in, when a vote did not arrive. */
+async function emptied(): Promise<Refusal | undefined> {
+  await sendAll()
+  return outbox.value.some(({ problem }) => problem !== undefined) ? UNSENT : undefined
+}
+
+const UNSENT: Refusal = {
+  status: 0,
+  code: 'unsent',
+  title: 'A vote was not sent',
+  detail: 'Send it or drop it, then sign out.',
+}
 
 function put(vote: Held): void {
   save([...outbox.value.filter((one) => one.thread !== vote.thread), vote])
@@ -100,9 +132,9 @@ function save(votes: readonly Held[]): void {
 
 /** Starts with the votes of an earlier page, and keeps those that did not arrive. */
 export function startOutbox(): () => void {
-  key = `votes ${me.value?.reviewer}`
+  key = `votes ${me.value?.tenant}/${me.value?.reviewer}`
   addEventListener('pagehide', leave)
-  onSigningOut(sendAll)
+  onSigningOut(emptied)
   const kept = storedVotes().filter(({ thread }) => !isHeld(thread))
   void Promise.all(kept.map(reconcile))
   return () => removeEventListener('pagehide', leave)
@@ -111,9 +143,10 @@ export function startOutbox(): () => void {
 async function reconcile({ thread, line, digest, body, problem = NOT_SENT }: Held): Promise<void> {
   const answer = await get<ThreadView>(`review/threads/${encodeURIComponent(thread)}`)
   const arrived = answer.body?.votes.some(
-    (one) => one.reviewer === me.value?.reviewer && one.revision === body.revision && !one.void,
+    (one) =>
+      one.reviewer === me.value?.reviewer && one.revision === body.revision && one.decision === body.decision,
   )
-  if (arrived) drop(thread)
+  if (arrived || answer.problem?.status === NOT_FOUND) drop(thread)
   else put({ thread, line, digest, body, problem })
 }
 

@@ -52,15 +52,16 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
   return answer.problem
 }
 
-let beforeSignOut = (): Promise<void> => Promise.resolve()
+let beforeSignOut = (): Promise<Refusal | undefined> => Promise.resolve(undefined)
 
-/** Registers the act that must end before a reviewer signs out. */
-export function onSigningOut(act: () => Promise<void>): void {
+/** Registers the act that must end before a reviewer signs out. It may return a reason to stay. */
+export function onSigningOut(act: () => Promise<Refusal | undefined>): void {
   beforeSignOut = act
 }
 
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
-  await beforeSignOut()
+  const staying = await beforeSignOut()
+  if (staying !== undefined) return staying
   const answer = await call('DELETE', everywhere ? 'review/session?everywhere=true' : 'review/session')
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
   // a deliberate sign-out deletes the drafts of this tab
