@@ -9,7 +9,7 @@ import { POINTS_IN_ROW, rowsOf, visiblePoints } from './points.ts'
 interface Part {
   readonly name: string
   readonly element: HTMLElement
-  readonly coverage: Coverage
+  coverage: Coverage
   readonly hindrances: Set<Hindrance>
 }
 
@@ -70,9 +70,11 @@ export function createParts() {
     },
     /** Forgets all looks: another revision is another call. */
     forget: (): void => {
+      for (const part of parts.value) part.coverage = createCoverage()
       seen.value = new Set()
       ready.value = false
       completeAt = undefined
+      ms = 0
     },
     /** Leads to the next part that was not seen: opens its folds, and scrolls to its first line that was not shown. */
     leadTo: (name = missing.value[0]): void => {

@@ -75,16 +75,21 @@ function BecauseLine({ of }: { readonly of: Because }) {
   )
 }
 
+/** Values of a rule that only watches are no parts to see. */
 function Rule({ rule }: { readonly rule: Rule }) {
   return (
     <li>
       <span class={`verdict ${rule.verdict}`}>{rule.verdict}</span> {rule.reason}
       {rule.unknown && <span class="tag warn">could not be checked</span>}
-      {rule.because?.map((one, i) => (
-        <Part key={i} name={becauseName(one.field)}>
-          <BecauseLine of={one} />
-        </Part>
-      ))}
+      {rule.because?.map((one, i) =>
+        rule.mode === 'shadow' ? (
+          <BecauseLine key={i} of={one} />
+        ) : (
+          <Part key={i} name={becauseName(one.field)}>
+            <BecauseLine of={one} />
+          </Part>
+        ),
+      )}
       <small class="mono">
         {rule.id} · {rule.file}:{rule.line}
       </small>
