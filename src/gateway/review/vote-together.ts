@@ -10,10 +10,12 @@ import { vote } from './vote.ts'
 
 type Entry = VotesRequest['votes'][number]
 type Result = VoteResults['results'][number]
+type Problem = NonNullable<Result['problem']>
 
 /**
  * Votes on several calls, one after the other (docs/review-api.md). Each vote is judged like a single one, and a
- * refused vote stops no other. A call of critical risk is refused.
+ * refused vote stops no other. A call of critical risk is refused. Once the store is unavailable, no more votes are
+ * tried.
  *
  * @throws GatewayError `unauthenticated`, `not_ready`
  */
@@ -24,9 +26,12 @@ export async function voteTogether(
 ): Promise<VoteResults> {
   reviewerEntry(deps.policies.current(), caller)
   const results: Result[] = []
+  let away: Problem | undefined
   for (const entry of votes) {
     if (results.length > 0) await nextTurn()
-    results.push(await resultOf(deps, caller, entry, common))
+    const result = away === undefined ? await resultOf(deps, caller, entry, common) : withProblem(entry, away)
+    if (result.problem?.code === 'store_unavailable') away = result.problem
+    results.push(result)
   }
   return { results }
 }
@@ -42,8 +47,15 @@ async function resultOf(
     const { answer } = await vote(deps, caller, { thread_id, vote: cast, together: true })
     return { thread_id, status: answer.status }
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
-    const { status, code, title, detail } = problemOf(error)
+    const { status, code, title, detail } = problemOf(error instanceof GatewayError ? error : NOT_JUDGED)
     return { thread_id, problem: { status, code, title, detail } }
   }
 }
+
+const withProblem = ({ thread_id }: Entry, problem: Problem): Result => ({ thread_id, problem })
+
+/** A fault of one thread, such as a broken record, which keeps no other vote from being judged. */
+const NOT_JUDGED = new GatewayError(
+  'internal',
+  'this vote could not be judged; `countersign store check` says more',
+)
