@@ -21,11 +21,10 @@ const isAwaited = (thread: Thread): boolean => canEnd(thread) && thread.approval
 export async function noteAsked(deps: Deps, thread: Thread): Promise<void> {
   if (!isAwaited(thread)) return
   const now = deps.store.now()
-  const known = deps.asking.get(thread.thread_id) ?? {
-    since: thread.asked_at ?? thread.created_at,
-    count: 0,
-    last: now,
-  }
+  const { thread_id, created_at, asked_at = created_at } = thread
+  const counted = deps.asking.get(thread_id)
+  // another gateway may have written meanwhile
+  const known = counted && counted.since >= asked_at ? counted : { since: asked_at, count: 0, last: now }
   known.count += 1
   known.last = now
   if (deps.asking.size >= MOST_COUNTED) deps.asking.clear()
@@ -42,6 +41,7 @@ async function write(deps: Deps, { tenant, thread_id }: Thread, note: Note): Pro
   await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'thread', thread_id)
     if (found === undefined || !isAwaited(found.value)) return { answer: undefined }
+    if ((found.value.asked_at ?? 0) >= (note.asked_at ?? 0)) return { answer: undefined }
     return {
       answer: undefined,
       guards: [unchanged('thread', thread_id, found)],
