@@ -79,6 +79,7 @@ class Connections {
     const open = this.#open.get(socket)
     const caller = callerOf(request)
     if (caller === undefined || open?.holder === undefined || open.release !== undefined) return true
+    if (open.holder.name === PROXIES) return true
     const { tenant, id, isAgent } = caller
     const shares = isAgent ? this.#agents : this.#people
     const name = `${tenant}/${id}`
@@ -107,7 +108,7 @@ class Connections {
       return this.#refuse(socket, 'overloaded', OF_ALL)
     const open: Open = { holder: undefined, requests: 0, release: undefined }
     this.#open.set(socket, open)
-    if (address !== undefined) this.#join(open, address).idle.add(socket)
+    this.#join(open, address ?? PROXIES).idle.add(socket)
     socket.once('close', () => this.#forget(socket))
   }
 
@@ -162,6 +163,9 @@ class Connections {
     refuse(socket, problemOf(new GatewayError(code, detail)))
   }
 }
+
+/** The holder of the connections of trusted proxies, each of which carries many callers. */
+const PROXIES = 'trusted proxies'
 
 /** The name under which a connection counts: a key of an agent, or a person with any number of keys and sessions. */
 function callerOf({
