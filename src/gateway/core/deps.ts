@@ -29,7 +29,7 @@ export interface Deps {
    * counter. A lost entry costs only one extra write.
    */
   readonly scheduled: Map<string, number>
-  /** The last comparison of each tenant's queue with its waiting threads, ms since 1970 (src/gateway/jobs/requeue.ts). */
+  /** The last comparison of each tenant's queue with its waiting threads, ms since 1970 (jobs/requeue.ts). */
   readonly requeued: Map<string, number>
   /**
    * Threads that agents polled, by their id. Every poll reads the thread's version, and parses only a changed thread.

@@ -8,8 +8,8 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
 import { queueEntries, threadOfMember } from '../thread/thread-indexes.ts'
 
 /*
- * Repairs the orders of the queue. Gateways of earlier versions, which may run during a rolling upgrade, list waiting
- * threads by status and risk only: they leave threads out of the queue, and leave ended ones in it.
+ * Repairs the orders of the queue. Gateways of earlier versions list waiting threads by status and risk only. During a
+ * rolling upgrade, they leave threads out of the queue, and leave ended ones in it.
  */
 
 const EVERY_MS = 60_000
