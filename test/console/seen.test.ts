@@ -177,6 +177,15 @@ describe('an approval', () => {
     await ann.getByText('You rejected revision 2.').waitFor()
   })
 
+  it('does not ask for the values of a rule that only watches', async () => {
+    const one = await held(bot)
+    await console_.show(ann, one)
+    await ann.getByText('in shadow mode').click()
+    const watching = ann.locator('li', { hasText: 'Perhaps nobody should pay at all.' })
+    await watching.locator('.because').first().waitFor()
+    expect(await watching.locator('.part').count()).toBe(0)
+  })
+
   it('shows the value that made the rule fire, and marks only what the test read', async () => {
     const one = await held(bot, { payload: { amount: 500, to: 'audit-office' } })
     await console_.show(ann, one)

@@ -87,6 +87,37 @@ describe('a vote that waits', () => {
     expect((await stateOf(two)).votes).toEqual([])
   })
 
+  it('counts as sent when only its answer was lost', async () => {
+    const one = await held(bot)
+    await approve(ann, one)
+    await ann.route('**/votes', async (route) => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    await ann.locator('.undo').waitFor({ state: 'detached' })
+    await ann.unroute('**/votes')
+    expect((await stateOf(one)).votes).toHaveLength(1)
+  })
+
+  it('keeps its reviewer signed in until it arrived or was dropped', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: WIDE })
+    await approve(page, one)
+    await page.route('**/votes', (route) => route.abort('connectionreset'))
+    const signOut = async (): Promise<void> => {
+      await page.getByText('Ann Ash').first().click()
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    }
+    await signOut()
+    await page.getByText('Send it or drop it, then sign out.').waitFor()
+    expect((await stateOf(one)).votes).toEqual([])
+    await page.unroute('**/votes')
+    await page.getByRole('button', { name: 'Send it' }).click()
+    await page.locator('.undo').waitFor({ state: 'detached' })
+    expect((await stateOf(one)).votes).toHaveLength(1)
+    await page.context().close()
+  })
+
   it('is not counted for a revision that was not on the screen, and the page says so', async () => {
     const one = await held(bot)
     await approve(ann, one)

@@ -1,13 +1,16 @@
 // @store each, in the soak
 import { displayedDigest } from '../../src/domain/digest.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Agent,
   type Answer,
+  breakRecord,
   edited,
   held,
   openWorld,
+  overriding,
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
@@ -214,6 +217,62 @@ describe('POST votes on several calls', () => {
       { type: 'vote.cast', thread_id: thread, details: { displayed: entry.displayed } },
       { type: 'review.approved', thread_id: thread },
     ])
+  })
+
+  it('200 and `internal` for a thread with a broken record, which stops no other vote', async () => {
+    const [first, broken, last] = [await held(bot), await held(bot), await held(bot)]
+    const votes = [
+      await entryOf(first.thread),
+      await entryOf(broken.thread),
+      await entryOf(last.thread, { decision: 'reject' }),
+    ]
+    const mend = await breakRecord(world, 'thread', broken.thread)
+    const { status, body } = await together(ann, { decision: 'approve', comment: 'No.', votes })
+    await mend()
+    expect([status, ...body.results.map(({ status, problem }) => status ?? problem?.code)]).toEqual([
+      200,
+      'approved',
+      'internal',
+      'rejected',
+    ])
+  })
+
+  it('200 and `store_unavailable` for all votes after the first that the store could not take', async () => {
+    let commits = 0
+    let left = Infinity
+    const away = await openWorld({
+      wrapStore: (store) =>
+        overriding(store, {
+          commit: (tenant, commit) => {
+            commits += 1
+            return left-- > 0 ? store.commit(tenant, commit) : Promise.reject(new StoreUnavailable('away'))
+          },
+        }),
+    })
+    try {
+      const [agent, cat] = [await away.agent(), await away.reviewer('cat')]
+      const calls = [await held(agent), await held(agent), await held(agent), await held(agent)]
+      const votes = await Promise.all(
+        calls.map(async ({ thread }) => {
+          const { body } = await cat.show(thread)
+          return { thread_id: thread, revision: 1, displayed: displayedOf(body) }
+        }),
+      )
+      left = 1
+      commits = 0
+      const { status, body } = await cat.call<{ readonly results: readonly Result[] }>('POST', 'votes', {
+        body: { decision: 'approve', votes },
+      })
+      expect([status, ...body.results.map(({ status, problem }) => status ?? problem?.code)]).toEqual([
+        200,
+        'approved',
+        ...Array(3).fill('store_unavailable'),
+      ])
+      expect(commits).toBe(2)
+    } finally {
+      left = Infinity
+      await away.close()
+    }
   })
 
   it('400 without a vote, for more than fifty, and for a vote without displayed', async () => {

@@ -83,6 +83,16 @@ describe('connections without a credential', () => {
     expect(many.every(isOpen)).toBe(true)
   })
 
+  it('ends idle connections of a trusted proxy once a full gateway has no larger holder', async () => {
+    world = await openWorld({ config: { connections: 8, trustedProxies: '127.0.0.1' } })
+    const bot = await world.agent()
+    const many = await dialMany(8)
+    for (const socket of many) socket.resume()
+    await until(() => many.filter(isOpen).length <= 7)
+    expect(await ask(await dial(), '/api/agent/decisions?task_id=t1', bot)).toContain('404')
+    expect(await ask(await dial(), '/livez')).toContain('200')
+  })
+
   it('connections without a credential are counted by IPv4 address, and by network where a site has a whole network', () => {
     expect(networkOf('::ffff:192.0.2.7')).toBe('192.0.2.7')
     expect(networkOf('192.0.2.7')).toBe('192.0.2.7')
