@@ -1,4 +1,4 @@
-import type { JsonValue } from '../contract/json.ts'
+import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { SYSTEM } from '../domain/evidence.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
 import type { EventKind } from '../events/kinds/event.ts'
@@ -46,7 +46,7 @@ export class Replay {
   take(value: JsonValue): string | undefined {
     const { due } = this.#ledger
     delete this.#ledger.due
-    let read: { readonly event: ReadEvent; readonly kind: EventKind } | undefined
+    let read: { readonly event: ReadEvent<JsonObject>; readonly kind: EventKind } | undefined
     const unreadable = brokenBy(() => {
       const event = readEvent(value)
       const kind = requireKind(event)
@@ -120,13 +120,14 @@ export class Replay {
   }
 
   /** Applies the laws. An act without a credential still takes effect, because later records depend on it. */
-  #live(record: ReadEvent, kind: EventKind): LawBroken | undefined {
+  #live(record: ReadEvent<JsonObject>, kind: EventKind): LawBroken | undefined {
     const { thread = '', actor } = record
     const unproved = this.#once(`${actor.kind}:${actor.id}`, () => requireCredential(this.#ledger, record))
     const impossible = this.#once(thread, () => {
       requireActor(record, kind)
+      requireMembers(record, kind)
       kind.law(this.#ledger, record)
-      requireDetails(record, kind)
+      requireNoOthers(record, kind)
       happen(this.#ledger.threads.get(thread), webhookOf(record))
     })
     return unproved ?? impossible
@@ -179,14 +180,17 @@ function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): vo
 }
 
 /** Requires every member that is not optional, and that each member has the right kind. */
-function requireDetails({ details }: ReadEvent, kind: EventKind): void {
-  for (const [name, { optional }] of Object.entries(kind.details))
-    requireThat(optional || details[name] !== undefined, `its \`${name}\` is missing`)
-  for (const [name, value] of Object.entries(details)) {
-    const field = Object.hasOwn(kind.details, name) ? kind.details[name] : undefined
-    requireThat(field !== undefined, `such a record cannot have \`${name}\``)
-    requireThat(field.accepts(value), `its \`${name}\` ${field.otherwise}`)
+function requireMembers({ details }: ReadEvent<JsonObject>, kind: EventKind): void {
+  for (const [name, { optional, accepts, otherwise }] of Object.entries(kind.details)) {
+    const value = Object.hasOwn(details, name) ? details[name] : undefined
+    if (value === undefined) requireThat(optional, `its \`${name}\` is missing`)
+    else requireThat(accepts(value), `its \`${name}\` ${otherwise}`)
   }
+}
+
+function requireNoOthers({ details }: ReadEvent<JsonObject>, kind: EventKind): void {
+  for (const name of Object.keys(details))
+    requireThat(Object.hasOwn(kind.details, name), `such a record cannot have \`${name}\``)
 }
 
 function requireDue({ type, thread }: ReadEvent, due: Ledger['due']): void {

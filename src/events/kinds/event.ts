@@ -11,11 +11,16 @@ export type GatewayPart = 'quorum' | 'policy' | 'timer' | 'freeze' | 'webhooks' 
 /** Possible actors. The gateway names its part. */
 export type Who = Exclude<Actor['kind'], 'gateway'> | `gateway:${GatewayPart}`
 
-/** Checks a record against the ledger, and enters it into the ledger. @throws LawBroken */
-export type Law = (ledger: Ledger, event: ReadEvent) => void
+/**
+ * Checks a record against the ledger, and enters it into the ledger. The members of its details have the kinds that
+ * the row declares.
+ *
+ * @throws LawBroken
+ */
+export type Law<R extends object = object> = (ledger: Ledger, event: ReadEvent<R>) => void
 
 /** One kind of evidence record, with everything that depends on the kind. */
-export interface EventKind<D extends Fields = Fields, R = object> {
+export interface EventKind<D extends Fields = Fields, R extends object = object> {
   /** The words for people, after the subject: "was approved". */
   readonly says: string | ((details: R) => string)
   /** The words that follow `says` where no groups are named: "waits for" "reviewers". A chat names the groups. */
@@ -27,7 +32,7 @@ export interface EventKind<D extends Fields = Fields, R = object> {
   readonly system?: true
   readonly details: D
   /** The law of replay for records of this kind. */
-  readonly law: Law
+  readonly law: Law<R>
   /** The event that webhooks receive. */
   readonly webhook?: WebhookEvent | ((details: R) => WebhookEvent | undefined)
   /** Counts a record of this kind once it is durable. */

@@ -1,45 +1,51 @@
+import type { JsonObject } from '../../contract/json.ts'
 import { SYSTEM } from '../../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { listOf, momentOf, requireThat, textOf } from '../record/require.ts'
+import { msOf, requireThat, textOf } from '../record/require.ts'
 import { NOT_VOUCHED, type Vouched } from './requirement.ts'
 import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, wayOf } from './ledger.ts'
 
 /* Access: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
 
-const HOLDERS: readonly string[] = ['agent', 'reviewer']
-const WAYS: readonly string[] = ['link', 'oidc']
+interface KeyDetails {
+  readonly holder: 'agent' | 'reviewer'
+  readonly id: string
+  readonly key_hash: string
+}
 
-export function keyIssued(ledger: Ledger, { at, details }: ReadEvent): void {
-  const { holder, key_hash } = keyIn(details)
+interface KeyIssued extends KeyDetails {
+  readonly rotated: boolean
+  readonly old_key_until?: string | undefined
+}
+
+export function keyIssued(ledger: Ledger, { at, details }: ReadEvent<KeyIssued>): void {
+  const { key_hash, rotated, old_key_until } = details
+  const holder = holderIn(details)
   const before = ledger.keys.get(holder)
-  requireThat(
-    details['rotated'] === (before !== undefined),
-    'the record states wrongly whether it replaces a key',
-  )
+  requireThat(rotated === (before !== undefined), 'the record states wrongly whether it replaces a key')
   requireFresh(ledger, key_hash, 'key')
-  const until = details['old_key_until']
-  if (until === undefined) {
+  if (old_key_until === undefined) {
     ledger.keys.set(holder, { hash: key_hash })
     return
   }
-  const over = momentOf(until, 'old_key_until')
+  const over = msOf(old_key_until)
   requireThat(before !== undefined && over > at, 'there is no old key that could continue to work')
   ledger.keys.set(holder, { hash: key_hash, old: { hash: before.hash, until: over } })
 }
 
-export function keyRevoked(ledger: Ledger, { details }: ReadEvent): void {
-  const { holder, key_hash } = keyIn(details)
-  requireThat(ledger.keys.get(holder)?.hash === key_hash, 'no holder had this key')
+export function keyRevoked(ledger: Ledger, { details }: ReadEvent<KeyDetails>): void {
+  const holder = holderIn(details)
+  requireThat(ledger.keys.get(holder)?.hash === details.key_hash, 'no holder had this key')
   ledger.keys.delete(holder)
 }
 
 /** The older of two keys ends only at its time. */
-export function keyExpired(ledger: Ledger, { at, details }: ReadEvent): void {
-  const { holder, key_hash } = keyIn(details)
+export function keyExpired(ledger: Ledger, { at, details }: ReadEvent<KeyDetails>): void {
+  const holder = holderIn(details)
   const { hash, old } = ledger.keys.get(holder) ?? {}
-  requireThat(hash !== undefined && old?.hash === key_hash, 'this was not an old key of this holder')
+  requireThat(hash !== undefined && old?.hash === details.key_hash, 'this was not an old key of this holder')
   requireThat(at >= old.until, 'the overlap of this key was not over')
   ledger.keys.set(holder, { hash })
 }
@@ -53,55 +59,66 @@ function requireKeyName(ledger: Ledger, { actor: { kind, id, key }, at }: ReadEv
   requireThat(at < old.until + CLOCK_SKEW_MS, `the overlap of the key of \`${id}\` was over`)
 }
 
-function keyIn(details: ReadEvent['details']): { readonly holder: string; readonly key_hash: string } {
-  const kind = textOf(details['holder'], 'holder')
-  requireThat(HOLDERS.includes(kind), 'only agents and reviewers hold keys')
-  const holder = `${kind}:${textOf(details['id'], 'id')}`
-  return { holder, key_hash: textOf(details['key_hash'], 'key_hash') }
-}
+const holderIn = ({ holder, id }: KeyDetails): string => `${holder}:${id}`
 
 /** The time of the store was set back on purpose. Later records may have earlier times, down to `to`. */
-export function rebased(_: Ledger, { at, details }: ReadEvent): void {
-  const [from, to] = [momentOf(details['from'], 'from'), momentOf(details['to'], 'to')]
+export function rebased(
+  _: Ledger,
+  { at, details }: ReadEvent<{ readonly from: string; readonly to: string }>,
+): void {
+  const [from, to] = [msOf(details.from), msOf(details.to)]
   requireThat(to < from && at === from, 'it does not set the time back')
 }
 
-export function linkIssued(ledger: Ledger, { details }: ReadEvent): void {
-  const hash = textOf(details['link_hash'], 'link_hash')
-  requireFresh(ledger, hash, 'link')
-  ledger.links.set(hash, {
-    reviewer: textOf(details['reviewer'], 'reviewer'),
-    expires_at: momentOf(details['expires_at'], 'expires_at'),
-  })
+interface LinkIssued {
+  readonly link_hash: string
+  readonly reviewer: string
+  readonly expires_at: string
 }
 
-export function sessionOpened(ledger: Ledger, { actor, at, details }: ReadEvent): void {
-  const hash = textOf(details['session_hash'], 'session_hash')
-  const via = textOf(details['via'], 'via')
-  requireThat(WAYS.includes(via), `no one signs in by ${JSON.stringify(via)}`)
-  const expires_at = momentOf(details['expires_at'], 'expires_at')
-  requireFresh(ledger, hash, 'session')
+export function linkIssued(ledger: Ledger, { details }: ReadEvent<LinkIssued>): void {
+  const { link_hash, reviewer, expires_at } = details
+  requireFresh(ledger, link_hash, 'link')
+  ledger.links.set(link_hash, { reviewer, expires_at: msOf(expires_at) })
+}
+
+interface SessionOpened {
+  readonly session_hash: string
+  readonly via: 'link' | 'oidc'
+  readonly expires_at: string
+  readonly link_hash?: string | undefined
+  readonly groups?: readonly string[] | undefined
+}
+
+export function sessionOpened(ledger: Ledger, { actor, at, details }: ReadEvent<SessionOpened>): void {
+  const { session_hash, via, expires_at, link_hash, groups } = details
+  requireFresh(ledger, session_hash, 'session')
   if (via === 'link') {
-    const link_hash = textOf(details['link_hash'], 'link_hash')
+    requireThat(link_hash !== undefined, 'its `link_hash` is missing')
     const link = ledger.links.get(link_hash)
     requireThat(link?.reviewer === actor.id, 'its link was not issued to this reviewer, or was used')
     requireThat(at < link.expires_at + CLOCK_SKEW_MS, 'its link had expired')
     ledger.links.delete(link_hash)
   }
-  const session = { reviewer: actor.id, via, groups: vouchedIn(details, via) }
-  ledger.sessions.set(hash, session)
-  count(ledger, session, { change: 1, until: expires_at })
+  const session = { reviewer: actor.id, via, groups: vouched(groups, via) }
+  ledger.sessions.set(session_hash, session)
+  count(ledger, session, { change: 1, until: msOf(expires_at) })
 }
 
-export function sessionEnded(ledger: Ledger, record: ReadEvent): void {
-  const { details } = record
-  const hash = textOf(details['session_hash'], 'session_hash')
-  const session = ledger.sessions.get(hash)
-  const { reviewer, via } = details
+interface SessionEnded {
+  readonly session_hash: string
+  readonly reviewer: string
+  readonly via: 'link' | 'oidc'
+  readonly reason: SessionEnd
+}
+
+export function sessionEnded(ledger: Ledger, record: ReadEvent<SessionEnded>): void {
+  const { session_hash, reviewer, via } = record.details
+  const session = ledger.sessions.get(session_hash)
   requireThat(session !== undefined && session.reviewer === reviewer, 'no such session was open')
   requireThat(session.via === via, 'the session was opened in another way')
   requireEnd(record)
-  ledger.sessions.delete(hash)
+  ledger.sessions.delete(session_hash)
   count(ledger, session, { change: -1, until: 0 })
 }
 
@@ -119,11 +136,9 @@ const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
   ended_by_admin: ['admin'],
 }
 
-function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: ReadEvent): void {
-  const known = typeof reason === 'string' && Object.hasOwn(ENDS, reason)
-  requireThat(known, `no session ends as ${JSON.stringify(reason)}`)
+function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: ReadEvent<SessionEnded>): void {
   const who = kind === 'gateway' ? `gateway:${id}` : kind
-  requireThat(ENDS[reason as SessionEnd].includes(who), `\`${id}\` ends no session as \`${reason}\``)
+  requireThat(ENDS[reason].includes(who), `\`${id}\` ends no session as \`${reason}\``)
   requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` may not sign out another reviewer`)
 }
 
@@ -147,10 +162,9 @@ function count(
 /** A number far above the groups of one person. Each vote is checked against all of these groups. */
 const MOST_VOUCHED = 1_000
 
-function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
-  if (groups === undefined) return undefined
-  requireThat(via === 'oidc', NOT_VOUCHED)
-  return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
+function vouched(groups: readonly string[] | undefined, via: string): Vouched {
+  requireThat(groups === undefined || via === 'oidc', NOT_VOUCHED)
+  return groups && JSON.stringify(groups)
 }
 
 /**
@@ -164,37 +178,41 @@ const SESSION_SKEW_MS = 60 * 60_000
  */
 const MOST_FROZEN = 10_000
 
-export function freezeStarted(ledger: Ledger, record: ReadEvent): void {
+interface FreezeDetails {
+  readonly epoch: number
+  readonly reason: string
+  readonly agent?: string | undefined
+  readonly tool?: string | undefined
+}
+
+export function freezeStarted(ledger: Ledger, record: ReadEvent<FreezeDetails>): void {
   const { actor, at, details } = record
   const by = `${actor.kind}:${actor.id}`
-  const freeze = { ...scopeOf(record), reason: textOf(details['reason'], 'reason'), at, by }
+  const freeze = { ...scopeOf(details), reason: details.reason, at, by }
   const after = withFreeze(ledger.freezes, freeze)
   requireThat(after.freezes.length <= MOST_FROZEN, 'no tenant has so many frozen names')
   ledger.freezes = after
   requireEpoch(ledger, record)
 }
 
-export function freezeEnded(ledger: Ledger, record: ReadEvent): void {
-  const after = withoutFreeze(ledger.freezes, scopeOf(record), record.at)
+export function freezeEnded(ledger: Ledger, record: ReadEvent<FreezeDetails>): void {
+  const after = withoutFreeze(ledger.freezes, scopeOf(record.details), record.at)
   requireThat(after !== undefined, 'this scope was not frozen')
   ledger.freezes = after
   requireEpoch(ledger, record)
 }
 
-function scopeOf({ details: { agent, tool } }: ReadEvent): FreezeScope {
+function scopeOf({ agent, tool }: FreezeDetails): FreezeScope {
   requireThat(agent === undefined || tool === undefined, 'a freeze names an agent or a tool, but not both')
-  return {
-    ...(agent === undefined ? {} : { agent: textOf(agent, 'agent') }),
-    ...(tool === undefined ? {} : { tool: textOf(tool, 'tool') }),
-  }
+  return { ...(agent !== undefined && { agent }), ...(tool !== undefined && { tool }) }
 }
 
-function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent): void {
-  requireThat(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, but ${freezes.epoch} is due`)
+function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent<FreezeDetails>): void {
+  requireThat(epoch === freezes.epoch, `it is freeze ${epoch}, but ${freezes.epoch} is due`)
 }
 
 /** Requires the actor to have a credential, because every commit guards the credential. @throws LawBroken */
-export function requireCredential(ledger: Ledger, record: ReadEvent): void {
+export function requireCredential(ledger: Ledger, record: ReadEvent<JsonObject>): void {
   const { actor, tenant, type, at, details } = record
   if (tenant === SYSTEM || type === 'session.opened') return
   // in these records, `via` states how the ended session was opened, perhaps by another person in the same browser

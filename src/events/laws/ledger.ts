@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
@@ -37,7 +38,7 @@ export interface Ledger {
   readonly ruled: RuleVerdicts
   freezes: Freezes
   /** The previous record. */
-  last?: ReadEvent
+  last?: ReadEvent<JsonObject>
   /** The record that must be next, because the commit of the previous record wrote it as well. */
   due?: Due
   /** The number of calls that were decided immediately. */

@@ -1,10 +1,11 @@
-import { maxRisk, type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/decision.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { maxRisk, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../../domain/evidence.ts'
 import { freezeOf } from '../../domain/freeze.ts'
-import { transition } from '../../domain/thread.ts'
-import { requireVerdict } from './verdict.ts'
+import { type ThreadStatus, transition } from '../../domain/thread.ts'
+import { type Judged, requireVerdict } from './verdict.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { isObject, listOf, momentOf, objectOf, requireThat, textOf } from '../record/require.ts'
+import { msOf, requireThat, textOf } from '../record/require.ts'
 import { givingWayTo, requireEscalated, requireQuorum, requireTighter, requirementOf } from './requirement.ts'
 import {
   currentThread,
@@ -25,17 +26,31 @@ import {
  * ledger, and enters the record's changes. A law throws LawBroken for an act that no gateway can have performed.
  */
 
-export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
+interface Decided extends Judged {
+  readonly by: readonly string[]
+  readonly risk: Risk
+  readonly policy_risk: Risk
+  readonly claimed_risk?: Risk | undefined
+  readonly verdict: Verdict
+  readonly requirement?: JsonObject | undefined
+  readonly heading?: JsonObject | undefined
+  readonly action_hash?: string | undefined
+  readonly fault?: string | undefined
+}
+
+type DecisionEvent = ReadEvent<Decided>
+
+export function decisionAllowed(ledger: Ledger, record: DecisionEvent): void {
   decidedAtOnce(ledger, record, 'allow')
   requireAllowable(ledger, record)
   ledger.allowed += 1
 }
 
 /** An allowed call of a tool whose calls all need a proof. The rule approves its thread in the same commit. */
-export function decisionApproved(ledger: Ledger, record: ReadEvent): void {
+export function decisionApproved(ledger: Ledger, record: DecisionEvent): void {
   decided(ledger, record, 'allow')
   requireAllowable(ledger, record)
-  const { expires_ms } = objectOf(record.details['requirement'], 'its requirement')
+  const { expires_ms } = record.details.requirement ?? {}
   requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
   enterThread(ledger, record, {
     status: 'approved',
@@ -44,16 +59,16 @@ export function decisionApproved(ledger: Ledger, record: ReadEvent): void {
   })
 }
 
-function requireAllowable(ledger: Ledger, record: ReadEvent): void {
-  requireThat(record.details['fault'] === undefined, 'the rules engine had failed')
+function requireAllowable(ledger: Ledger, record: DecisionEvent): void {
+  requireThat(record.details.fault === undefined, 'the rules engine had failed')
   requireThat(!isFrozen(ledger, record), 'its agent, tool or tenant was frozen')
 }
 
-export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
+export function decisionRejected(ledger: Ledger, record: DecisionEvent): void {
   decidedAtOnce(ledger, record, 'reject')
   const { by, policy } = record.details
   // a rule may also have that name, but policy is not evaluated during a freeze
-  const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
+  const because = by.includes(BY_FREEZE) && policy === NO_BUNDLE
   requireThat(
     because === isFrozen(ledger, record),
     because ? 'nothing was frozen' : 'a freeze was in force, but the record does not say so',
@@ -61,17 +76,17 @@ export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
   ledger.rejected += 1
 }
 
-export function reviewPending(ledger: Ledger, record: ReadEvent): void {
+export function reviewPending(ledger: Ledger, record: DecisionEvent): void {
   decided(ledger, record, 'review')
   requireThat(!isFrozen(ledger, record), 'its agent, tool or tenant was frozen')
-  const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
+  const requirement = requirementIn(record)
   enterThread(ledger, record, { status: 'pending_review', requirement })
 }
 
 /** Enters the thread that the record opens. */
 function enterThread(
   ledger: Ledger,
-  record: ReadEvent,
+  record: DecisionEvent,
   opened: Pick<LedgerThread, 'status' | 'requirement' | 'approval'>,
 ): void {
   const id = textOf(record.thread, 'thread_id')
@@ -82,7 +97,7 @@ function enterThread(
     task: textOf(record.task, 'task_id'),
     tool: textOf(record.tool, 'tool'),
     freeze_epoch: ledger.freezes.epoch,
-    hashed: record.details['action_hash'] !== undefined,
+    hashed: record.details.action_hash !== undefined,
     opened_at: record.at,
     seen: [],
     happened: [],
@@ -91,19 +106,17 @@ function enterThread(
   })
 }
 
-export function reviewRevised(ledger: Ledger, record: ReadEvent): void {
+export function reviewRevised(ledger: Ledger, record: DecisionEvent): void {
   const { thread: id = '', revision } = record
   const thread = openThread(ledger, { ...record, revision: (revision ?? 0) - 1 })
   requireAgent(thread, record)
   requireInTime(thread, record)
-  const hashed = record.details['action_hash'] !== undefined
+  const { action_hash, verdict, policy_risk } = record.details
+  const hashed = action_hash !== undefined
   requireThat(
     hashed === thread.hashed,
     'its thread takes revisions with an action hash or without one, not both',
   )
-  const verdict = VERDICTS.find((one) => one === record.details['verdict'])
-  requireThat(verdict !== undefined, `its verdict is ${JSON.stringify(record.details['verdict'])}`)
-  textOf(record.details['policy'], 'policy')
   requireVerdict(ledger.ruled, record, verdict)
   const rejected = verdict === 'reject'
   const { votes: voted } = thread
@@ -111,82 +124,87 @@ export function reviewRevised(ledger: Ledger, record: ReadEvent): void {
   const next = revisionOf(record)
   requireTighter(thread.requirement, next.requirement)
   requireThat(maxRisk(thread.risk, next.risk) === next.risk, 'its risk is lower than before')
-  requireThat(
-    maxRisk(riskIn(record.details, 'policy_risk'), next.risk) === next.risk,
-    'policy assessed a higher risk',
-  )
+  requireThat(maxRisk(policy_risk, next.risk) === next.risk, 'policy assessed a higher risk')
   thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
   Object.assign(thread, next)
   if (rejected) ledger.due = { type: 'review.rejected', thread: id }
 }
 
-function decidedAtOnce(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
+function decidedAtOnce(ledger: Ledger, record: DecisionEvent, verdict: Verdict): void {
   decided(ledger, record, verdict)
   requireThat(record.thread === undefined, 'a call that is decided at once belongs to no thread')
 }
 
-function decided(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
+function decided(ledger: Ledger, record: DecisionEvent, verdict: Verdict): void {
   const { details, task, tool } = record
   textOf(task, 'task_id')
   textOf(tool, 'tool')
-  textOf(details['policy'], 'policy')
-  requireThat(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
+  requireThat(verdict === 'reject' || details.policy !== NO_BUNDLE, 'no policy was in force')
   requireClaim(details)
-  requireThat(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
+  requireThat(details.verdict === verdict, `its verdict is \`${details.verdict}\``)
   requireVerdict(ledger.ruled, record, verdict)
 }
 
 /** Requires the higher risk of policy's assessment and the agent's claim. */
-function requireClaim(details: ReadEvent['details']): void {
-  const [risk, said] = [riskIn(details), riskIn(details, 'policy_risk')]
+function requireClaim({ risk, policy_risk: said, claimed_risk: claimed = said }: Decided): void {
   requireThat(maxRisk(risk, said) === risk, 'policy assessed a higher risk')
-  const claimed = details['claimed_risk'] === undefined ? said : riskIn(details, 'claimed_risk')
   requireThat(maxRisk(said, claimed) === risk, 'neither policy nor the agent stated that risk')
 }
 
-function isFrozen({ freezes }: Ledger, { actor, tool = '' }: ReadEvent): boolean {
+function isFrozen({ freezes }: Ledger, { actor, tool = '' }: DecisionEvent): boolean {
   return freezeOf(freezes, { agent: actor.id, tool }) !== undefined
 }
 
-function revisionOf(record: ReadEvent): RevisionIn & Pick<LedgerThread, 'requirement'> {
-  const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
-  return { ...revisionIn(record), requirement }
+function requirementIn({ details: { requirement } }: DecisionEvent): ReviewRequirement {
+  requireThat(requirement !== undefined, 'its `requirement` is missing')
+  return requirementOf(requirement)
 }
+
+const revisionOf = (record: DecisionEvent): RevisionIn & Pick<LedgerThread, 'requirement'> => ({
+  ...revisionIn(record),
+  requirement: requirementIn(record),
+})
 
 type RevisionIn = Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'votes' | 'announced' | 'shown'>
 
-function revisionIn(record: ReadEvent): RevisionIn {
-  const { revision = 0, at: submitted_at } = record
-  const { policy, heading } = record.details
-  const template = isObject(heading) ? heading['template'] : undefined
+function revisionIn({ revision = 0, at: submitted_at, details }: DecisionEvent): RevisionIn {
+  const { policy: bundle, heading, risk } = details
+  const template = heading?.['template']
   const shown = {
-    bundle: textOf(policy, 'policy'),
+    bundle,
     ...(template === undefined ? {} : { template: textOf(template, 'template') }),
   }
-  return { risk: riskIn(record.details), revision, submitted_at, votes: [], announced: [], shown }
+  return { risk, revision, submitted_at, votes: [], announced: [], shown }
 }
 
-function riskIn(details: ReadEvent['details'], name = 'risk'): Risk {
-  const risk = RISKS.find((one) => one === details[name])
-  requireThat(risk !== undefined, `its \`${name}\` is ${JSON.stringify(details[name])}`)
-  return risk
+interface OfRisk {
+  readonly risk: Risk
+}
+
+interface Waited extends OfRisk {
+  readonly waited_ms?: number | undefined
 }
 
 /** Requires the risk of the thread. */
-function requireRisk({ risk }: LedgerThread, { details }: ReadEvent): void {
-  requireThat(details['risk'] === risk, `its thread had ${risk} risk`)
+function requireRisk({ risk }: LedgerThread, { details }: ReadEvent<OfRisk>): void {
+  requireThat(details.risk === risk, `its thread had ${risk} risk`)
 }
 
 /** Requires the waiting time that follows from the ledger. */
-function requireWaited({ at, details }: ReadEvent, since: number): void {
-  requireThat(details['waited_ms'] === at - since, `it had waited ${at - since} ms`)
+function requireWaited({ at, details }: ReadEvent<Waited>, since: number): void {
+  requireThat(details.waited_ms === at - since, `it had waited ${at - since} ms`)
+}
+
+interface Voted extends Waited {
+  readonly digest?: string | undefined
+  readonly voters?: readonly string[] | undefined
 }
 
 /**
  * Requires the previous record to be the vote that filled the last seat. When an escalation or the directory filled the
  * seat, the gateway is the actor.
  */
-export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
+export function reviewApproved(ledger: Ledger, record: ReadEvent<Voted>): void {
   const thread = openThread(ledger, record)
   const { votes, requirement } = thread
   requireInTime(thread, record)
@@ -201,19 +219,22 @@ export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
  * Requires the voters of this revision, and the digest that they saw. Any vote except an approval ends the wait, so all
  * votes before an approval are approvals.
  */
-function requireVoters(thread: LedgerThread, record: ReadEvent): void {
+function requireVoters(thread: LedgerThread, record: ReadEvent<Voted>): void {
   const { votes } = thread
-  const { details } = record
-  const voters = listOf(details['voters'], 'voters')
+  const { voters, digest } = record.details
   const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
   requireRisk(thread, record)
   requireWaited(record, thread.submitted_at)
   requireThat(same, 'its voters are not the reviewers who voted on this revision')
-  requireThat(details['digest'] === votes[0]?.digest, 'its digest is not the digest that the voters saw')
+  requireThat(digest === votes[0]?.digest, 'its digest is not the digest that the voters saw')
+}
+
+interface Rejected extends Voted {
+  readonly by?: readonly string[] | undefined
 }
 
 /** Requires the previous record to be the vote, or a revision that policy rejects. */
-export function reviewRejected(ledger: Ledger, record: ReadEvent): void {
+export function reviewRejected(ledger: Ledger, record: ReadEvent<Rejected>): void {
   const thread = currentThread(ledger, record)
   if (ledger.last?.type === 'review.revised') {
     requireRisk(thread, record)
@@ -224,7 +245,7 @@ export function reviewRejected(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'vote_reject')
 }
 
-export function changesRequested(ledger: Ledger, record: ReadEvent): void {
+export function changesRequested(ledger: Ledger, record: ReadEvent<Voted>): void {
   const thread = currentThread(ledger, record)
   requireVote(ledger, record, 'request_changes')
   requireVoters(thread, record)
@@ -241,14 +262,18 @@ function requireVote({ last }: Ledger, { actor, at, thread }: ReadEvent, decisio
   )
 }
 
-function requireDue({ last }: Ledger, { thread, actor, at, details }: ReadEvent): void {
+function requireDue({ last }: Ledger, { thread, actor, at, details }: ReadEvent<Rejected>): void {
   const isNext = last?.thread === thread && last?.at === at && actor.kind === 'gateway'
-  const isSame = JSON.stringify(last?.details['by']) === JSON.stringify(details['by'])
+  const isSame = JSON.stringify(last?.details['by']) === JSON.stringify(details.by)
   const follows = isNext && isSame && last?.details['verdict'] === 'reject'
   requireThat(follows, 'the revision that policy rejected is not the previous record')
 }
 
-export function reviewExpired(ledger: Ledger, record: ReadEvent): void {
+interface Ended extends Waited {
+  readonly was: ThreadStatus
+}
+
+export function reviewExpired(ledger: Ledger, record: ReadEvent<Ended>): void {
   const thread = endable(ledger, record)
   requireThat(
     thread.approval?.collected === undefined,
@@ -258,14 +283,14 @@ export function reviewExpired(ledger: Ledger, record: ReadEvent): void {
   move(thread, 'expire')
 }
 
-export function reviewFrozen(ledger: Ledger, record: ReadEvent): void {
+export function reviewFrozen(ledger: Ledger, record: ReadEvent<Ended>): void {
   const thread = endable(ledger, record)
   requireThat(isFrozenSince(ledger, thread), 'no freeze has hit its thread')
   move(thread, 'freeze')
 }
 
 /** Requires the thread's own agent, and an approval on which the agent cannot have acted yet. */
-export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
+export function reviewWithdrawn(ledger: Ledger, record: ReadEvent<Ended>): void {
   const thread = endable(ledger, record)
   const { approval } = thread
   requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
@@ -274,17 +299,16 @@ export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
   else requireThat(approval?.collected === undefined, 'its approval had been collected')
   if (approval?.collected === undefined) requireInTime(thread, record)
   else requireThat(approval.token !== undefined, 'its approval had been used')
-  textOf(record.details['reason'], 'reason')
   move(thread, 'withdraw')
 }
 
 /** Requires a thread that ends without a reviewer, and has not ended yet. */
-function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
+function endable(ledger: Ledger, record: ReadEvent<Ended>): LedgerThread {
   const thread = currentThread(ledger, record)
   const { status, approval } = thread
   requireRisk(thread, record)
   requireWaited(record, thread.opened_at)
-  requireThat(record.details['was'] === status, `its thread was ${status} at that time`)
+  requireThat(record.details.was === status, `its thread was ${status} at that time`)
   requireThat(
     transition(status, 'freeze') !== undefined && approval?.redeemed === undefined,
     'its thread had ended',
@@ -292,20 +316,27 @@ function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
   return thread
 }
 
+interface Announced extends OfRisk {
+  readonly due_at: string
+  readonly groups: readonly string[]
+  /** Absent for a reminder. */
+  readonly to?: string
+}
+
 /**
  * Reminders and escalations: each is announced once, for all seats that escalate to the same group at the same time.
  */
-export function reviewAnnounced(ledger: Ledger, record: ReadEvent): void {
+export function reviewAnnounced(ledger: Ledger, record: ReadEvent<Announced>): void {
   const thread = currentThread(ledger, record)
   const { status, requirement, submitted_at } = thread
   const { at, details, type } = record
   requireThat(status === 'pending_review', `its thread was ${status} at that time`)
   requireRisk(thread, record)
   const groups = JSON.stringify(requirement.seats.map(({ group }) => group))
-  requireThat(JSON.stringify(details['groups']) === groups, 'its groups are not the groups that may vote')
-  const due = momentOf(details['due_at'], 'due_at')
+  requireThat(JSON.stringify(details.groups) === groups, 'its groups are not the groups that may vote')
+  const due = msOf(details.due_at)
   requireThat(at + CLOCK_SKEW_MS >= due, 'it was not due')
-  const to = type === 'review.escalated' ? textOf(details['to'], 'to') : undefined
+  const { to } = details
   if (to !== undefined) requireEscalated(requirement, to, at - submitted_at + CLOCK_SKEW_MS)
   const key = JSON.stringify([type, due, to])
   const before = thread.announced.filter((one) => one === key).length
@@ -313,7 +344,10 @@ export function reviewAnnounced(ledger: Ledger, record: ReadEvent): void {
   thread.announced = [...thread.announced, key]
 }
 
-export function threadClaimed(ledger: Ledger, record: ReadEvent): void {
+export function threadClaimed(
+  ledger: Ledger,
+  record: ReadEvent<{ readonly from?: string | undefined }>,
+): void {
   const thread = claimable(ledger, record)
   const { from } = record.details
   requireThat(from === undefined || from === thread.claimed, 'no reviewer of that name had claimed it')
@@ -338,9 +372,10 @@ export function threadCommented(ledger: Ledger, record: ReadEvent): void {
 }
 
 /** Requires an existing revision. */
-export function payloadRevealed(ledger: Ledger, record: ReadEvent): void {
-  const { revealed_revision: revision } = record.details
-  requireThat(Number.isSafeInteger(revision), 'its `revealed_revision` is not a number')
-  threadOf(ledger, { ...record, revision: revision as number })
+export function payloadRevealed(
+  ledger: Ledger,
+  record: ReadEvent<{ readonly revealed_revision: number }>,
+): void {
+  threadOf(ledger, { ...record, revision: record.details.revealed_revision })
   threadOf(ledger, record)
 }

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../../contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { strictest, type Verdict } from '../../domain/decision.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
+import { requireThat, textOf } from '../record/require.ts'
 
 /*
  * The consistency of a verdict with its record (docs/policy-language.md). The strictest rule that fired decides. A
@@ -17,36 +17,47 @@ const ALLOW_UP_TO = 'allow_up_to'
 /** Verdicts of rules and limits, as their decisions state them, by bundle and id. */
 export type RuleVerdicts = Map<string, Verdict>
 
+/** The members of a decision with which its verdict must agree. */
+export interface Judged {
+  readonly by: readonly string[]
+  readonly rules: readonly string[]
+  readonly shadow?: readonly string[] | undefined
+  readonly limits?: readonly JsonObject[] | undefined
+  readonly policy: string
+  readonly payload_digest?: string | undefined
+  readonly payload_commitment?: string | undefined
+  readonly nonce?: string | undefined
+}
+
 /** Requires a consistent verdict. @throws LawBroken */
-export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent, verdict: Verdict): void {
+export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent<Judged>, verdict: Verdict): void {
   requireAsked(details)
   requireLimits(details, verdict)
-  const by = textsIn(details['by'], 'by')
-  const rules = textsIn(details['rules'], 'rules')
+  // sets, because a file may contain any number of ids
+  const by = new Set(details.by)
+  const rules = new Set(details.rules)
   requireThat(by.size > 0, 'nothing decided it')
   for (const id of by) requireDecided(id, rules, verdict)
   const ruled = ruledAs(by, rules, verdict)
   if (ruled === undefined) return
-  const policy = textOf(details['policy'], 'policy')
-  for (const id of rules) requireRule(known, { policy, id, ruled, decided: by.has(id) })
+  for (const id of rules) requireRule(known, { policy: details.policy, id, ruled, decided: by.has(id) })
 }
 
 /** Requires the payload as a digest or, when it may be sensitive, as a commitment. */
-function requireAsked({ payload_digest, payload_commitment, nonce }: ReadEvent['details']): void {
+function requireAsked({ payload_digest, payload_commitment, nonce }: Judged): void {
   const isPlain = payload_digest !== undefined
-  textOf(isPlain ? payload_digest : payload_commitment, 'payload_digest')
-  requireThat(isPlain !== (payload_commitment !== undefined), 'the record holds its payload twice')
-  if (!isPlain) textOf(nonce, 'nonce')
+  requireThat(isPlain || Boolean(payload_commitment), 'its `payload_digest` is missing')
+  requireThat(!isPlain || payload_commitment === undefined, 'the record holds its payload twice')
+  requireThat(isPlain || Boolean(nonce), 'its `nonce` is missing')
 }
 
 /**
  * Requires that exactly the exhausted limits have fired. Such a limit reviews or rejects, except as `shadow`.
  */
-function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details'], verdict: Verdict): void {
-  const enforced = textsIn(rules, 'rules')
-  const fired = new Set([...enforced, ...textsIn(shadow, 'shadow')])
-  for (const use of listOf(limits, 'limits')) {
-    const { id: named, over } = objectOf(use, 'a limit')
+function requireLimits({ limits = [], rules, shadow = [] }: Judged, verdict: Verdict): void {
+  const enforced = new Set(rules)
+  const fired = new Set([...rules, ...shadow])
+  for (const { id: named, over } of limits) {
     const id = textOf(named, 'id')
     const name = JSON.stringify(id)
     const stops = over === true && enforced.has(id)
@@ -97,9 +108,4 @@ function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired)
   requireThat(ruled !== 'allow', `the rule ${name} fired but did not decide`)
   const isWeaker = before === undefined || (before !== ruled && strictest(before, ruled) === ruled)
   requireThat(isWeaker, `the rule ${name} of this bundle gave \`${before}\` before, and it fired`)
-}
-
-/** Returns a set, like the functions above, because a file may contain any number of ids. */
-function textsIn(value: JsonValue | undefined, name: string): ReadonlySet<string> {
-  return new Set(listOf(value, name).map((one) => textOf(one, name)))
 }

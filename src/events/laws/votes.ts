@@ -1,6 +1,7 @@
+import type { JsonObject } from '../../contract/json.ts'
 import { displayedDigest } from '../../domain/digest.ts'
 import type { ReadEvent } from '../record/read-event.ts'
-import { listOf, objectOf, requireThat, textOf } from '../record/require.ts'
+import { listOf, requireThat, textOf } from '../record/require.ts'
 import {
   CLOCK_SKEW_MS,
   type Ledger,
@@ -15,13 +16,23 @@ import { requireEligible, requireVouched } from './requirement.ts'
 
 /** The law of votes (docs/review-api.md). */
 
-const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
+interface VoteCast {
+  readonly decision: 'approve' | 'reject' | 'request_changes'
+  readonly digest: string
+  readonly via: string
+  readonly comment?: string | undefined
+  readonly groups?: readonly string[] | undefined
+  readonly displayed?: JsonObject | 'none' | undefined
+}
+
+const ENDED_BY = {
   approve: undefined,
   reject: 'review.rejected',
   request_changes: 'review.changes_requested',
-}
+} as const
 
-export function voteCast(ledger: Ledger, record: ReadEvent): void {
+export function voteCast(ledger: Ledger, record: ReadEvent<VoteCast>): void {
+  const { decision, comment = '' } = record.details
   const thread = openThread(ledger, record)
   requireInTime(thread, record)
   const vote = voteOf(record)
@@ -30,7 +41,6 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
     const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
     requireVouched(sessions, vote, thread.requirement)
   }
-  requireThat(Object.hasOwn(ENDED_BY, vote.decision), `${JSON.stringify(vote.decision)} is not a vote`)
   requireThat(
     !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
     'the same reviewer has voted on this revision',
@@ -40,7 +50,7 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
     'a key cannot vote when a sign-in is required',
   )
   requireThat(
-    thread.requirement.require_comment !== true || vote.decision !== 'reject' || /\S/.test(commentOf(record)),
+    thread.requirement.require_comment !== true || decision !== 'reject' || /\S/.test(comment),
     'a rejection without a comment, although its level requires one',
   )
   requireDisplayed(thread, record, vote)
@@ -49,7 +59,7 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
   requireThat(!thread.seen.includes(vote.digest), 'the voter saw an earlier revision')
   move(thread, 'vote_counted')
   thread.votes = [...thread.votes, vote]
-  const type = ENDED_BY[vote.decision]
+  const type = ENDED_BY[decision]
   if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
 }
 
@@ -60,15 +70,14 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
  */
 function requireDisplayed(
   { requirement, revision, risk: level, shown }: LedgerThread,
-  { details, thread: thread_id = '' }: ReadEvent,
+  { details: { displayed }, thread: thread_id = '' }: ReadEvent<VoteCast>,
   { decision, digest: revision_digest }: LedgerVote,
 ): void {
-  const { displayed } = details
   if (displayed === undefined || displayed === 'none') {
     const isNeeded = requirement.require_displayed === true && decision === 'approve'
     return requireThat(!isNeeded, 'nothing was displayed, although its level requires it')
   }
-  const { digest, seen, unseen, ms } = objectOf(displayed, 'displayed')
+  const { digest, seen, unseen, ms } = displayed
   const places = listOf(seen, 'seen').map((one) => textOf(one, 'seen'))
   for (const one of listOf(unseen, 'unseen')) textOf(one, 'unseen')
   requireThat(typeof ms === 'number' && ms >= 0, 'its time on the screen is missing')
@@ -76,17 +85,7 @@ function requireDisplayed(
   requireThat(digest === displayedDigest(known), 'something else was displayed than the revision of the vote')
 }
 
-const commentOf = ({ details: { comment } }: ReadEvent): string =>
-  typeof comment === 'string' ? comment : ''
-
-function voteOf({ actor, details }: ReadEvent): LedgerVote {
-  const [decision, digest, via] = ['decision', 'digest', 'via'].map((name) => textOf(details[name], name))
-  const { groups } = details
-  return {
-    reviewer: actor.id,
-    decision: decision ?? '',
-    digest: digest ?? '',
-    via: via ?? '',
-    ...(groups === undefined ? {} : { groups: listOf(groups, 'groups').map((one) => textOf(one, 'groups')) }),
-  }
+function voteOf({ actor, details }: ReadEvent<VoteCast>): LedgerVote {
+  const { decision, digest, via, groups } = details
+  return { reviewer: actor.id, decision, digest, via, ...(groups !== undefined && { groups }) }
 }

@@ -1,53 +1,65 @@
 import type { ReadEvent } from '../record/read-event.ts'
-import { requireThat, textOf } from '../record/require.ts'
+import { requireThat } from '../record/require.ts'
 import type { Ledger, LedgerWebhook } from './ledger.ts'
 
 /* Webhooks and their deliveries (docs/webhooks.md). A delivery is written in the commit of its event. */
 
 const NO_WEBHOOK: LedgerWebhook = { gone: false, pings: 0, announced: new Map() }
 
-export function webhookCreated(ledger: Ledger, { details }: ReadEvent): void {
-  const id = textOf(details['id'], 'id')
+interface Named {
+  readonly id: string
+}
+
+export function webhookCreated(ledger: Ledger, { details: { id } }: ReadEvent<Named>): void {
   requireThat(!ledger.webhooks.has(id), 'this webhook was created before')
   ledger.webhooks.set(id, NO_WEBHOOK)
 }
 
 /** Requires an existing webhook. */
-export function webhookChanged(ledger: Ledger, record: ReadEvent): void {
-  requireThat(!webhookOf(ledger, record).gone, 'this webhook was deleted before')
+export function webhookChanged(ledger: Ledger, { details: { id } }: ReadEvent<Named>): void {
+  requireThat(!webhookOf(ledger, id).gone, 'this webhook was deleted before')
 }
 
-export function webhookDeleted(ledger: Ledger, record: ReadEvent): void {
+export function webhookDeleted(ledger: Ledger, record: ReadEvent<Named>): void {
   webhookChanged(ledger, record)
-  ledger.webhooks.set(idOf(record), { ...webhookOf(ledger, record), gone: true })
+  const { id } = record.details
+  ledger.webhooks.set(id, { ...webhookOf(ledger, id), gone: true })
 }
 
 /** Counts a ping. The webhook may have been deleted in the meantime. */
-export function webhookPinged(ledger: Ledger, record: ReadEvent): void {
-  const webhook = webhookOf(ledger, record)
-  ledger.webhooks.set(idOf(record), { ...webhook, pings: webhook.pings + 1 })
+export function webhookPinged(ledger: Ledger, { details: { id } }: ReadEvent<Named>): void {
+  const webhook = webhookOf(ledger, id)
+  ledger.webhooks.set(id, { ...webhook, pings: webhook.pings + 1 })
 }
 
-export function webhookRedelivered(ledger: Ledger, record: ReadEvent): void {
-  webhookOf(ledger, record)
-  const delivery = textOf(record.details['delivery'], 'delivery')
+interface Redelivered extends Named {
+  readonly delivery: string
+}
+
+export function webhookRedelivered(ledger: Ledger, { details }: ReadEvent<Redelivered>): void {
+  const { id, delivery } = details
+  webhookOf(ledger, id)
   if (ledger.settled.has(delivery)) ledger.settled.set(delivery, false)
+}
+
+interface Settled {
+  readonly webhook: string
+  readonly delivery: string
+  readonly event: string
+  readonly thread_id?: string | undefined
 }
 
 /**
  * Requires a delivery to settle once, for an event that happened. The delivery may settle after its webhook was
  * deleted.
  */
-export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
-  const webhook = webhookOf(ledger, record)
-  const { details } = record
-  const delivery = textOf(details['delivery'], 'delivery')
-  const event = textOf(details['event'], 'event')
+export function webhookSettled(ledger: Ledger, { details }: ReadEvent<Settled>): void {
+  const { webhook: id, delivery, event, thread_id } = details
+  const webhook = webhookOf(ledger, id)
   requireThat(ledger.settled.get(delivery) !== true, 'this delivery had already ended')
-  const { thread_id } = details
-  if (thread_id !== undefined) requireHappened(ledger, textOf(thread_id, 'thread_id'), event)
+  if (thread_id !== undefined) requireHappened(ledger, thread_id, event)
   else if (!ledger.settled.has(delivery))
-    ledger.webhooks.set(idOf(record), { ...webhook, announced: requireDecided(ledger, webhook, event) })
+    ledger.webhooks.set(id, { ...webhook, announced: requireDecided(ledger, webhook, event) })
   ledger.settled.set(delivery, true)
 }
 
@@ -74,10 +86,8 @@ function requireDecided(ledger: Ledger, webhook: LedgerWebhook, event: string): 
   return new Map(webhook.announced).set(event, count)
 }
 
-const idOf = ({ details }: ReadEvent): string => textOf(details['webhook'] ?? details['id'], 'id')
-
-function webhookOf(ledger: Ledger, record: ReadEvent): LedgerWebhook {
-  const webhook = ledger.webhooks.get(idOf(record))
+function webhookOf(ledger: Ledger, id: string): LedgerWebhook {
+  const webhook = ledger.webhooks.get(id)
   requireThat(webhook !== undefined, 'this webhook was never created')
   return webhook
 }

@@ -1,9 +1,13 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
-import { momentOf, objectOf, requireThat, textOf } from './require.ts'
+import { isMoment, msOf, objectOf, requireThat, textOf } from './require.ts'
 
-/** A parsed record of an export. Every part of the record is checked before use. */
-export interface ReadEvent {
+/**
+ * A parsed record of an export. Every part of the record is checked before use.
+ *
+ * @typeParam D its details: a law reads them as the row of its kind declares them
+ */
+export interface ReadEvent<D extends object = object> {
   readonly type: string
   readonly tenant: string
   /** ms since 1970, by the store's clock. */
@@ -13,13 +17,13 @@ export interface ReadEvent {
   readonly thread?: string
   readonly revision?: number
   readonly tool?: string
-  readonly details: JsonObject
+  readonly details: D
 }
 
 const ACTORS: readonly string[] = ['agent', 'reviewer', 'admin', 'gateway']
 
 /** Parses a record. @throws LawBroken for a record that this version never writes */
-export function readEvent(value: JsonValue): ReadEvent {
+export function readEvent(value: JsonValue): ReadEvent<JsonObject> {
   const record = objectOf(value, 'the record')
   const { v, type, tenant, at, actor, task_id, thread_id, revision, tool, details = {} } = record
   requireThat(
@@ -29,11 +33,12 @@ export function readEvent(value: JsonValue): ReadEvent {
   requireThat(typeof type === 'string', `the type ${JSON.stringify(type)} is unknown`)
   const { kind, id, key } = objectOf(actor, 'its actor')
   requireThat(typeof kind === 'string' && ACTORS.includes(kind), 'it has no actor')
+  requireThat(isMoment(at), 'its `at` is not a time')
   requireThat(revision === undefined || Number.isSafeInteger(revision), 'its revision is not a number')
   return {
     type,
     tenant: textOf(tenant, 'tenant'),
-    at: momentOf(at, 'at'),
+    at: msOf(at),
     actor: {
       kind: kind as Actor['kind'],
       id: textOf(id, 'actor'),

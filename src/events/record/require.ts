@@ -26,11 +26,8 @@ export function textOf(value: JsonValue | undefined, name: string): string {
   return value
 }
 
-/** Returns the value in ms since 1970. @throws LawBroken */
-export function momentOf(value: JsonValue | undefined, name: string): number {
-  requireThat(isMoment(value), `its \`${name}\` is not a time`)
-  return Date.parse(value)
-}
+/** Returns the time of a record, which `isMoment` accepts, in ms since 1970. */
+export const msOf = (moment: string): number => Date.parse(moment)
 
 /** Returns the value as an object. @throws LawBroken */
 export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
