@@ -12,6 +12,11 @@ export interface Actor {
   readonly key?: string
 }
 
+export const TIMER: Actor = { kind: 'gateway', id: 'timer' }
+export const ADMIN: Actor = { kind: 'admin', id: 'admin' }
+export const agentNamed = (id: string): Actor => ({ kind: 'agent', id })
+export const reviewerNamed = (id: string): Actor => ({ kind: 'reviewer', id })
+
 /** Characters of `Actor.key`. */
 export const KEY_NAME_CHARS = 16
 

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { leafHash } from '../../domain/digest.ts'
-import type { Actor } from '../../domain/evidence.ts'
+import { type Actor, SYSTEM } from '../../domain/evidence.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { isoTime } from '../core/event-record.ts'
+import { record } from '../core/event-record.ts'
 import { nextPageSize } from '../core/page-size.ts'
-import { SYSTEM } from '../core/records.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
 
 /** Maximum number of records in one chunk. */
@@ -70,13 +69,15 @@ async function noteRead(deps: Deps, range: EvidenceRange, reader: Actor): Promis
     Promise.resolve({
       answer: undefined,
       evidence: [
-        {
-          type: 'evidence.read' as const,
-          tenant: SYSTEM,
-          at: isoTime(deps.store.now()),
-          actor: reader,
-          details: { tenant: range.tenant, after: range.after, limit: range.limit },
-        },
+        record(
+          deps.store.now(),
+          reader,
+          { tenant: SYSTEM },
+          {
+            type: 'evidence.read',
+            details: { tenant: range.tenant, after: range.after, limit: range.limit },
+          },
+        ),
       ],
     }),
   )

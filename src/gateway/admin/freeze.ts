@@ -15,7 +15,7 @@ import {
 import type { Write } from '../../store/store.ts'
 import { type Administrator, adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
-import { type Happened, isoTime } from '../core/event-record.ts'
+import { type Happened, isoTime, record } from '../core/event-record.ts'
 import { FREEZES, freezesNow } from '../core/freezes.ts'
 import { ALL_FREEZES, purgeAt } from '../core/expiry-index.ts'
 import { put, read, unchanged } from '../core/records.ts'
@@ -90,7 +90,7 @@ async function change<T>(
       ...decided,
       guards: [unchanged('freezes', FREEZES, known), ...proof],
       writes: [put('freezes', FREEZES, after), ...writes],
-      evidence: [{ ...event, tenant, at: isoTime(deps.store.now()), actor: by.actor }],
+      evidence: [record(deps.store.now(), by.actor, { tenant }, event)],
       landed: () => void deps.freezes.delete(tenant),
     }
   })

@@ -1,5 +1,5 @@
 import type { Deps } from '../core/deps.ts'
-import { isoTime } from '../core/event-record.ts'
+import { record } from '../core/event-record.ts'
 import { SYSTEM } from '../core/records.ts'
 import { transact } from '../core/transact.ts'
 
@@ -20,13 +20,12 @@ export async function noteLoad(deps: Deps, load: PolicyLoad): Promise<void> {
     Promise.resolve({
       answer: undefined,
       evidence: [
-        {
-          type: ok ? ('policy.loaded' as const) : ('policy.failed' as const),
-          tenant: SYSTEM,
-          at: isoTime(deps.store.now()),
-          actor: { kind: 'gateway' as const, id: 'policies' },
-          details,
-        },
+        record(
+          deps.store.now(),
+          { kind: 'gateway', id: 'policies' },
+          { tenant: SYSTEM },
+          { type: ok ? 'policy.loaded' : 'policy.failed', details },
+        ),
       ],
     }),
   )

@@ -1,3 +1,4 @@
+import { agentNamed } from '../../domain/evidence.ts'
 import type { Decision, DecisionRequest } from '../../contract/agent.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Heading } from '../../domain/heading.ts'
@@ -8,7 +9,7 @@ import { standingOf } from '../auth/standing.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import type { Caller, Standing } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { makeHeading } from '../thread/heading.ts'
 import { epochNow } from '../thread/call-history.ts'
 import { decisionDetails } from './decision-record.ts'
@@ -97,6 +98,8 @@ type Decided = 'decision.allowed' | 'decision.approved' | 'decision.rejected' | 
 
 /** Parts of the record of a held call that its revision already contains. */
 interface Held {
+  readonly thread_id: string
+  readonly revision: number
   readonly heading: Heading
   readonly payloadDigest: string
 }
@@ -130,13 +133,7 @@ export function evidenceOf(
     traceparent: deps.origin?.span.received?.traceparent,
     requirement: outcome.requirement,
   })
-  return {
-    type,
-    tenant: caller.tenant,
-    at: isoTime(at),
-    actor: { kind: 'agent', id: caller.id },
-    task_id: submission.taskId,
-    tool: tool_name,
-    details,
-  }
+  const { thread_id, revision } = held ?? {}
+  const about = { tenant: caller.tenant, task_id: submission.taskId, thread_id, revision, tool: tool_name }
+  return record(at, agentNamed(caller.id), about, { type, details })
 }

@@ -35,9 +35,9 @@ export function openApproved(deps: Deps, allowed: Evaluation): Plan<Decision> {
   const heading = headingFor(deps, evaluation, thread_id)
   const { thread: opened, revision } = newThread(deps, evaluation, { thread_id, heading })
   const approval = { at, epoch, rules: outcome.by }
-  const payloadDigest = revision.payload_digest
-  const record = evidenceOf(deps, evaluation, 'decision.approved', { heading, payloadDigest })
-  const evidence = [{ ...record, thread_id, revision: 1 }]
+  const { payload_digest: payloadDigest } = revision
+  const asked = { thread_id, revision: 1, heading, payloadDigest }
+  const evidence = [evidenceOf(deps, evaluation, 'decision.approved', asked)]
   const payload = payloadOf(submission.request)
   const written = writeThread(
     undefined,

@@ -21,16 +21,9 @@ export async function openThread(deps: Deps, evaluation: Evaluation): Promise<Pl
   const first = await askFirst(deps, opened)
   const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
-  const evidence = [
-    {
-      thread_id,
-      revision: 1,
-      ...evidenceOf(deps, evaluation, 'review.pending', {
-        heading,
-        payloadDigest: revision.payload_digest,
-      }),
-    },
-  ]
+  const { payload_digest: payloadDigest } = revision
+  const asked = { thread_id, revision: 1, heading, payloadDigest }
+  const evidence = [evidenceOf(deps, evaluation, 'review.pending', asked)]
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload, evidence })
   return {
     answer: {

@@ -1,3 +1,4 @@
+import { agentNamed } from '../../domain/evidence.ts'
 import { defined } from '../../contract/defined.ts'
 import type { Decision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
@@ -6,7 +7,7 @@ import { TASK_ID } from '../../domain/id.ts'
 import { isAbandoned, type Thread } from '../../domain/thread.ts'
 import type { AgentEntry } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
-import { isoTime } from '../core/event-record.ts'
+import { isoTime, record } from '../core/event-record.ts'
 import { freezeGuard, freezesNow, frozenMessage } from '../core/freezes.ts'
 import type { Caller } from '../core/caller.ts'
 import { keyInForce } from '../auth/identify.ts'
@@ -21,7 +22,7 @@ import { filledNow } from '../thread/approval-effects.ts'
 import { beforeDeadline, moved, rescheduled, writeThread } from '../thread/thread-records.ts'
 import { type Committed, type Plan, storeCall, transact } from '../core/transact.ts'
 import { asRead, decisionOn, type Named, notFound, ownThread } from './own-thread.ts'
-import { approvalRecord, drawProof, judgeAgain } from './proof.ts'
+import { drawProof, judgeAgain } from './proof.ts'
 
 export interface PollTarget {
   readonly thread_id?: string
@@ -245,7 +246,12 @@ async function approvedRead(
 function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
   const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }
-  const evidence = [approvalRecord(deps, thread, { type: 'approval.collected', details: { signed: false } })]
+  const evidence = [
+    record(deps.store.now(), agentNamed(thread.agent), thread, {
+      type: 'approval.collected',
+      details: { signed: false },
+    }),
+  ]
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at, evidence })
   return {
     answer: decisionOn(written.thread, collected_at),
@@ -266,7 +272,9 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
   const { at = now, seated, rules } = thread.approval ?? {}
   const approval = { at, epoch, collected_at: now, ...known, ...defined({ seated, rules }) }
   const details = { token_hash: known.token_hash, expires_at: isoTime(expires_at) }
-  const evidence = [approvalRecord(deps, thread, { type: 'token.minted', details })]
+  const evidence = [
+    record(deps.store.now(), agentNamed(thread.agent), thread, { type: 'token.minted', details }),
+  ]
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now, evidence })
   return {
     answer: { ...answer, ...decisionOn(written.thread, now) },

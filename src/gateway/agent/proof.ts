@@ -5,7 +5,7 @@ import type { ApprovalToken } from '../../domain/token.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
+import { aboutThread, isoTime } from '../core/event-record.ts'
 import { purgeAt } from '../core/expiry-index.ts'
 import { put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
@@ -68,19 +68,5 @@ export function drawProof(
     known: { token_hash, token_expires_at: life.expires_at },
     guards: [unchanged('token', token_hash, undefined)],
     writes: [put('token', token_hash, token), purgeAt('token', token_hash, life.expires_at)],
-  }
-}
-
-/** The agent's act on an approval, as evidence. */
-export function approvalRecord(
-  deps: Deps,
-  thread: Thread,
-  event: Happened<'approval.collected' | 'token.minted' | 'token.reissued'>,
-): EvidenceRecord {
-  return {
-    ...event,
-    ...aboutThread(thread),
-    at: isoTime(deps.store.now()),
-    actor: { kind: 'agent', id: thread.agent },
   }
 }

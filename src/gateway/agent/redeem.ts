@@ -1,3 +1,4 @@
+import { agentNamed } from '../../domain/evidence.ts'
 import type { ApprovalValidationRequest, ApprovalValidationResult } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/json.ts'
@@ -7,7 +8,7 @@ import type { Thread } from '../../domain/thread.ts'
 import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../../domain/token.ts'
 import { lapseOf, STORE_CHANGED, type Lapse } from '../thread/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesOf, frozenMessage } from '../core/freezes.ts'
@@ -212,12 +213,6 @@ function recordOf(
   token: Versioned<ApprovalToken> | undefined,
   event: Happened<'token.redeemed' | 'token.refused'>,
 ): EvidenceRecord {
-  const own = token?.value.agent === caller.id ? token.value : undefined
-  return {
-    ...event,
-    tenant: caller.tenant,
-    at: isoTime(deps.store.now()),
-    actor: { kind: 'agent', id: caller.id },
-    ...(own && { task_id: own.task_id, thread_id: own.thread_id, revision: own.revision, tool: own.tool }),
-  }
+  const about = token?.value.agent === caller.id ? token.value : { tenant: caller.tenant }
+  return record(deps.store.now(), agentNamed(caller.id), about, event)
 }

@@ -1,3 +1,5 @@
+import { agentNamed } from '../../domain/evidence.ts'
+import { record } from '../core/event-record.ts'
 import type { Decision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
@@ -14,7 +16,7 @@ import { traceOf } from '../core/trace-context.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
 import { settleThread } from '../thread/settle-thread.ts'
 import { asRead, decisionOn, ownThread } from './own-thread.ts'
-import { approvalRecord, drawProof, judgeAgain } from './proof.ts'
+import { drawProof, judgeAgain } from './proof.ts'
 
 /**
  * Replaces a proof that was handed out but did not arrive (docs/agent-api.md, POST proofs). One commit voids the
@@ -50,7 +52,7 @@ async function replaceProof(deps: Deps, caller: Caller, thread: Versioned<Thread
   const { expires_at } = token.value
   const { answer, known, ...drawn } = drawProof(deps, caller, value, { expires_at, epoch })
   const evidence = [
-    approvalRecord(deps, value, {
+    record(deps.store.now(), agentNamed(value.agent), value, {
       type: 'token.reissued',
       details: { token_hash: known.token_hash, replaced: hash, expires_at: answer.token_expires_at ?? '' },
     }),

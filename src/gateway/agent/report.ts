@@ -1,8 +1,9 @@
+import { agentNamed } from '../../domain/evidence.ts'
 import type { AgentEvent, EventReceipt } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Deps } from '../core/deps.ts'
-import { isoTime } from '../core/event-record.ts'
+import { isoTime, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { standingOf } from '../auth/standing.ts'
 import { type Committed, transact, storeCall } from '../core/transact.ts'
@@ -24,20 +25,18 @@ export async function report(
   if (!(await hasThread(deps, caller, taskId))) refuseWithoutRoom(deps)
   const event_id = `evt_${deps.nextId()}`
   return transact(deps, caller.tenant, async () => {
-    const recorded_at = isoTime(deps.store.now())
+    const now = deps.store.now()
     return {
-      answer: { event_id, recorded_at },
+      answer: { event_id, recorded_at: isoTime(now) },
       guards: [keyGuard(caller)],
       counted: true,
       evidence: [
-        {
-          type: 'agent.event',
-          tenant: caller.tenant,
-          at: recorded_at,
-          actor: { kind: 'agent', id: caller.id },
-          task_id: taskId,
-          details: { event_id, ...reported(event) },
-        },
+        record(
+          now,
+          agentNamed(caller.id),
+          { tenant: caller.tenant, task_id: taskId },
+          { type: 'agent.event', details: { event_id, ...reported(event) } },
+        ),
       ],
     }
   })

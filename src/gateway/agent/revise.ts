@@ -1,3 +1,4 @@
+import { type Actor, agentNamed } from '../../domain/evidence.ts'
 import type { EventReceipt, Revision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/json.ts'
@@ -8,7 +9,7 @@ import type { History, Outcome, Snapshot, ToolUse } from '../../policy/language/
 import { judge, requirePolicy } from '../thread/approval.ts'
 import type { Deps } from '../core/deps.ts'
 import { decisionDetails } from './decision-record.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, isoTime, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../core/freezes.ts'
 import { historyFor } from '../thread/call-history.ts'
@@ -244,14 +245,6 @@ function evidenceOf(
   about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
 ): EvidenceRecord[] {
   const { thread, revision, outcome, heading, bundle, at, sensitive } = about
-  const common = {
-    tenant: caller.tenant,
-    at: isoTime(at),
-    task_id: thread.task_id,
-    thread_id: thread.thread_id,
-    revision: thread.revision,
-    tool: thread.tool,
-  }
   const details = decisionDetails(deps, {
     outcome,
     bundle,
@@ -264,16 +257,9 @@ function evidenceOf(
     revisionId: revision.revision_id ?? '',
     requirement: revision.requirement,
   })
-  const revised: EvidenceRecord = {
-    ...common,
-    type: 'review.revised',
-    actor: { kind: 'agent', id: caller.id },
-    details,
-  }
+  const revised = record(at, agentNamed(caller.id), thread, { type: 'review.revised', details })
   if (thread.status !== 'rejected') return [revised]
-  const actor = { kind: 'gateway', id: 'policy' } as const
-  return [
-    revised,
-    { ...common, type: 'review.rejected', actor, details: { by: outcome.by, risk: outcome.risk } },
-  ]
+  const policy: Actor = { kind: 'gateway', id: 'policy' }
+  const why = { by: outcome.by, risk: outcome.risk }
+  return [revised, record(at, policy, thread, { type: 'review.rejected', details: why })]
 }

@@ -1,3 +1,4 @@
+import { agentNamed } from '../../domain/evidence.ts'
 import type { Decision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { isUsed, type Thread, transition } from '../../domain/thread.ts'
@@ -75,7 +76,7 @@ function withdrawn(
     message: closingMessage('withdrawn', reason),
     at: deps.store.now(),
     event: { type: 'review.withdrawn', reason },
-    actor: { kind: 'agent', id: thread.agent },
+    actor: agentNamed(thread.agent),
   })
   return { ...plan, ...(thread.approval?.collected_at === undefined ? beforeDeadline(thread) : {}) }
 }

@@ -1,3 +1,4 @@
+import { ADMIN, TIMER } from '../../domain/evidence.ts'
 import type { IssuedKey } from '../../contract/admin.ts'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
@@ -5,7 +6,7 @@ import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/cr
 import { HOLDER_NAME, TENANT_NAME } from '../../domain/id.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
+import { isoTime, record } from '../core/event-record.ts'
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { type HolderRecord, holderId, put, read, remove, unchanged } from '../core/records.ts'
@@ -64,10 +65,15 @@ export async function issueKey(
         ...(previous ? [purgeAt('key', previous.key_hash, previous.until)] : []),
       ],
       evidence: [
-        recordOf(deps, tenant, {
-          type: 'key.issued',
-          details: { holder: kind, id, key_hash, rotated, old_key_until: until },
-        }),
+        record(
+          deps.store.now(),
+          ADMIN,
+          { tenant },
+          {
+            type: 'key.issued',
+            details: { holder: kind, id, key_hash, rotated, old_key_until: until },
+          },
+        ),
       ],
     }
   })
@@ -94,12 +100,12 @@ export async function endOverlap(deps: Deps, tenant: string, key_hash: string): 
     return { answer: undefined, guards, writes: [neverPurge('key', key_hash)] }
   if (deps.store.now() < previous.until)
     return { answer: undefined, guards, writes: [purgeAt('key', key_hash, previous.until)] }
-  const record = recordOf(deps, tenant, { type: 'key.expired', details: { holder: kind, id, key_hash } })
+  const details = { holder: kind, id, key_hash }
   return {
     answer: undefined,
     guards,
     writes: [...forgotten(key_hash), put('holder', holderId(kind, id), { key_hash: holder.value.key_hash })],
-    evidence: [{ ...record, actor: { kind: 'gateway', id: 'timer' } }],
+    evidence: [record(deps.store.now(), TIMER, { tenant }, { type: 'key.expired', details })],
     landed: () => forgetKey(deps, key_hash),
   }
 }
@@ -125,11 +131,12 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
     const hashes = hashesOf(current.value)
     const guards: Guard[] = [unchanged('holder', holderId(kind, id), current)]
     const writes: Write[] = [...hashes.flatMap(forgotten), remove('holder', holderId(kind, id))]
+    const details = { holder: kind, id, key_hash }
     return {
       answer: hashes,
       guards,
       writes,
-      evidence: [recordOf(deps, tenant, { type: 'key.revoked', details: { holder: kind, id, key_hash } })],
+      evidence: [record(deps.store.now(), ADMIN, { tenant }, { type: 'key.revoked', details })],
     }
   })
   for (const hash of dead) forgetKey(deps, hash)
@@ -138,17 +145,4 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
 function inDirectory(deps: Deps, { tenant, kind, id }: Holder): boolean {
   const known = requireDirectory(deps.policies.current()).tenants.get(tenant)
   return (kind === 'agent' ? known?.agents.has(id) : known?.reviewers.has(id)) === true
-}
-
-function recordOf(
-  deps: Deps,
-  tenant: string,
-  event: Happened<'key.issued' | 'key.expired' | 'key.revoked'>,
-): EvidenceRecord {
-  return {
-    ...event,
-    tenant,
-    at: isoTime(deps.store.now()),
-    actor: { kind: 'admin', id: 'admin' },
-  }
 }

@@ -1,9 +1,10 @@
+import { ADMIN } from '../../domain/evidence.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import type { Link, Vouched } from '../../domain/session.ts'
 import type { Deps } from '../core/deps.ts'
-import { isoTime } from '../core/event-record.ts'
+import { isoTime, record } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
 import { put, unchanged } from '../core/records.ts'
@@ -38,13 +39,8 @@ export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<Iss
   const { answer } = await transact(deps, tenant, () => {
     const plan = newLink(deps, { tenant, id }, { ms: LIMITS.LINK_MS })
     const { token, expiresAt } = plan.answer
-    const issued = {
-      type: 'link.issued' as const,
-      tenant,
-      at: isoTime(expiresAt - LIMITS.LINK_MS),
-      actor: { kind: 'admin' as const, id: 'admin' },
-      details: { reviewer: id, link_hash: hashCredential(token), expires_at: isoTime(expiresAt) },
-    }
+    const details = { reviewer: id, link_hash: hashCredential(token), expires_at: isoTime(expiresAt) }
+    const issued = record(expiresAt - LIMITS.LINK_MS, ADMIN, { tenant }, { type: 'link.issued', details })
     return Promise.resolve({ ...plan, evidence: [issued] })
   })
   return answer

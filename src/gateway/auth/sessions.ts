@@ -1,11 +1,11 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { hashCredential, parseCredential } from '../../domain/credential.ts'
-import type { Actor } from '../../domain/evidence.ts'
+import { type Actor, TIMER } from '../../domain/evidence.ts'
 import { endOf, noteEveryMs, type SessionEnd, sessionOver, type SessionState } from '../../domain/session.ts'
 import type { Write } from '../../store/store.ts'
 import { type Caller, unauthenticated, type ProofGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { record } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged, type Version } from '../core/records.ts'
@@ -143,8 +143,6 @@ export async function endWhenOver(deps: Deps, tenant: string, hash: string): Pro
   return { answer: undefined, guards, writes: [purgeAt('session', hash, to)] }
 }
 
-const TIMER: Actor = { kind: 'gateway', id: 'timer' }
-
 interface Ending {
   readonly reason: SessionEnd
   readonly actor: Actor
@@ -155,13 +153,7 @@ type Ended = Required<Pick<Plan<void>, 'answer' | 'guards' | 'writes' | 'evidenc
 function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended {
   const { tenant, hash, session } = found
   const { reviewer, via } = session
-  const record: EvidenceRecord = {
-    type: 'session.ended',
-    tenant,
-    at: isoTime(deps.store.now()),
-    actor,
-    details: { reviewer, via, reason, session_hash: hash },
-  }
+  const details = { reviewer, via, reason, session_hash: hash }
   return {
     answer: undefined,
     guards: [unchanged('session', hash, found)],
@@ -171,7 +163,7 @@ function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended
       ...unlist(reviewer, purged('session', hash)),
       ...sessionsOf(reviewer).flatMap((spending) => spend(spending, session.opened_at, -1)),
     ],
-    evidence: [record],
+    evidence: [record(deps.store.now(), actor, { tenant }, { type: 'session.ended', details })],
   }
 }
 

@@ -1,3 +1,4 @@
+import { reviewerNamed } from '../../domain/evidence.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { composeCredential, hashCredential, parseCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../../domain/session.ts'
@@ -5,7 +6,7 @@ import type { ReviewerEntry } from '../../policy/language/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import type { EventDetails } from '../../events/events.ts'
-import { isoTime } from '../core/event-record.ts'
+import { isoTime, record } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged } from '../core/records.ts'
@@ -139,19 +140,21 @@ function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedI
       ...budgets.flatMap((spending) => spend(spending, now)),
     ],
     evidence: [
-      {
-        type: 'session.opened',
-        tenant,
-        at: isoTime(now),
-        actor: { kind: 'reviewer', id: reviewer.id },
-        details: {
-          via,
-          session_hash: hash,
-          expires_at: isoTime(session.expires_at),
-          groups,
-          ...proof,
+      record(
+        now,
+        reviewerNamed(reviewer.id),
+        { tenant },
+        {
+          type: 'session.opened',
+          details: {
+            via,
+            session_hash: hash,
+            expires_at: isoTime(session.expires_at),
+            groups,
+            ...proof,
+          },
         },
-      },
+      ),
     ],
   }
 }

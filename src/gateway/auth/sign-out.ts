@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors.ts'
-import type { Actor } from '../../domain/evidence.ts'
+import { type Actor, ADMIN, reviewerNamed } from '../../domain/evidence.ts'
 import { HOLDER_NAME, TENANT_NAME } from '../../domain/id.ts'
 import type { SessionEnd } from '../../domain/session.ts'
 import type { IndexEntry } from '../../store/store.ts'
@@ -27,7 +27,7 @@ export async function signOut(deps: Deps, caller: Caller): Promise<void> {
  * retry.
  */
 export async function signOutEverywhere(deps: Deps, { tenant, id, keyHash }: Caller): Promise<void> {
-  const ending = { reason: 'signed_out', actor: { kind: 'reviewer', id } } as const
+  const ending = { reason: 'signed_out', actor: reviewerNamed(id) } as const
   await endAll(deps, { tenant, id }, ending, purged('session', keyHash))
 }
 
@@ -43,7 +43,7 @@ export async function endSessions(deps: Deps, person: Person): Promise<void> {
   const known = deps.policies.current()?.directory.tenants.get(tenant)?.reviewers.has(id) === true
   const ended = await endAll(deps, person, {
     reason: 'ended_by_admin',
-    actor: { kind: 'admin', id: 'admin' },
+    actor: ADMIN,
   })
   if (!known && ended === 0) throw none
 }

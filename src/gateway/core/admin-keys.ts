@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { defined } from '../../contract/defined.ts'
-import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
+import { ADMIN, KEY_NAME_CHARS, SYSTEM } from '../../domain/evidence.ts'
 import type { Store } from '../../store/store.ts'
-import { encodeEvidence, isoTime } from './event-record.ts'
+import { encodeEvidence, isoTime, record } from './event-record.ts'
 import { INDEX } from './indexes.ts'
-import { type HolderRecord, put, read, SYSTEM, unchanged } from './records.ts'
+import { type HolderRecord, put, read, unchanged } from './records.ts'
 
 /** The admin keys in force. The store knows their hashes, so all gateways of a deployment accept the same keys. */
 export interface AdminKeys {
@@ -117,22 +117,17 @@ export async function rotateAdminKey(
   const old = current?.value.key_hash
   const previous =
     old === undefined || overlapMs === 0 ? undefined : { key_hash: old, until: now + overlapMs }
-  const record = encodeEvidence({
-    type: 'admin_key.rotated',
-    tenant: SYSTEM,
-    at: isoTime(now),
-    actor: { kind: 'admin', id: 'admin' },
-    details: {
-      key_name: key_hash.slice(0, KEY_NAME_CHARS),
-      ...defined({ old_key_until: previous && isoTime(previous.until) }),
-    },
-  })
+  const details = {
+    key_name: key_hash.slice(0, KEY_NAME_CHARS),
+    old_key_until: previous && isoTime(previous.until),
+  }
+  const rotated = record(now, ADMIN, { tenant: SYSTEM }, { type: 'admin_key.rotated', details })
   const result = await store.commit(SYSTEM, {
     commitId: commitId(),
     deadline: now + deadlineMs,
     guards: [unchanged('admin', ID, current)],
     writes: [put('admin', ID, { key_hash, ...defined({ previous }) })],
-    events: [record],
+    events: [encodeEvidence(rotated)],
   })
   if (!result.ok) throw new Error('another command changed the admin key at the same time: try again')
   return { until: previous?.until }

@@ -22,16 +22,33 @@ interface Circumstances {
   /** RFC 3339, by the store's clock. */
   readonly at: string
   readonly actor: Actor
-  readonly task_id?: string
-  readonly thread_id?: string
-  readonly revision?: number
-  readonly tool?: string
+  readonly task_id?: string | undefined
+  readonly thread_id?: string | undefined
+  readonly revision?: number | undefined
+  readonly tool?: string | undefined
 }
 
 /** Members that identify the thread. Threads and proofs have these members. */
-export type AboutThread = Required<
-  Pick<Circumstances, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
->
+export interface AboutThread {
+  readonly tenant: string
+  readonly task_id: string
+  readonly thread_id: string
+  readonly revision: number
+  readonly tool: string
+}
+
+/** The thread, the task or only the tenant of a record. */
+type About = Omit<Circumstances, 'at' | 'actor'>
+
+/** Evidence of an event. @param at ms since 1970, by the store's clock */
+export function record<T extends EventType>(
+  at: number,
+  actor: Actor,
+  { tenant, task_id, thread_id, revision, tool }: About,
+  event: Happened<T>,
+): EvidenceRecord<T> {
+  return { ...event, tenant, at: isoTime(at), actor, task_id, thread_id, revision, tool }
+}
 
 export function aboutThread({ tenant, task_id, thread_id, revision, tool }: AboutThread): AboutThread {
   return { tenant, task_id, thread_id, revision, tool }

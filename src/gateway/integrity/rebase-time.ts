@@ -1,7 +1,7 @@
+import { ADMIN, SYSTEM } from '../../domain/evidence.ts'
 import type { DumpEntry, StoreArchive } from '../../store/archive.ts'
 import type { Commit, Guard, Store, Write } from '../../store/store.ts'
-import { encodeEvidence, isoTime } from '../core/event-record.ts'
-import { SYSTEM } from '../core/records.ts'
+import { encodeEvidence, isoTime, record } from '../core/event-record.ts'
 
 /*
  * Brings back the times of a stopped store, whose clock was ahead for a while. Times in that while move back as much;
@@ -65,13 +65,17 @@ async function landed(store: Store, partition: string, commit: Commit): Promise<
 }
 
 const recordOf = (tenant: string, { from, to }: Span): string =>
-  encodeEvidence({
-    type: tenant === SYSTEM ? 'clock.rebased' : 'time.rebased',
-    tenant,
-    at: isoTime(from),
-    actor: { kind: 'admin', id: 'admin' },
-    details: { from: isoTime(from), to: isoTime(to) },
-  })
+  encodeEvidence(
+    record(
+      from,
+      ADMIN,
+      { tenant },
+      {
+        type: tenant === SYSTEM ? 'clock.rebased' : 'time.rebased',
+        details: { from: isoTime(from), to: isoTime(to) },
+      },
+    ),
+  )
 
 interface Change {
   readonly guard?: Guard

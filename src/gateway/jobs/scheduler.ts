@@ -1,3 +1,4 @@
+import { TIMER } from '../../domain/evidence.ts'
 import { createByteSemaphore } from '../core/byte-semaphore.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '../../contract/limits.ts'
@@ -6,7 +7,7 @@ import type { ApprovalToken } from '../../domain/token.ts'
 import type { Write } from '../../store/store.ts'
 import { forgetDelivery, forgetDestination } from '../webhooks/delivery-attempts.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, isoTime, record } from '../core/event-record.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { forgetWindow, release, withoutCharges } from '../thread/limits.ts'
 import { settleThread } from '../thread/settle-thread.ts'
@@ -144,11 +145,8 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
 function announcementRecord(thread: Thread, { at, group }: Announcement, now: number): EvidenceRecord {
   const { risk, requirement } = thread
   const details = { risk, due_at: isoTime(at), groups: requirement.seats.map((seat) => seat.group) }
-  const event: Happened<'review.reminded' | 'review.escalated'> =
-    group === undefined
-      ? { type: 'review.reminded', details }
-      : { type: 'review.escalated', details: { ...details, to: group } }
-  return { ...event, ...aboutThread(thread), at: isoTime(now), actor: { kind: 'gateway', id: 'timer' } }
+  if (group === undefined) return record(now, TIMER, thread, { type: 'review.reminded', details })
+  return record(now, TIMER, thread, { type: 'review.escalated', details: { ...details, to: group } })
 }
 
 /** Ends or deletes a due item. An item that was renewed in the meantime remains. */
@@ -232,12 +230,7 @@ async function unused(
   const thread = await read(deps.store, token.tenant, 'thread', token.thread_id)
   if (thread?.value.charges === undefined) return NOTHING
   const at = deps.store.now()
-  const released: EvidenceRecord = {
-    type: 'approval.released',
-    ...aboutThread(token),
-    at: isoTime(at),
-    actor: { kind: 'gateway', id: 'timer' },
-  }
+  const released = record(at, TIMER, token, { type: 'approval.released' })
   const written = writeThread(thread.value, withoutCharges(thread.value), { at, evidence: [released] })
   return {
     guards: [unchanged('thread', token.thread_id, thread)],

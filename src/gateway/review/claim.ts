@@ -1,14 +1,14 @@
+import { reviewerNamed } from '../../domain/evidence.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { claimOf, type Thread } from '../../domain/thread.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import type { Happened } from '../core/event-record.ts'
+import { type Happened, record } from '../core/event-record.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { keyInForce } from '../auth/identify.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
-import { reviewerRecord } from './reviewer-record.ts'
 import { writeThread } from '../thread/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
 import { findThread, refuseObstacle } from './obstacles.ts'
@@ -75,7 +75,7 @@ function claiming(
     readonly event: Happened<'thread.claimed' | 'thread.released'>
   },
 ): Plan<void> {
-  const evidence = [reviewerRecord(deps, caller, change.after, change.event)]
+  const evidence = [record(deps.store.now(), reviewerNamed(caller.id), change.after, change.event)]
   return {
     answer: undefined,
     counted: true,

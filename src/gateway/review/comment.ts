@@ -1,3 +1,5 @@
+import { reviewerNamed } from '../../domain/evidence.ts'
+import { record } from '../core/event-record.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { isSaidAgain } from '../../domain/comment.ts'
@@ -6,7 +8,6 @@ import type { Deps } from '../core/deps.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { put, read, unchanged } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
-import { reviewerRecord } from './reviewer-record.ts'
 import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
@@ -49,7 +50,7 @@ export async function comment(
       ],
       counted: true,
       evidence: [
-        reviewerRecord(deps, caller, thread, {
+        record(deps.store.now(), reviewerNamed(caller.id), thread, {
           type: 'thread.commented',
           details: { comment: text, via: caller.via },
         }),

@@ -1,3 +1,5 @@
+import { reviewerNamed } from '../../domain/evidence.ts'
+import { record } from '../core/event-record.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { Revealed } from '../../contract/reviewer.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
@@ -7,7 +9,6 @@ import { read, revisionId } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { picturesOf } from './show-payload.ts'
 import { warningsIn } from './text-warnings.ts'
-import { reviewerRecord } from './reviewer-record.ts'
 import { type Committed, transact } from '../core/transact.ts'
 import { findThread } from './obstacles.ts'
 
@@ -26,18 +27,20 @@ export async function reveal(
     const snapshot = deps.policies.current()
     reviewerEntry(snapshot, caller)
     const { value: thread } = await findThread(deps, caller.tenant, thread_id)
-    const record = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, number))
-    if (record === undefined) throw new GatewayError('not_found', `the thread has no revision ${number}`)
+    const revision = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, number))
+    if (revision === undefined) throw new GatewayError('not_found', `the thread has no revision ${number}`)
     const fields = [...(snapshot?.tools.get(thread.tool)?.sensitive ?? ['payload'])]
     const details = { revealed_revision: number, fields, via: caller.via }
-    const payload = record.value.payload as Revealed['payload']
-    const warnings = warningsIn(record.value, { payload, masked: [], pictures: picturesOf(record.value) })
+    const payload = revision.value.payload as Revealed['payload']
+    const warnings = warningsIn(revision.value, { payload, masked: [], pictures: picturesOf(revision.value) })
     return {
       answer: { revision: number, payload, warnings },
       counted: true,
       guards: [keyGuard(caller)],
       writes: [{ op: 'mark', index: INDEX.evidence(thread_id) }],
-      evidence: [reviewerRecord(deps, caller, thread, { type: 'payload.revealed', details })],
+      evidence: [
+        record(deps.store.now(), reviewerNamed(caller.id), thread, { type: 'payload.revealed', details }),
+      ],
     }
   })
 }

@@ -2,14 +2,14 @@ import type { VoteRequest } from '../../contract/review-requests.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { saysSomething } from '../../domain/comment.ts'
 import type { ReviewRequirement } from '../../domain/decision.ts'
-import type { Actor } from '../../domain/evidence.ts'
+import { type Actor, reviewerNamed } from '../../domain/evidence.ts'
 import { groupsEver } from '../../domain/quorum.ts'
 import { type Approval, type Thread, type Vote } from '../../domain/thread.ts'
 import type { Tenant } from '../../policy/language/snapshot.ts'
 import { checkDisplayed, type Recorded } from './display.ts'
 import { lookedMs } from './view-time.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { type Caller, keyGuard } from '../core/caller.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
@@ -149,20 +149,9 @@ function said({ comment = '' }: Vote, what: string): string {
 }
 
 function castRecord(thread: Thread, cast: Vote, displayed: Recorded | 'none'): EvidenceRecord {
-  return {
-    type: 'vote.cast',
-    details: {
-      decision: cast.decision,
-      digest: thread.digest,
-      via: cast.via,
-      groups: cast.groups,
-      comment: cast.comment,
-      displayed,
-    },
-    at: isoTime(cast.at),
-    actor: voterOf(cast),
-    ...aboutThread(thread),
-  }
+  const { decision, via, groups, comment } = cast
+  const details = { decision, digest: thread.digest, via, groups, comment, displayed }
+  return record(cast.at, voterOf(cast), thread, { type: 'vote.cast', details })
 }
 
-const voterOf = ({ reviewer: id }: Vote): Actor => ({ kind: 'reviewer', id })
+const voterOf = ({ reviewer }: Vote): Actor => reviewerNamed(reviewer)

@@ -4,7 +4,7 @@ import { type Approval, currentVotes, type Thread } from '../../domain/thread.ts
 import type { Snapshot, Tenant } from '../../policy/language/snapshot.ts'
 import { approversOf } from './approvers.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, record } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard } from '../core/freezes.ts'
 import { noteHistory } from './call-history.ts'
@@ -76,7 +76,7 @@ export function outcomeRecord(after: Thread, actor: Actor, at: number): Evidence
     voters: currentVotes(after).map((one) => one.reviewer),
     waited_ms: at - after.submitted_at,
   }
-  return [{ type, details, at: isoTime(at), actor, ...aboutThread(after) }]
+  return [record(at, actor, after, { type, details })]
 }
 
 /**

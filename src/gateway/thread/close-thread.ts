@@ -1,10 +1,10 @@
 import type { Thread } from '../../domain/thread.ts'
-import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, record } from '../core/event-record.ts'
 import { release, withoutCharges } from './limits.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
 import { moved, writeThread, type WrittenThread } from './thread-records.ts'
 import type { Plan } from '../core/transact.ts'
-import type { Actor } from '../../domain/evidence.ts'
+import { type Actor, agentNamed } from '../../domain/evidence.ts'
 import { closingMessage, type LapseCode } from '../core/closing-codes.ts'
 
 /** The end of a thread without a decision of reviewers. */
@@ -35,8 +35,7 @@ export interface ReviewEnding extends Ending {
 export function endOfReview(read: Versioned<Thread>, ending: ReviewEnding): Plan<Thread> {
   const { value: thread } = read
   const { at, actor } = ending
-  const event = { ...ended(thread, ending), ...aboutThread(thread), at: isoTime(at), actor }
-  const written = endedThread(thread, ending, event)
+  const written = endedThread(thread, ending, record(at, actor, thread, ended(thread, ending)))
   return {
     answer: written.thread,
     guards: [unchanged('thread', thread.thread_id, read)],
@@ -62,13 +61,7 @@ export function revoked(
   { code, sentence }: { readonly code: LapseCode; readonly sentence: string },
   at: number,
 ): Plan<Thread> {
-  const event: EvidenceRecord = {
-    type: 'approval.revoked',
-    details: { code },
-    ...aboutThread(thread),
-    at: isoTime(at),
-    actor: { kind: 'agent', id: thread.agent },
-  }
+  const event = record(at, agentNamed(thread.agent), thread, { type: 'approval.revoked', details: { code } })
   const ending = { trigger: 'revoke', message: closingMessage(code, sentence), at } as const
   const written = endedThread(thread, ending, event)
   return {

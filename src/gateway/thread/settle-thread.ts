@@ -1,3 +1,4 @@
+import { TIMER } from '../../domain/evidence.ts'
 import { canEnd, isAbandoned, isExpired, type Thread } from '../../domain/thread.ts'
 import { frozenMessage } from '../core/freezes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
@@ -36,8 +37,13 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
   const sentence =
     thread.status === 'approved' ? 'the approval was not collected in time' : 'no reviewer decided in time'
   const message = closingMessage('expired', sentence)
-  const actor = { kind: 'gateway', id: 'timer' } as const
-  return endOfReview(read, { trigger: 'expire', message, at, event: { type: 'review.expired' }, actor })
+  return endOfReview(read, {
+    trigger: 'expire',
+    message,
+    at,
+    event: { type: 'review.expired' },
+    actor: TIMER,
+  })
 }
 
 /** The plan that withdraws a thread whose agent stopped waiting and did not return. */
@@ -51,7 +57,7 @@ function abandonment(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefi
     message: closingMessage('withdrawn', reason),
     at,
     event: { type: 'review.withdrawn', reason },
-    actor: { kind: 'gateway', id: 'timer' },
+    actor: TIMER,
   })
 }
 

@@ -7,7 +7,7 @@ import type { IndexEntry, Write } from '../../store/store.ts'
 import { adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
 import { type Acting, destination } from './destinations.ts'
-import { isoTime } from '../core/event-record.ts'
+import { isoTime, record } from '../core/event-record.ts'
 import { decodeCursor, encodeCursor, instant } from '../core/page-cursor.ts'
 import { neverPurge } from '../core/expiry-index.ts'
 import { type DeliveryRecord, put, read, unchanged, unlessBroken } from '../core/records.ts'
@@ -142,13 +142,9 @@ async function again(
       answer: ours.length,
       guards: [...ours.map(({ delivery, record }) => unchanged('delivery', delivery, record)), ...proof],
       writes: ours.flatMap(({ delivery, record }) => waitingAgain(delivery, record.value, now)),
-      evidence: ours.map(({ delivery }) => ({
-        type: 'webhook.redelivered' as const,
-        tenant,
-        at: isoTime(now),
-        actor,
-        details: { id, delivery },
-      })),
+      evidence: ours.map(({ delivery }) =>
+        record(now, actor, { tenant }, { type: 'webhook.redelivered', details: { id, delivery } }),
+      ),
     }
   })
   return answer

@@ -1,9 +1,10 @@
+import type { Actor } from '../../domain/evidence.ts'
 import { pauseAfter } from '../../domain/retry.ts'
 import { afterTry } from '../../domain/webhook.ts'
 import type { Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { replaceDestinations } from './destinations.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, record } from '../core/event-record.ts'
 import { DESTINATIONS } from './outbox.ts'
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { type DeliveryRecord, put, read, unchanged } from '../core/records.ts'
@@ -101,16 +102,19 @@ function evidenceOf(
 ): EvidenceRecord[] {
   if (after.state === 'waiting') return []
   const { thread_id, destination, attempts, type, last } = after
-  return [
-    {
-      type: after.state === 'delivered' ? 'webhook.delivered' : 'webhook.given_up',
-      tenant,
-      at: isoTime(deps.store.now()),
-      actor: { kind: 'gateway', id: 'webhooks' },
-      details: { delivery: id, webhook: destination, event: type, thread_id, attempts, result: last?.result },
-    },
-  ]
+  const details = {
+    delivery: id,
+    webhook: destination,
+    event: type,
+    thread_id,
+    attempts,
+    result: last?.result,
+  }
+  const settled = after.state === 'delivered' ? 'webhook.delivered' : 'webhook.given_up'
+  return [record(deps.store.now(), WEBHOOKS, { tenant }, { type: settled, details })]
 }
+
+const WEBHOOKS: Actor = { kind: 'gateway', id: 'webhooks' }
 
 type Health = Required<Pick<Plan<void>, 'guards' | 'writes' | 'landed' | 'evidence'>>
 
@@ -134,13 +138,15 @@ async function destinationAfter(
       next.paused === undefined || next.paused === one?.paused
         ? []
         : [
-            {
-              type: 'webhook.paused',
-              tenant,
-              at: isoTime(now),
-              actor: { kind: 'gateway', id: 'webhooks' },
-              details: { id: destination, reason: next.paused.reason, result: attempt.answer },
-            },
+            record(
+              now,
+              WEBHOOKS,
+              { tenant },
+              {
+                type: 'webhook.paused',
+                details: { id: destination, reason: next.paused.reason, result: attempt.answer },
+              },
+            ),
           ],
   }
 }

@@ -13,7 +13,7 @@ import { type Destination, isChat, shownUrl } from '../../domain/webhook.ts'
 import type { Write } from '../../store/store.ts'
 import { type Administrator, adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
-import { type Happened, isoTime } from '../core/event-record.ts'
+import { type Happened, isoTime, record } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { DESTINATIONS } from './outbox.ts'
 import { purgeAt } from '../core/expiry-index.ts'
@@ -238,13 +238,12 @@ function change<T>(
     const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
     const { answer, list, event, writes = [] } = decide(known?.value.destinations ?? [])
     const replaced = replaceDestinations(deps, tenant, { known, list })
-    const at = isoTime(deps.store.now())
     return {
       answer,
       ...replaced,
       guards: [...replaced.guards, ...proof],
       writes: [...replaced.writes, ...writes],
-      evidence: [{ ...event, tenant, at, actor }],
+      evidence: [record(deps.store.now(), actor, { tenant }, event)],
     }
   })
 }

@@ -1,7 +1,7 @@
 import { adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
 import { type Acting, destination } from './destinations.ts'
-import { isoTime } from '../core/event-record.ts'
+import { record } from '../core/event-record.ts'
 import { enqueueOne } from './outbox.ts'
 import { transact } from '../core/transact.ts'
 
@@ -18,7 +18,7 @@ export async function pingDestination(deps: Deps, acting: Acting & { readonly id
       answer: undefined,
       guards: [...guards, ...proof],
       writes,
-      evidence: [{ type: 'webhook.pinged', tenant, at: isoTime(at), actor, details: { id } }],
+      evidence: [record(at, actor, { tenant }, { type: 'webhook.pinged', details: { id } })],
       landed: () => deps.enqueued(tenant),
     }
   })
