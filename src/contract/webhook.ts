@@ -74,6 +74,9 @@ export const WebhookBody = Type.Object({
       description: 'Groups that may decide, while the thread waits for reviewers.',
     }),
   ),
+  decided_by: Type.Optional(
+    Type.Array(Type.String(), { description: 'Reviewers whose votes led to this end of the wait.' }),
+  ),
   sequence: Type.Optional(
     Type.Integer({
       description: 'Number of the event in its thread, from 1. Deliveries may arrive in another order.',
@@ -88,7 +91,7 @@ const Events = Type.Array(WebhookEvent, {
   minItems: 1,
   uniqueItems: true,
   description:
-    'Default: all events. For a chat, the default is the events that need a reviewer: `review.pending`, `review.reminded`, `review.escalated`.',
+    'Default: all events. For a chat, the default is the events of held calls: `review.pending`, `review.reminded`, `review.escalated`, and each end of the wait.',
 })
 
 export const CreateWebhook = Type.Object(

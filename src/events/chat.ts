@@ -17,6 +17,8 @@ export interface ChatEvent {
   readonly risk?: string
   /** Groups whose reviewers may decide, while the thread waits for reviewers. */
   readonly groups?: readonly string[]
+  /** Reviewers whose votes led to the event. */
+  readonly decided_by?: readonly string[]
 }
 
 /** An Adaptive Card in a message, with only the members that the gateway uses. */
@@ -91,7 +93,16 @@ function lineOf(event: ChatEvent): Part[] {
     ['tenant ', tenant],
   ]
   const does = heading === undefined ? [nameOf(tool_name)] : doesOf(heading)
-  return [...does, ` ${phraseOf(event)}`, ...whomFor(event), ' (', ...listed(details), ')']
+  return [...does, ...phraseFor(event), ' (', ...listed(details), ')']
+}
+
+/** The event, and the reviewers who decided. */
+function phraseFor(event: ChatEvent): Part[] {
+  const { decided_by: deciders = [] } = event
+  const by = deciders.length === 0 ? [] : [' by ', ...listed(deciders.map((one) => [nameOf(one)]))]
+  if (event.type === 'review.expired' && by.length > 0)
+    return [' was approved', ...by, ', but its agent did not collect the approval in time']
+  return [` ${phraseOf(event)}`, ...by, ...whomFor(event)]
 }
 
 /**

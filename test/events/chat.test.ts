@@ -38,6 +38,14 @@ describe('a line for a chat', () => {
     expect(chatText({ ...event, groups: [] })).toContain(' waits for reviewers (')
   })
 
+  it('says who decided, and that an approval was not collected', () => {
+    const decided = { ...event, groups: [], decided_by: ['ann', '@ben'] }
+    expect(chatText({ ...decided, type: 'review.rejected' })).toContain(' was rejected by `ann`, `?ben` (')
+    expect(chatText({ ...decided, type: 'review.expired' })).toContain(
+      ' was approved by `ann`, `?ben`, but its agent did not collect the approval in time (',
+    )
+  })
+
   it('leaves out unknown fields', () => {
     expect(
       chatText({ type: 'decision.allowed', tenant_id: 'acme', agent_id: 'bot', tool_name: 'web.fetch' }),

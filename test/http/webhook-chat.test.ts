@@ -2,7 +2,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret, WebhookView } from '../../src/contract/webhook.ts'
 import type { CardMessage } from '../../src/events/chat.ts'
-import { type Agent, type Answer, held, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
+import {
+  type Agent,
+  type Answer,
+  held,
+  HOUR,
+  MINUTE,
+  openWorld,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /** Destinations that are chats: people are told where they are (docs/decisions/0024). */
@@ -87,7 +96,16 @@ describe('a destination that is a chat', () => {
       url: shown,
       format: 'chat',
       payload: 'thin',
-      events: ['review.pending', 'review.reminded', 'review.escalated'],
+      events: [
+        'review.pending',
+        'review.reminded',
+        'review.escalated',
+        'review.approved',
+        'review.rejected',
+        'review.changes_requested',
+        'review.expired',
+        'review.withdrawn',
+      ],
     })
     const records = await world.allEvidence()
     const created = records.filter(({ record }) => record.type === 'webhook.created')
@@ -98,6 +116,31 @@ describe('a destination that is a chat', () => {
       format: 'chat',
     })
     expect(JSON.stringify(records)).not.toContain('very-secret')
+    await world.admin('DELETE', `webhooks/${hook.id}`)
+  })
+
+  it('hears how each call ended, and who decided', async () => {
+    const { body: hook } = await create({ url: receiver.url })
+    const lines = async (task: string): Promise<string> => {
+      await settled(hook)
+      return receiver.got
+        .map(({ raw }) => raw)
+        .filter((raw) => raw.includes(`task \`${task}\``))
+        .join('')
+    }
+    const { thread } = await held(bot, {}, 'collected-never')
+    await (await world.reviewer('ann')).approve(thread)
+    expect(await lines('collected-never')).toContain(' was approved by `ann` (')
+    await bot.withdraw((await held(bot, {}, 'withdrawn')).thread)
+    expect(await lines('withdrawn')).toContain(' was withdrawn by its agent (')
+    await held(bot, {}, 'expired')
+    await settled(hook)
+    world.clock.advance(9 * HOUR)
+    await world.due()
+    expect(await lines('expired')).toContain(' has expired (')
+    expect(await lines('collected-never')).toContain(
+      ' was approved by `ann`, but its agent did not collect the approval in time (',
+    )
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 

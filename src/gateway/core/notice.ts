@@ -1,9 +1,10 @@
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
+import type { VoteDecision } from '../../contract/review-requests.ts'
 import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { groupsBy } from '../../domain/quorum.ts'
-import type { Thread } from '../../domain/thread.ts'
+import { currentVotes, type Thread } from '../../domain/thread.ts'
 import { type TraceContext, traceOf } from './trace-context.ts'
 
 /** An event for webhooks, from which the outbox creates deliveries. */
@@ -22,6 +23,20 @@ export interface Notice {
 }
 
 export const asRepeat = (notice: Notice): Notice => ({ ...notice, repeat: true })
+
+/** The votes that lead to an event. An expired approval names the reviewers who approved. */
+const DECIDING: Partial<Record<WebhookEvent, VoteDecision>> = {
+  'review.approved': 'approve',
+  'review.rejected': 'reject',
+  'review.changes_requested': 'request_changes',
+  'review.expired': 'approve',
+}
+
+function decidersOf(type: WebhookEvent, thread: Thread): string[] | undefined {
+  if (type === 'review.expired' && thread.approval === undefined) return undefined
+  const votes = currentVotes(thread).filter(({ decision }) => decision === DECIDING[type])
+  return votes.length === 0 ? undefined : votes.map(({ reviewer }) => reviewer)
+}
 
 export function threadNotice(
   type: WebhookEvent,
@@ -51,6 +66,7 @@ export function threadNotice(
       ...(thread.status === 'pending_review'
         ? { groups: groupsBy(thread.requirement, at - thread.submitted_at) }
         : {}),
+      ...defined({ decided_by: decidersOf(type, thread) }),
       sequence,
     },
     ...(payload === undefined ? {} : { payload }),

@@ -91,8 +91,17 @@ export async function createDestination(
   return answer
 }
 
-/** The default events of a chat destination. */
-const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
+/** The default events of a chat destination: a call that waits, and how its wait ended. */
+const OF_PEOPLE = [
+  'review.pending',
+  'review.reminded',
+  'review.escalated',
+  'review.approved',
+  'review.rejected',
+  'review.changes_requested',
+  'review.expired',
+  'review.withdrawn',
+] as const
 
 function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
   if (!isChat(format)) return events === undefined ? {} : { events }
