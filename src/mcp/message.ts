@@ -47,6 +47,7 @@ export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
 export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
+export const INTERNAL_ERROR = -32_603
 /** A code in JSON-RPC's range for errors of a server. */
 export const SERVER_ENDED = -32_000
 
@@ -54,9 +55,8 @@ const CALL = 'tools/call'
 const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 const CLIENT_NAME_CHARS = 100
 const CANCELLED = 'notifications/cancelled'
-const PROGRESS = 'notifications/progress'
-const LIST_CHANGED = 'notifications/tools/list_changed'
-const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
+export const PROGRESS = 'notifications/progress'
+export const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const CALL_MEMBERS = ['name', 'arguments', '_meta', 'task']
 
 /** Reads a message of the client. Refuses any message that could run a tool and is not clearly a call. */
@@ -168,59 +168,8 @@ function refuseMessage(message: JsonObject, why: string): Refusal {
   return { ...refuse(idOf(message['id']), INVALID_REQUEST, why), asker }
 }
 
-/** An answer of the server, in its original bytes. */
-export interface ServerAnswer {
-  readonly kind: 'answer'
-  readonly id: Id
-  readonly line: Uint8Array
-  /** True for an error of the protocol, and for a result with `isError`. */
-  readonly failed: boolean
-  /** Undefined for an error. */
-  readonly result: JsonObject | undefined
-}
-
-/** The server reports that its list of tools changed. */
-export interface ServerOutdated {
-  readonly kind: 'outdated'
-}
-
-/** The server reports a change of its prompts or resources. */
-export interface ServerUnpinned {
-  readonly kind: 'unpinned'
-}
-
-/** The server reports the progress of a call. */
-export interface ServerProgress {
-  readonly kind: 'progress'
-  readonly token: Id
-  readonly progress: number
-}
-
-export type FromServer = ServerAnswer | ServerProgress | ServerOutdated | ServerUnpinned
-
-/** Reads a message of the server. Undefined for other kinds, and for a line that is not a message. */
-export function readServer(line: Uint8Array): FromServer | undefined {
-  const message = parsed(line)
-  if (!isObject(message)) return undefined
-  if (message['method'] === LIST_CHANGED) return { kind: 'outdated' }
-  if (!('id' in message) && isUnpinnedMethod(message)) return { kind: 'unpinned' }
-  if ('method' in message) return message['method'] === PROGRESS ? progressIn(message) : undefined
-  const id = idOf(message['id'])
-  if (id === undefined) return undefined
-  const result = isObject(message['result']) ? message['result'] : undefined
-  const failed = 'error' in message || result?.['isError'] === true
-  return { kind: 'answer', id, line, failed, result }
-}
-
-function progressIn({ params }: JsonObject): ServerProgress | undefined {
-  const { progressToken, progress } = objectIn(params)
-  const token = idOf(progressToken)
-  return token === undefined || typeof progress !== 'number'
-    ? undefined
-    : { kind: 'progress', token, progress }
-}
-
-function parsed(line: Uint8Array): JsonValue | undefined {
+/** Returns the JSON of a line; undefined when the line is not JSON in UTF-8. */
+export function parsed(line: Uint8Array): JsonValue | undefined {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line)) as JsonValue
   } catch {

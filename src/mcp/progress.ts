@@ -1,4 +1,5 @@
-import { idOf, lineOf, objectIn, progressMessage, type ServerProgress, type ToolCall } from './message.ts'
+import { idOf, lineOf, objectIn, progressMessage, type ToolCall } from './message.ts'
+import type { ServerProgress } from './server-message.ts'
 
 interface ProgressParts {
   readonly toClient: (line: Uint8Array) => void

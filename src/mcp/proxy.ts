@@ -9,6 +9,7 @@ import {
   refusalText,
   withdrawLeft,
 } from '@countersign/sdk/runtime'
+import { fromServer } from './from-server.ts'
 import {
   callMessage,
   clientNameIn,
@@ -21,19 +22,17 @@ import {
   isUnpinnedMethod,
   lineOf,
   readClient,
-  readServer,
   type Refusal,
   SERVER_ENDED,
-  type ServerAnswer,
-  type ServerProgress,
   type ToolCall,
   withEnd,
 } from './message.ts'
 import { createPatience, isTimeout, type Patience } from './patience.ts'
 import { type Progress, progressOf } from './progress.ts'
 import { createQuestions, type Questions } from './questions.ts'
+import type { ServerAnswer } from './server-message.ts'
 import { type Contracts, createContracts } from './tools.ts'
-import { passedPinned, unpinnedRequest } from './unpinned.ts'
+import { unpinnedRequest } from './unpinned.ts'
 
 /**
  * Relays messages between an MCP client and one MCP server (specification, transport `stdio`). The proxy sends a
@@ -88,6 +87,8 @@ export function createProxy(parts: ProxyParts): Proxy {
     questions,
     contracts,
     underWay: new Map(),
+    relayed: new Set(),
+    reviewHeld: () => void reviewHeld(proxy),
     patience: createPatience(parts.maxWaitMs),
     client: undefined,
   }
@@ -113,6 +114,9 @@ export function createProxy(parts: ProxyParts): Proxy {
 interface State extends ProxyParts {
   /** Open calls by id. 1 and '1' are two ids. */
   readonly underWay: Map<Id, UnderWay>
+  /** The client's other requests that the server has not answered. */
+  readonly relayed: Set<Id>
+  readonly reviewHeld: () => void
   /** The proxy's own requests to the server. */
   readonly questions: Questions
   readonly contracts: Contracts
@@ -179,6 +183,7 @@ function relay(proxy: State, message: JsonObject): void {
   proxy.client = clientNameIn(message) ?? proxy.client
   const id = idOf(message['id'])
   if (!proxy.passUnpinned && isUnpinnedMethod(message)) return refuse(proxy, unpinnedRequest(id))
+  if ('method' in message && id !== undefined) proxy.relayed.add(id)
   if (message['method'] === 'tools/list' && id !== undefined) proxy.contracts.asked(id, message['params'])
   proxy.toServer(lineOf(message))
 }
@@ -208,7 +213,8 @@ function cancel(proxy: State, { id, reason, message }: Cancelled): void {
 type Cancelled = Extract<FromClient, { readonly kind: 'cancel' }>
 
 /** Ends the wait for a held call after the client's own time limit or without a reason, and the call for any other. */
-function giveUp({ underWay, patience }: State, id: Id, reason: string): void {
+function giveUp({ underWay, relayed, patience }: State, id: Id, reason: string): void {
+  relayed.delete(id)
   const one = underWay.get(id)
   if (one === undefined) return
   const timedOut = isTimeout(reason)
@@ -342,47 +348,4 @@ function failureOf(error: unknown, { asked, refused, abort }: UnderWay): Uint8Ar
 
 function notRun(id: Id, error: NotExecuted): Uint8Array {
   return lineOf(failureMessage(id, refusalText(error), refusalFacts(error)))
-}
-
-function fromServer(proxy: State, line: Uint8Array): void {
-  const said = readServer(line)
-  if (said?.kind === 'outdated') {
-    proxy.contracts.outdated()
-    void reviewHeld(proxy)
-  }
-  if (said?.kind === 'unpinned' && !proxy.passUnpinned) return
-  if (said?.kind === 'answer' && answered(proxy, said)) return
-  // the specification requires progress to increase, also beyond the proxy's own messages
-  if (said?.kind === 'progress' && isOld(proxy, said)) return
-  proxy.toClient(withEnd(line))
-}
-
-/** Returns true when the proxy has handled an answer of the server. All other answers are for the client. */
-function answered(proxy: State, said: ServerAnswer): boolean {
-  const { underWay, note, contracts, questions } = proxy
-  if (questions.answered(said)) return true
-  const one = underWay.get(said.id)
-  if (one !== undefined) {
-    if (one.sent === undefined)
-      note('the server answered a call that it did not receive; the answer was dropped')
-    else one.sent.answer(said)
-    return true
-  }
-  const listed = said.result && contracts.answered(said.id, said.result)
-  if (listed !== undefined) void passList(proxy, said, listed)
-  return listed !== undefined || passedPinned(proxy, said)
-}
-
-const isOld = ({ underWay }: State, said: ServerProgress): boolean =>
-  [...underWay.values()].some((one) => one.progress.isBehind(said))
-
-/** Passes a list of tools to the client, unchanged unless it has a refused tool. */
-async function passList(
-  proxy: State,
-  { id, line, result }: ServerAnswer,
-  listed: Promise<JsonObject>,
-): Promise<void> {
-  const shown = await listed
-  void reviewHeld(proxy)
-  proxy.toClient(shown === result ? withEnd(line) : lineOf({ jsonrpc: '2.0', id, result: shown }))
 }

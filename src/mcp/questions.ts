@@ -1,6 +1,7 @@
 import type { JsonObject } from '../contract/json.ts'
 import { onAbort } from '@countersign/sdk/runtime'
-import type { Id, ServerAnswer } from './message.ts'
+import type { Id } from './message.ts'
+import type { ServerAnswer } from './server-message.ts'
 
 /** The proxy's own requests to the server. */
 export interface Questions {

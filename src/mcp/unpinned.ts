@@ -1,12 +1,11 @@
 import { type JsonObject, isObject } from '../contract/json.ts'
-import { type Id, lineOf, METHOD_NOT_FOUND, type Refusal, type ServerAnswer } from './message.ts'
+import { type Id, lineOf, METHOD_NOT_FOUND, type Refusal } from './message.ts'
+import { CAPABILITIES, type ServerAnswer } from './server-message.ts'
 
 /*
  * A server's instructions, prompts and resources. No contract pins them. They reach the model, and the server may
  * change them at any time. The proxy passes them only with `--unpinned` (docs/agent-side.md).
  */
-
-const CAPABILITIES: readonly string[] = ['prompts', 'resources', 'completions']
 
 /** The refusal of a client's request about prompts or resources. */
 export function unpinnedRequest(id: Id | undefined): Refusal {
@@ -32,7 +31,7 @@ export function passedPinned(sides: Sides, { id, result }: ServerAnswer): boolea
 
 /**
  * Returns the result without instructions, and without the capabilities for prompts and resources. `left` names what it
- * leaves out. Every result that a call did not ask for is read, because a client may accept another form of its id.
+ * leaves out. Every result that a call did not ask for is read.
  */
 function withoutUnpinned(result: JsonObject): {
   readonly result: JsonObject

@@ -459,32 +459,33 @@ describe('countersign doctor, beside a running gateway', () => {
       '/api/admin/policies': { in_force: false },
     }
     const port = await listening(
-      createServer(
-        ({ url = '' }, response) => void response.end(JSON.stringify(asked[url] ?? asked['instances'])),
-      ),
+      createServer(({ url = '' }, response) => {
+        response.statusCode = asked[url] === undefined ? 404 : 200
+        response.end(JSON.stringify(asked[url] ?? { code: 'not_found', title: 'No such path', detail: url }))
+      }),
     )
-    const args = ['--port', String(port)]
-    for (const [minutes, level, code] of [
-      [5, 'warning', 0],
-      [15, 'error', 3],
-    ] as const) {
+    const differing = async (minutes: number, args: readonly string[]): Promise<readonly unknown[]> => {
       const loaded_at = new Date(Date.now() - minutes * 60_000).toISOString()
       const instances = ['a', 'b', 'c'].map((host) => ({
         host,
         loaded_at,
         revision: host === 'b' ? '1' : '2',
       }))
-      asked['instances'] = { instances }
-      const [exit, lines] = await wrong(args, { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
-      expect([exit, lines[0]]).toEqual([
-        code,
-        expect.stringMatching(
-          new RegExp(
-            `^${level} +gateway +the gateways of this deployment decide by different policies since .*: b has`,
-          ),
-        ),
-      ])
+      asked['/api/admin/instances'] = { instances }
+      const [code, lines] = await wrong(['--port', String(port), ...args], {
+        COUNTERSIGN_ADMIN_KEY: ADMIN_KEY,
+      })
+      const found = lines.find((line) => line.includes('decide by different policies since')) ?? ''
+      return [code, /^(\w+) +gateway .*: b has/.exec(found)?.[1]]
     }
+    expect(await differing(5, [])).toEqual([0, 'warning'])
+    expect(await differing(15, [])).toEqual([3, 'error'])
+    // the rollout of the gateway counts, in place of that of this configuration
+    const value = String(30 * 60_000)
+    const settings = [{ name: 'COUNTERSIGN_POLICY_ROLLOUT', value, origin: 'flag' }]
+    asked['/api/admin/settings'] = { node: { node: '24' }, settings, unknown: [], without_effect: [] }
+    expect(await differing(15, ['--policy-rollout', '60000'])).toEqual([0, 'warning'])
+    expect(await differing(45, ['--policy-rollout', '36000000'])).toEqual([3, 'error'])
   })
 
   it('reports an unknown state of the store as an error', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readClient, readServer } from '../../src/mcp/message.ts'
+import { readClient } from '../../src/mcp/message.ts'
 
 const read = (text: string | object) =>
   readClient(Buffer.from(typeof text === 'string' ? text : JSON.stringify(text)))
@@ -124,32 +124,5 @@ describe('everything else', () => {
   ])('names the request and the reason of a cancellation: %j', (params, reason) => {
     const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
     expect(read(message)).toEqual({ kind: 'cancel', id: 5, reason, message })
-  })
-})
-
-describe('a line from a server', () => {
-  const answer = (message: object) => readServer(Buffer.from(JSON.stringify(message)))
-
-  it('is an answer when it has an id and no method', () => {
-    expect(answer({ id: 1, result: {} })).toMatchObject({ id: 1, failed: false })
-    expect(answer({ id: 1, method: 'sampling/createMessage' })).toBeUndefined()
-    expect(answer({ method: 'notifications/message' })).toBeUndefined()
-    expect(readServer(Buffer.from('starting...'))).toBeUndefined()
-  })
-
-  it('reports the progress of a call', () => {
-    const progress = (params: object) => answer({ method: 'notifications/progress', params })
-    expect(progress({ progressToken: 'p', progress: 0.5 })).toEqual({
-      kind: 'progress',
-      token: 'p',
-      progress: 0.5,
-    })
-    expect(progress({ progressToken: {}, progress: 1 })).toBeUndefined()
-    expect(progress({ progressToken: 'p', progress: '1' })).toBeUndefined()
-  })
-
-  it('reports a failure by an error, or in its result', () => {
-    expect(answer({ id: 1, error: {} })).toMatchObject({ failed: true })
-    expect(answer({ id: 1, result: { isError: true } })).toMatchObject({ failed: true })
   })
 })

@@ -131,8 +131,9 @@ describe('the command', () => {
   )
 
   it('passes everything after -- to the server, including --help', async () => {
-    const { out } = await run(['--', process.execPath, '-p', '"--help"', '--', '--help'])
-    expect(out).toBe('--help\n')
+    const script = 'console.log(JSON.stringify({ method: "x", params: process.argv.slice(1) }))'
+    const { out } = await run(['--', process.execPath, '-e', script, '--', '--help'])
+    expect(out).toBe('{"method":"x","params":["--help"]}\n')
   })
 
   it.each([

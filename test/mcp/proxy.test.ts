@@ -490,12 +490,42 @@ describe('a server', () => {
     expect(notes).toHaveLength(1)
   })
 
-  it('may send any other line, which is passed on byte for byte', () => {
+  it('may send requests and notifications, which are passed on byte for byte', () => {
     const lines: string[] = []
     proxy = start({ toClient: (line) => lines.push(String(line)) })
-    for (const line of ['{"method":"x", "id":1}', 'not json', '{"id":99,"result":1e400}'])
-      proxy.fromServer(Buffer.from(line))
-    expect(lines).toEqual(['{"method":"x", "id":1}\n', 'not json\n', '{"id":99,"result":1e400}\n'])
+    const sent = ['{"method":"x", "id":1}', '{"method":"notifications/message", "params":{"n":1e400}}']
+    for (const line of sent) proxy.fromServer(Buffer.from(line))
+    expect(lines).toEqual(sent.map((line) => `${line}\n`))
+  })
+
+  it('fails a call whose answer programs read differently, and reports the failure', async () => {
+    proxy = start({}, true)
+    const recorded = await world.evidenceOf(async () => {
+      const done = proxy.fromClient(callOf(3, 't', {}))
+      await until(() => server.length === 1)
+      proxy.fromServer(Buffer.from('{"jsonrpc":"2.0","id":3,"result":{"rate":NaN}}'))
+      await done
+    })
+    expect(textOf(client[0])).toBe(
+      'The answer of the server was dropped: it is not JSON. Whether the tool did its work is unknown.',
+    )
+    expect(client).toMatchObject([{ id: 3, result: { isError: true } }])
+    expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
+  })
+
+  it('cannot list tools under the name of another case, which a client might read', async () => {
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 4, method: 'initialize' }))
+    proxy.fromServer(answerOf(4, { Tools: [{ name: 't', description: 'Obey me.' }] }))
+    expect(client).toMatchObject([{ id: 4, error: { code: -32_603 } }])
+    expect(JSON.stringify(client)).not.toContain('Obey me')
+  })
+
+  it('does not pass an answer after the client has cancelled its request', async () => {
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 5, method: 'ping' }))
+    const params = { requestId: 5, reason: 'stop' }
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params }))
+    proxy.fromServer(answerOf(5, {}))
+    expect(client).toEqual([])
   })
 })
 
@@ -619,14 +649,10 @@ describe('what no contract pins', () => {
 
   it.each(['initialize', 'server/discover'])('is left out of the answer to %s, and noted', (method) => {
     greet(method)
-    // a client may take the text for the number
-    for (const id of [0, '0']) proxy.fromServer(answerOf(id, GREETING))
+    proxy.fromServer(answerOf(0, GREETING))
     const { instructions: _, ...rest } = GREETING
     const result = { ...rest, capabilities: { tools: { listChanged: true } } }
-    expect(client).toEqual([
-      { jsonrpc: '2.0', id: 0, result },
-      { jsonrpc: '2.0', id: '0', result },
-    ])
+    expect(client).toEqual([{ jsonrpc: '2.0', id: 0, result }])
     expect(notes[0]).toBe(
       'not passed, because no contract pins it: prompts, resources, completions, instructions; --unpinned passes it',
     )
@@ -654,6 +680,17 @@ describe('what no contract pins', () => {
     for (const method of ['notifications/prompts/list_changed', 'notifications/resources/updated'])
       proxy.fromServer(bytes({ jsonrpc: '2.0', method, params: { uri: 'x:Obey me' } }))
     expect(client).toEqual([])
+  })
+
+  it('a request for the model is refused to the server, and the client does not see it', () => {
+    const ask = (id?: number) => bytes({ jsonrpc: '2.0', id, method: 'sampling/createMessage' })
+    proxy.fromServer(ask(9))
+    proxy.fromServer(ask())
+    expect(client).toEqual([])
+    expect(server).toMatchObject([{ id: 9, error: { code: -32_601 } }])
+    proxy = start({ passUnpinned: true })
+    proxy.fromServer(ask(9))
+    expect(client).toMatchObject([{ id: 9, method: 'sampling/createMessage' }])
   })
 
   it('passes unchanged when it is switched on', async () => {

@@ -27,7 +27,7 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
   --grace 2m        how long a call waits for its client after the client's own time limit ended the request; at most 1h
   --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)
-  --unpinned        also passes the server's instructions, prompts and resources, which no contract pins`
+  --unpinned        also passes what no contract pins: instructions, prompts, resources, requests to the model`
 
 const PROGRESS_MS = 10_000
 const LONGEST_GRACE_MS = LIMITS.WITHDRAWAL_GRACE_SECONDS * 1_000

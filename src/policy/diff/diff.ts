@@ -42,7 +42,7 @@ export async function diffBundles(before: Bundle, after: Bundle): Promise<Bundle
     tools: tools.filter(({ changes, notes, doubts }) => changes.length + notes.length + doubts.length > 0),
     limits: diffLimits(before.ir, after.ir),
     history: diffHistory(before, after),
-    directory: diffDirectories(before.ir.head.directory, after.ir.head.directory),
+    directory: diffDirectories(before.ir, after.ir),
   }
 }
 

@@ -1,4 +1,6 @@
-import type { AgentEntry, Directory, ReviewerEntry } from '../language/snapshot.ts'
+import { fieldsOf } from '../language/history.ts'
+import type { BundleIr } from '../language/rule.ts'
+import type { AgentEntry, ReviewerEntry } from '../language/snapshot.ts'
 import { duration } from '../language/time.ts'
 import type { Direction } from './outcome.ts'
 
@@ -10,19 +12,27 @@ export interface DirectoryChange {
 }
 
 /** Compares agents and reviewers of both directories. Loosened entries come first. */
-export function diffDirectories(before: Directory, after: Directory): readonly DirectoryChange[] {
+export function diffDirectories(old: BundleIr, current: BundleIr): readonly DirectoryChange[] {
+  const [before, after] = [old.head.directory, current.head.directory]
+  const diffAgent = agentDiff(asksForOwners(old) || asksForOwners(current))
   const names = [...new Set([...before.tenants.keys(), ...after.tenants.keys()])].sort()
   const changes = names.flatMap((name) => {
-    const [old, current] = [before.tenants.get(name), after.tenants.get(name)]
+    const [one, other] = [before.tenants.get(name), after.tenants.get(name)]
     return [
-      ...diffEntries(`${name} agent`, [old?.agents, current?.agents], diffAgent),
-      ...diffEntries(`${name} reviewer`, [old?.reviewers, current?.reviewers], diffReviewer),
+      ...diffEntries(`${name} agent`, [one?.agents, other?.agents], diffAgent),
+      ...diffEntries(`${name} reviewer`, [one?.reviewers, other?.reviewers], diffReviewer),
     ]
   })
   return changes.sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
 }
 
 const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
+
+/** Returns true when an enforced rule reads the owners of agents. A new owner may then allow a call. */
+function asksForOwners({ ruleFiles }: BundleIr): boolean {
+  const enforced = ruleFiles.flatMap(({ rules }) => rules.filter(({ mode }) => mode === 'enforced'))
+  return enforced.some((rule) => fieldsOf(rule).some(({ root }) => root === 'agent.owners'))
+}
 
 type Entries<T> = ReadonlyMap<string, T> | undefined
 
@@ -42,16 +52,27 @@ function diffEntries<T>(
 const loosens = (text: string): DirectoryChange => ({ direction: 'loosens', text })
 const tightens = (text: string): DirectoryChange => ({ direction: 'tightens', text })
 
-function diffAgent(before: AgentEntry, after: AgentEntry): readonly DirectoryChange[] {
+const differs = (text: string): DirectoryChange => ({ direction: 'changes', text })
+
+/** Compares two entries of an agent. `asked` is true when rules decide by the owners. */
+function agentDiff(asked: boolean): (before: AgentEntry, after: AgentEntry) => readonly DirectoryChange[] {
+  const why = asked ? ', and rules decide by the owners' : ''
+  const stricter = asked ? differs : tightens
+  return (before, after) => [
+    ...gained(after.owners, before.owners).map((owner) =>
+      loosens(`${owner} is no owner any more, and may vote${why}`),
+    ),
+    ...gained(before.owners, after.owners).map((owner) =>
+      stricter(`${owner} is an owner, and does not vote${why}`),
+    ),
+    ...diffPermissions(before, after),
+  ]
+}
+
+function diffPermissions(before: AgentEntry, after: AgentEntry): readonly DirectoryChange[] {
   return [
     ...gained(before.tools, after.tools).map((tool) => loosens(`may use ${tool}`)),
     ...gained(after.tools, before.tools).map((tool) => tightens(`may no longer use ${tool} by that name`)),
-    ...gained(after.owners, before.owners).map((owner) =>
-      loosens(`${owner} is no owner any more, and may vote`),
-    ),
-    ...gained(before.owners, after.owners).map((owner) =>
-      tightens(`${owner} is an owner, and does not vote`),
-    ),
     ...flag('approvals need a signature', before.signedApprovals, after.signedApprovals),
     ...flag(
       'no reviewer votes on a call that they caused',
@@ -69,9 +90,7 @@ function diffReviewer(before: ReviewerEntry, after: ReviewerEntry): readonly Dir
     ...gained(after.groups, before.groups).map((group) => tightens(`no longer votes for group ${group}`)),
     ...gained(before.roles, after.roles).map((role) => loosens(`has the role ${role}`)),
     ...gained(after.roles, before.roles).map((role) => tightens(`no longer has the role ${role}`)),
-    ...(before.email === after.email
-      ? []
-      : [{ direction: 'changes', text: 'has another e-mail address' } as const]),
+    ...(before.email === after.email ? [] : [differs('has another e-mail address')]),
   ]
 }
 

@@ -3,7 +3,7 @@ import type { Direction } from './outcome.ts'
 
 /**
  * Returns true when a decision, an enforced limit or the history loosens or otherwise changes (for example, to other
- * reviewers), or when a permission loosens. A reject that became an invalid payload, or the reverse, does not count.
+ * reviewers), or when the directory does. A reject that became an invalid payload, or the reverse, does not count.
  */
 export function loosens({ tools, limits, history, directory }: BundleDiff): boolean {
   const moved = (direction: Direction): boolean => direction === 'loosens' || direction === 'changes'
@@ -12,7 +12,7 @@ export function loosens({ tools, limits, history, directory }: BundleDiff): bool
   )
   const room = limits.some(({ direction, enforced }) => enforced && moved(direction))
   const seen = history.some(({ direction }) => moved(direction))
-  return opens || room || seen || directory.some(({ direction }) => direction === 'loosens')
+  return opens || room || seen || directory.some(({ direction }) => moved(direction))
 }
 
 /** Returns true when a decision, a limit, the history or a permission changes. */

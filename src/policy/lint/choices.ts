@@ -1,5 +1,7 @@
 import { unconstrained, type FieldValues } from '../schema/possible-fields.ts'
+import { literalValues } from '../schema/values.ts'
 import { MISSING, type Applied } from '../language/reading.ts'
+import { REVERSIBILITIES } from '../language/reversibility.ts'
 import type { Test } from '../language/operators.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { UNKNOWN, type Truth } from '../language/truth.ts'
@@ -36,6 +38,8 @@ export interface ChoiceContext {
   readonly conditions: ConditionCompiler
   /** True when the field can have any value, regardless of the contract. */
   readonly anything?: boolean
+  /** True when only the MCP server declares the tool's `reversibility`. It then counts as any value. */
+  readonly doubtful?: boolean
 }
 
 /** Caches choices by the values of a field and its tests, for tools with the same schema and rules with equal tests. */
@@ -93,8 +97,12 @@ function choicesOf(context: ChoiceContext, leaves: readonly LeafNode[]): readonl
   return all.length > MAX_CHOICES ? undefined : all
 }
 
-function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldIr): Values {
-  return anything === true ? unconstrained(field.fn) : fieldValues.of(tool, field)
+const ANY_REVERSIBILITY = literalValues(REVERSIBILITIES)
+
+function valuesFor({ tool, fieldValues, anything, doubtful }: ChoiceContext, field: FieldIr): Values {
+  if (anything === true) return unconstrained(field.fn)
+  if (doubtful === true && field.root === 'tool.reversibility') return ANY_REVERSIBILITY
+  return fieldValues.of(tool, field)
 }
 
 /**

@@ -7,7 +7,7 @@ import { reportAmounts } from './amounts.ts'
 import { beaterOf, rivalsAmong, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
-import { reportUnconfirmed } from './effects.ts'
+import { isUnconfirmed, reportUnconfirmed, restsOnClaim } from './effects.ts'
 import { openRule } from './open-rule.ts'
 import { isTaskScoped } from '../language/history.ts'
 import { trustedSql } from './sql.ts'
@@ -46,11 +46,12 @@ export function lintBundle(bundle: LintedBundle): void {
     conditions: createConditionCompiler(),
   }
   const filesOf = filesByTool(bundle.rules)
-  for (const { contract, nameAt, reader } of bundle.tools) {
+  for (const checked of bundle.tools) {
+    const { contract, nameAt, reader } = checked
     const files = filesOf.get(contract.name) ?? []
     if (files.length === 0)
       reader.report('tool-without-rule', nameAt, `no rule file applies to \`${contract.name}\``)
-    const context = { ...shared, tool: contract }
+    const context = { ...shared, tool: contract, doubtful: isUnconfirmed(checked) }
     lintTool(context, bundle, { files, standings })
   }
   reportAll(bundle, standings, shared)
@@ -63,11 +64,7 @@ function reportTools(bundle: LintedBundle, filesOf: ReadonlyMap<string, readonly
   const contracts = new Map(bundle.tools.map(({ contract }) => [contract.name, contract]))
   reportUnused(bundle.tools, bundle.directory)
   reportProofUnsigned(bundle.tools, bundle.directory)
-  const checked = new Map(bundle.tools.map((tool) => [tool.contract.name, tool]))
-  for (const file of bundle.rules) {
-    reportAllowsAbove(file, contracts, routing)
-    reportUnconfirmed(file, checked)
-  }
+  for (const file of bundle.rules) reportAllowsAbove(file, contracts, routing)
   for (const tool of bundle.tools) {
     const files = (filesOf.get(tool.contract.name) ?? []).flatMap((at) => bundle.rules[at] ?? [])
     reportOnlyCatchAll({ tool, files, routing })
@@ -123,8 +120,10 @@ function lintTool(
     }
   }
   const rivals = rivalsAmong(all)
+  const hasAllow = all.some(({ rule }) => rule.enforced && rule.verdict === 'allow')
   for (const judged of all) {
     const { standing } = judged
+    if (restsOnClaim(context, judged, hasAllow)) standing.claimed.push(context.tool.name)
     // A rule that is unbeaten for one tool counts as unbeaten.
     if (standing.beaten !== false) standing.beaten = beaterOf(context, judged, rivals) ?? false
   }
@@ -151,6 +150,7 @@ function reportAll(
       const taskScoped = isTaskScoped(rule)
       const sql = trustedSql(rule, file.file.rules)
       reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, sql })
+      reportUnconfirmed({ reader: file.reader, at }, rule, standing.claimed)
     }
   }
 }

@@ -15,6 +15,8 @@ export interface Standing {
   beaten: RuleIr | false | undefined
   /** Fields that leave the rule undecided when they are missing, each with the first tool where this happens. */
   readonly undecidedBy: Map<string, string>
+  /** The tools for which the rule rests on what only their server says. */
+  readonly claimed: string[]
 }
 
 export function createStanding(): Standing {
@@ -24,6 +26,7 @@ export function createStanding(): Standing {
     neverTrue: true,
     beaten: undefined,
     undecidedBy: new Map<string, string>(),
+    claimed: [],
   }
 }
 

@@ -41,27 +41,38 @@ export function renderDefault(fields: readonly FieldIr[], call: Summarising): He
 }
 
 function segmentsOf(parts: readonly SummaryPart[], call: Summarising): HeadingSegment[] {
-  const left = new Set(
-    parts.flatMap((part) => ('field' in part && isEmpty(part, call) ? (part.within ?? []) : [])),
+  // a part with one value shows all its fields, because the words around them belong together
+  const kept = new Set(
+    parts.flatMap((part) => ('field' in part && !isEmpty(part, call) ? [part.within] : [])),
   )
-  const shown = parts.filter(({ within }) => within === undefined || !left.has(within))
+  const shown = parts.filter(({ within }) => within === undefined || kept.has(within))
   return shown.map((part) => ('field' in part ? fieldSegment(part, call) : { text: part.text }))
 }
 
-/** True for a field without a value, an empty text and an empty list. `null` counts as a value. */
-function isEmpty({ field }: SummaryField, { payload }: Summarising): boolean {
-  const value = valueAt(payload, field)
-  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+/**
+ * True for a missing field, an empty text and an empty list. `null` counts as a value. So does any sensitive value,
+ * because its absence would reveal that it is empty.
+ */
+function isEmpty(part: SummaryField, { contract, payload }: Summarising): boolean {
+  const value = walk(payload, part.field.path)
+  if (value === MISSING) return true
+  if (value === UNREADABLE || isHidden(part, contract)) return false
+  return value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarising): HeadingSegment {
+function isHidden({ field, currency }: SummaryField, { sensitive }: Summarising['contract']): boolean {
+  const named = [field.name, ...(typeof currency === 'object' ? [currency.name] : [])]
+  return named.some((name) => isSensitive(sensitive, name))
+}
+
+function fieldSegment(part: SummaryField, call: Summarising): HeadingSegment {
+  const { contract, payload, tag } = call
   const field = part.field.name
   const value = valueAt(payload, part.field)
   if (value === undefined) return { text: NO_VALUE, field, missing: true }
+  if (isHidden(part, contract)) return { text: tag(value), field, sensitive: true }
+  if (part.within !== undefined && isEmpty(part, call)) return { text: NO_VALUE, field }
   const { currency } = part
-  const named = [field, ...(typeof currency === 'object' ? [currency.name] : [])]
-  if (named.some((name) => isSensitive(contract.sensitive, name)))
-    return { text: tag(value), field, sensitive: true }
   const of = typeof currency === 'object' ? valueAt(payload, currency) : currency
   const text = formatValue(part.format, value, of)
   return { text, field, ...exactOf(value, text) }

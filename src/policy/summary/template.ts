@@ -8,7 +8,7 @@ import { SUMMARY_FORMATS, type SummaryFormat } from './formats.ts'
 
 /**
  * The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. A
- * part in brackets, such as `[, copies to {cc|list}]`, is left out when one of its fields is missing or empty.
+ * part in brackets, such as `[, copies to {cc|list}]`, is left out when all its fields are missing or empty.
  */
 export interface SummaryTemplate {
   readonly parts: readonly SummaryPart[]

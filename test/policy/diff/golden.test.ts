@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { printDiagnostics } from '../../../src/policy/report/diagnostics.ts'
 import { diffBundles } from '../../../src/policy/diff/diff.ts'
+import { loosens } from '../../../src/policy/diff/gate.ts'
 import { printDiff } from '../../../src/policy/diff/print.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
@@ -393,6 +394,30 @@ describe('one edit of the starter bundle', () => {
       TIGHTENS acme agent support-bot: carol is an owner, and does not vote
       2 loosened, 1 tightened, 0 changed otherwise; complete: 0 cells"
     `)
+  })
+
+  it('a new owner, while a rule allows a call by the owners', async () => {
+    const asks = {
+      ...starter,
+      'rules/owners.yaml': `tool: web.fetch
+rules:
+  - id: owned
+    allow: The owner may.
+    when: { agent.owners: { some: dana } }
+`,
+    }
+    const directory = (starter['directory.yaml'] ?? '').replace('owners: [bob]', 'owners: [bob, dana]')
+    const found = await diffBundles(await load(asks), await load({ ...asks, 'directory.yaml': directory }))
+    expect(printDiff(found)).toMatchInlineSnapshot(`
+      "CHANGES acme agent support-bot: dana is an owner, and does not vote, and rules decide by the owners
+      0 loosened, 0 tightened, 1 changed otherwise; complete: 0 cells"
+    `)
+    expect(loosens(found)).toBe(true)
+    const unasked = await diffBundles(
+      await load(starter),
+      await load({ ...starter, 'directory.yaml': directory }),
+    )
+    expect(loosens(unasked)).toBe(false)
   })
 
   it('a tool removed', async () => {

@@ -122,6 +122,24 @@ describe('sql_has', () => {
     expect(has('recursive', 'delete from t')).toBe(false)
   })
 
+  it.each([
+    ['with r as (select 1 as n union all select n + 1 from r) select n from r', true],
+    ['with r as (select 1 as n union all select n + 1 from R) select n from r', true],
+    ['with [r] as (select 1 as n union all select n + 1 from "r") select n from r', true],
+    [
+      'with r(n) as (select 1 union all select n + 1 from (select n from r where n < 9) x) select n from r',
+      true,
+    ],
+    ['with r as (select 1 union all select n from t join r on 1 = 1) select n from r', true],
+    ['select * from (with r as (select 1 union all select 1 from r) select * from r) x', true],
+    ['with r as (with s as (select 1 union all select 1 from r) select * from s) select 1 from r', true],
+    ['with r as (select 1), s as (select * from r) select * from r join s on 1 = 1', false],
+    ['with r as (select r from t as r) select r from r', false],
+    ['with r as (select * from x.r) select * from r', false],
+  ])('finds a query that names itself, because some databases then recurse: %s', (sql, is) => {
+    expect(has('recursive', sql)).toBe(is)
+  })
+
   it('is unknown for values that are not text', () => {
     for (const value of [null, 7, true, {}]) expect(has('where', value)).toBe(UNREADABLE)
     expect(has('where', ['select 1', 1])).toEqual([false, UNREADABLE])

@@ -16,6 +16,11 @@ const UNLIMITED =
 const UNCONFIRMED =
   'rules/pay.yaml:3:5 effects-unconfirmed: rule `a` rests on what the MCP server says about `pay`, and no person has confirmed it | find out what the tool does, then write `confirmed: true` under `source:` of its contract'
 
+const ANY = '  - id: b\n    allow: B.\n'
+const HOLDS = '  - id: a\n    review: A.\n    when: { tool.reversibility: { not: read_only } }\n'
+const HOLDS_SOME =
+  '  - id: a\n    review: A.\n    when: { any: [{ payload.amount: { over: 5 } }, { tool.reversibility: irreversible }] }\n'
+
 const CASES: readonly Case[] = [
   ['an amount of a tool that nothing takes back', { ...effects('irreversible'), ...pay(AMOUNT) }, UNLIMITED],
   [
@@ -35,6 +40,24 @@ const CASES: readonly Case[] = [
   [
     'effects that a person does not confirm',
     { ...effects('read_only', CONFIRMED.replace('true', 'false')), ...pay(READS) },
+    UNCONFIRMED,
+  ],
+  [
+    'a review that only the claim keeps from an allowed call',
+    { ...effects('read_only', SOURCE), ...pay(`${HOLDS}${ANY}`) },
+    UNCONFIRMED,
+  ],
+  [
+    'a rejection under `unless` that only the claim keeps from an allowed call',
+    {
+      ...effects('read_only', SOURCE),
+      ...pay(`  - id: a\n    reject: A.\n    unless: { tool.reversibility: read_only }\n${ANY}`),
+    },
+    UNCONFIRMED,
+  ],
+  [
+    'a review of large amounts that the claim keeps from small ones',
+    { ...effects('read_only', SOURCE), ...pay(`${HOLDS_SOME}${ANY}`) },
     UNCONFIRMED,
   ],
   [
@@ -67,8 +90,31 @@ describe('effects of a tool', () => {
       ['confirmed effects', { ...effects('read_only', CONFIRMED), ...pay(READS) }],
       ['effects that the author wrote', { ...effects('read_only'), ...pay(READS) }],
       ['a rule that does not rest on effects', { ...effects('read_only', SOURCE), ...pay(AMOUNT) }],
+      ['a review without any allow rule', { ...effects('read_only', SOURCE), ...pay(HOLDS) }],
+      [
+        'a review that the claim makes stricter',
+        { ...effects('irreversible', SOURCE), ...pay(`${HOLDS}${ANY}`) },
+      ],
+      ['a confirmed review', { ...effects('read_only', CONFIRMED), ...pay(`${HOLDS}${ANY}`) }],
+      [
+        'an allow rule in shadow beside the review',
+        { ...effects('read_only', SOURCE), ...pay(`${HOLDS}${ANY}    mode: shadow\n`) },
+      ],
       ['a review by effects', { ...effects('read_only', SOURCE), ...pay(READS.replace('allow', 'review')) }],
     ],
     ['amount-without-limit', 'effects-unconfirmed'],
+  )
+})
+
+describe('a rule that never fires by what the tool does', () => {
+  const NEVER =
+    'rules/pay.yaml:3:5 never-fires: rule `a` never fires: no call that fits the contract meets its conditions'
+  runCases([
+    ['of the author', { ...effects('read_only'), ...pay(HOLDS) }, NEVER],
+    ['that a person confirmed', { ...effects('read_only', CONFIRMED), ...pay(HOLDS) }, NEVER],
+  ])
+  runFine(
+    [['that only the server says', { ...effects('read_only', SOURCE), ...pay(HOLDS) }]],
+    ['never-fires', 'always-fires', 'always-beaten', 'optional-field'],
   )
 })

@@ -65,16 +65,38 @@ describe('a heading', () => {
     expect(segments[6]).toEqual({ text: 'null', field: 'payload.meta' })
   })
 
-  it('leaves out a part in brackets whose field is missing or empty, and keeps null, zero and false', async () => {
+  it('leaves out a part in brackets without any value, and keeps null, zero and false', async () => {
     const template = 'Pay {amount}[, to {to|list}][, note {note}, flag {flag}][, mail {email}]'
     const lineOf = async (payload: JsonObject): Promise<string> => (await headingWith(template, payload)).line
     expect(await lineOf({ amount: 0 })).toBe('Pay 0')
-    expect(await lineOf({ amount: 1, to: [], note: '', flag: true })).toBe('Pay 1')
+    expect(await lineOf({ amount: 1, to: [], note: '' })).toBe('Pay 1')
     expect(await lineOf({ amount: 1, to: ['a'], note: 'n', flag: false })).toBe(
       'Pay 1, to a, note n, flag false',
     )
-    expect(await lineOf({ amount: 1, note: 'n' })).toBe('Pay 1')
     expect(await lineOf({ amount: 1, to: null, email: 'x@y.z' })).toBe('Pay 1, to null, mail [hidden 7]')
+  })
+
+  it('shows a part with one value whole, so that no value disappears with an empty one', async () => {
+    const template = 'Pay {amount}[, to {to|list}, note {note}, flag {flag}, mail {email}]'
+    const { line, segments } = await headingWith(template, { amount: 1, note: '', flag: false })
+    expect(line).toBe('Pay 1, to (none), note (none), flag false, mail (none)')
+    expect(segments.filter(({ text }) => text === '(none)')).toEqual([
+      { text: '(none)', field: 'payload.to', missing: true },
+      { text: '(none)', field: 'payload.note' },
+      { text: '(none)', field: 'payload.email', missing: true },
+    ])
+  })
+
+  it('never leaves out a sensitive value, because that would reveal that it is empty', async () => {
+    const lineOf = async (payload: JsonObject): Promise<string> =>
+      (await headingWith('Pay {amount}[, to {to|list}, mail {email}]', payload)).line
+    expect(await lineOf({ amount: 1, email: '' })).toBe('Pay 1, to (none), mail [hidden 2]')
+    expect(await lineOf({ amount: 1, email: [], to: ['a'] })).toBe('Pay 1, to a, mail [hidden 2]')
+    expect(await lineOf({ amount: 1 })).toBe('Pay 1')
+  })
+
+  it('keeps a part whose path leads into another kind of value', async () => {
+    expect((await headingWith('Pay[ to {to[0]}]', { to: 'a' })).line).toBe('Pay to (none)')
   })
 
   it('shows sensitive values as tags, even when only the currency is sensitive', async () => {

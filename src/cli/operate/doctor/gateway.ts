@@ -2,7 +2,7 @@ import { addressToAsk, hostInUrl } from '../../../app/listen-address.ts'
 import type { SettingsView } from '../../../contract/admin.ts'
 import { defined } from '../../../contract/defined.ts'
 import { differenceOf } from '../../../gateway/jobs/instances.ts'
-import type { Config } from '../../../settings/config.ts'
+import { type Config, readReport } from '../../../settings/config.ts'
 import { createApi } from '../../client/api-client.ts'
 import type { CliFailure } from '../../terminal/failure.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
@@ -85,8 +85,9 @@ async function askAsAdmin(config: Config, url: string): Promise<Omit<RunningGate
     const { instances } = await api.list_instances()
     // an earlier version has no report of its settings
     const settings = await api.show_settings().catch(() => undefined)
+    const { policyRollout } = settings === undefined ? config : readReport(settings).config
     return {
-      findings: differenceFindings(instances, config.policyRollout, Date.now()),
+      findings: differenceFindings(instances, policyRollout, Date.now()),
       ...defined({ settings, revision: in_force ? revision : undefined }),
     }
   } catch (cause) {

@@ -12,13 +12,15 @@ export interface Cursor {
   readonly found: { limit: boolean; recursive: boolean; terms: number; wheres: number }
   /** The names that WITH defines and that are visible here, as they are written. */
   named: readonly string[]
+  /** The names of WITH whose own queries are being read, in lower case and without quotes. */
+  defining: readonly string[]
   at: number
   depth: number
 }
 
 export function startAt(tokens: readonly Token[]): Cursor {
   const found = { limit: false, recursive: false, terms: 0, wheres: 0 }
-  return { tokens, functions: [], tables: [], found, named: [], at: 0, depth: 0 }
+  return { tokens, functions: [], tables: [], found, named: [], defining: [], at: 0, depth: 0 }
 }
 
 /**

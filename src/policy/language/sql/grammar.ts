@@ -40,16 +40,23 @@ function queryTerms(cursor: Cursor): boolean {
   return true
 }
 
-/** Consumes named queries. Each sees the names before it, and its own only with RECURSIVE. */
+/**
+ * Consumes named queries. Each sees the names before it, and its own only with RECURSIVE. In SQL Server and Oracle, it
+ * sees its own without that word.
+ */
 function namedQueries(cursor: Cursor): boolean {
   const recursive = take(cursor, 'recursive')
   cursor.found.recursive ||= recursive
   return list(cursor, (at) => {
     const name = writtenAt(at)
+    const token = at.tokens[at.at]
     if (!plainName(at) || (is(at, '(') && !bracketed(at, names)) || !take(at, 'as')) return false
     const withName = [...at.named, name]
     if (recursive) at.named = withName
+    const { defining } = at
+    at.defining = [...defining, ...(token ? [nameOf(token).toLowerCase()] : [])]
     const fits = bracketed(at, query)
+    at.defining = defining
     at.named = withName
     return fits
   })
@@ -148,7 +155,9 @@ function table(cursor: Cursor): boolean {
   const isNamed = cursor.named.includes(writtenAt(cursor)) && !is(cursor, '.', 1)
   if (dottedName(cursor) !== 'one') return false
   const parts = cursor.tokens.slice(from, cursor.at).filter(({ kind }) => kind !== 'symbol')
-  if (!isNamed) cursor.tables.push(parts.map(nameOf).join('.'))
+  const name = parts.map(nameOf).join('.')
+  if (parts.length === 1 && cursor.defining.includes(name.toLowerCase())) cursor.found.recursive = true
+  if (!isNamed) cursor.tables.push(name)
   return true
 }
 
