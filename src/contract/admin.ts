@@ -220,6 +220,18 @@ export const ExplanationView = Type.Object({
         ),
         expires_ms: Type.Integer(),
         remind_after_ms: Type.Array(Type.Integer()),
+        working: Type.Optional(
+          Type.Object(
+            {
+              timezone: Type.String(),
+              days: Type.Array(Type.String()),
+              opens: Type.Integer({ description: 'Minutes after midnight.' }),
+              closes: Type.Integer(),
+              holidays: Type.Array(Type.String()),
+            },
+            { description: 'Every time counts only in these hours.' },
+          ),
+        ),
         interactive: Type.Optional(Type.Boolean()),
         require_comment: Type.Optional(Type.Boolean()),
         require_displayed: Type.Optional(Type.Boolean()),

@@ -25,11 +25,28 @@ export interface Escalation {
   readonly after_ms: number
 }
 
+/** The hours in which the time of a review level counts. */
+export interface WorkingTime {
+  /** An IANA time zone. */
+  readonly timezone: string
+  /** Days of the week, from `mon`. */
+  readonly days: readonly string[]
+  /** Minutes after midnight, local time. */
+  readonly opens: number
+  readonly closes: number
+  /** Days off, as `2027-01-01`. */
+  readonly holidays: readonly string[]
+}
+
 /** Conditions under which a held call may run: reviewers must fill every seat in time. */
 export interface ReviewRequirement {
   readonly seats: readonly Seat[]
   readonly expires_ms: number
   readonly remind_after_ms: readonly number[]
+  /** Every time of the requirement counts only in these hours. Absent once the times count around the clock. */
+  readonly working?: WorkingTime
+  /** The working time in `expires_ms`, which counts around the clock. An uncollected approval ends after this time. */
+  readonly working_ms?: number
   /**
    * Only a reviewer with a console session may vote. A key only proves that a program has the key, not that a person is
    * present.
@@ -64,7 +81,41 @@ export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): Re
     expires_ms: Math.min(a.expires_ms, b.expires_ms),
     remind_after_ms: [...new Set([...a.remind_after_ms, ...b.remind_after_ms])].sort((x, y) => x - y),
     ...eitherOf(a, b),
+    ...workingOf(a, b),
   }
+}
+
+/** A requirement without a time limit of its own, as `reviewers:` of a rule without `expires`. */
+export const UNLIMITED_MS = Number.MAX_SAFE_INTEGER
+
+/**
+ * The hours that both requirements share. Otherwise time counts around the clock, so that the join never waits longer
+ * than either. A requirement without a time limit has no say.
+ */
+function workingOf(a: ReviewRequirement, b: ReviewRequirement): Pick<ReviewRequirement, 'working'> {
+  if (a.expires_ms >= UNLIMITED_MS) return b.working ? { working: b.working } : {}
+  if (b.expires_ms >= UNLIMITED_MS) return a.working ? { working: a.working } : {}
+  const same = JSON.stringify(a.working) === JSON.stringify(b.working)
+  return same && a.working ? { working: a.working } : {}
+}
+
+/**
+ * The requirement of a revision: at least as strict as the requirement before. Times of working hours count anew from
+ * the revision, because their length around the clock depends on its day.
+ */
+export function revisedRequirement(before: ReviewRequirement, after: ReviewRequirement): ReviewRequirement {
+  const { working_ms, expires_ms, remind_after_ms } = after
+  if (working_ms === undefined) return joinRequirements(before, after)
+  const seats = before.seats.map((seat) => ({
+    ...seat,
+    escalate: seat.escalate.map((one) => escalationIn(after, seat.group, one)),
+  }))
+  return { ...joinRequirements({ ...before, seats, expires_ms, remind_after_ms }, after), working_ms }
+}
+
+function escalationIn({ seats }: ReviewRequirement, group: string, one: Escalation): Escalation {
+  const seat = seats.find((other) => other.group === group)
+  return seat?.escalate.find((other) => other.group === one.group) ?? one
 }
 
 const FLAGS = ['interactive', 'require_comment', 'require_displayed'] as const

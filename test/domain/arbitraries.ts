@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { ReviewRequirement } from '../../src/domain/decision.ts'
+import { type ReviewRequirement, UNLIMITED_MS, type WorkingTime } from '../../src/domain/decision.ts'
 import type { Person } from '../../src/domain/quorum.ts'
 
 /** Few groups and people, so that they meet. */
@@ -8,6 +8,14 @@ const group = fc.constantFrom(...GROUPS)
 const HOURS = [1, 2, 3].map((n) => n * 3_600_000)
 
 const escalation = fc.record({ group, after_ms: fc.constantFrom(...HOURS) })
+
+const office = (days: readonly string[]): WorkingTime => ({
+  timezone: 'UTC',
+  days,
+  opens: 480,
+  closes: 1_080,
+  holidays: [],
+})
 
 export const requirement: fc.Arbitrary<ReviewRequirement> = fc.record(
   {
@@ -22,8 +30,15 @@ export const requirement: fc.Arbitrary<ReviewRequirement> = fc.record(
     expires_ms: fc.constantFrom(...HOURS),
     remind_after_ms: fc.uniqueArray(fc.constantFrom(...HOURS), { maxLength: 2 }),
     interactive: fc.constant(true),
+    working: fc.constantFrom(office(['mon']), office(['sat', 'sun'])),
   },
   { requiredKeys: ['seats', 'expires_ms', 'remind_after_ms'] },
+)
+
+/** Requirements of levels, and of rules, which may have no time limit. */
+export const anyRequirement: fc.Arbitrary<ReviewRequirement> = fc.oneof(
+  requirement,
+  requirement.map(({ seats }) => ({ seats, expires_ms: UNLIMITED_MS, remind_after_ms: [] })),
 )
 
 export const people: fc.Arbitrary<Person[]> = fc

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   joinRequirements,
   maxRisk,
+  revisedRequirement,
   RISKS,
   type ReviewRequirement,
   riskAbove,
@@ -10,7 +11,8 @@ import {
   VERDICTS,
 } from '../../src/domain/decision.ts'
 import { quorum } from '../../src/domain/quorum.ts'
-import { elapsed, people, requirement } from './arbitraries.ts'
+import { clocked } from '../../src/policy/language/working-time.ts'
+import { anyRequirement, elapsed, people, requirement } from './arbitraries.ts'
 import { runs } from '../runs.ts'
 
 const RUNS = { numRuns: runs(5_000) }
@@ -18,7 +20,7 @@ const RUNS = { numRuns: runs(5_000) }
 describe('joining review requirements', () => {
   it('is commutative, byte for byte', () => {
     fc.assert(
-      fc.property(requirement, requirement, (a, b) => {
+      fc.property(anyRequirement, anyRequirement, (a, b) => {
         expect(joinRequirements(a, b)).toEqual(joinRequirements(b, a))
       }),
       RUNS,
@@ -27,7 +29,7 @@ describe('joining review requirements', () => {
 
   it('is associative', () => {
     fc.assert(
-      fc.property(requirement, requirement, requirement, (a, b, c) => {
+      fc.property(anyRequirement, anyRequirement, anyRequirement, (a, b, c) => {
         expect(joinRequirements(joinRequirements(a, b), c)).toEqual(
           joinRequirements(a, joinRequirements(b, c)),
         )
@@ -38,10 +40,22 @@ describe('joining review requirements', () => {
 
   it('is idempotent', () => {
     fc.assert(
-      fc.property(requirement, requirement, (a, b) => {
+      fc.property(anyRequirement, anyRequirement, (a, b) => {
         const joined = joinRequirements(a, b)
         expect(joinRequirements(joined, joined)).toEqual(joined)
         expect(joinRequirements(joined, a)).toEqual(joined)
+      }),
+      RUNS,
+    )
+  })
+
+  it('waits no longer than either, whatever the day and hour', () => {
+    const hour = fc.integer({ min: 0, max: 24 * 14 })
+    fc.assert(
+      fc.property(requirement, requirement, hour, (a, b, hours) => {
+        const at = Date.UTC(2026, 10, 23) + hours * 3_600_000
+        const wait = (one: ReviewRequirement): number => clocked(one, at).expires_ms
+        expect(wait(joinRequirements(a, b))).toBeLessThanOrEqual(Math.min(wait(a), wait(b)))
       }),
       RUNS,
     )
@@ -123,5 +137,24 @@ describe('verdicts and risks', () => {
         expect(riskAbove(a, b)).toBe(i > j)
       }
     }
+  })
+})
+
+describe('the requirement of a revision', () => {
+  it('asks at least for the reviewers of the requirement before, and is stable', () => {
+    fc.assert(
+      fc.property(requirement, requirement, (before, after) => {
+        const now = clocked(after, Date.UTC(2026, 10, 27, 17, 30))
+        const revised = revisedRequirement(before, now)
+        const joined = joinRequirements(before, now)
+        const needs = ({ seats }: ReviewRequirement): unknown =>
+          seats.map(({ group, approvals, escalate }) => [group, approvals, escalate.map((one) => one.group)])
+        expect(needs(revised)).toEqual(needs(joined))
+        expect(revisedRequirement(before, revised)).toEqual(revised)
+        if (now.working_ms === undefined) expect(revised).toEqual(joined)
+        else expect([revised.expires_ms, revised.working_ms]).toEqual([now.expires_ms, now.working_ms])
+      }),
+      RUNS,
+    )
   })
 })

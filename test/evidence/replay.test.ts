@@ -942,7 +942,7 @@ describe('an impossible history', () => {
     [
       'a withdrawal without a reason',
       [pending(), withdrawn('pending_review', { details: { was: 'pending_review', waited_ms: 0 } })],
-      'its `reason` is not a text',
+      'its `reason` is missing',
     ],
     [
       'a vote on what was withdrawn',

@@ -217,7 +217,8 @@ export const CLOCK_SKEW_MS = 1_000
 
 /** The time when a waiting thread or an uncollected approval expires, ms since 1970. */
 export function deadlineOf({ approval, submitted_at, requirement }: LedgerThread): number {
-  return (approval?.at ?? submitted_at) + requirement.expires_ms
+  const { expires_ms, working_ms = expires_ms } = requirement
+  return approval === undefined ? submitted_at + expires_ms : approval.at + working_ms
 }
 
 /** Requires an act before the deadline, because expiry always rejects. @throws LawBroken */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import {
   type Escalation,
-  joinRequirements,
+  revisedRequirement,
   type ReviewRequirement,
   type Seat,
 } from '../../domain/decision.ts'
@@ -17,7 +17,7 @@ const MOST_PEOPLE = 1_000
 
 /** Parses a requirement. @throws LawBroken */
 export function requirementOf({ seats, expires_ms, ...flags }: JsonObject): ReviewRequirement {
-  const { interactive, require_comment, require_displayed } = flags
+  const { interactive, require_comment, require_displayed, working_ms } = flags
   requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
   const asked = listOf(seats, 'seats').map(seatOf)
   requireThat(asked.length > 0, 'no reviewer would have to approve')
@@ -30,7 +30,14 @@ export function requirementOf({ seats, expires_ms, ...flags }: JsonObject): Revi
     ...(interactive === true ? { interactive } : {}),
     ...(require_comment === true ? { require_comment } : {}),
     ...(require_displayed === true ? { require_displayed } : {}),
+    ...(working_ms === undefined ? {} : { working_ms: workedOf(working_ms, expires_ms) }),
   }
+}
+
+function workedOf(worked: JsonValue, expires_ms: number): number {
+  const fits = typeof worked === 'number' && worked > 0 && worked <= expires_ms
+  requireThat(fits, 'its working time is longer than its time')
+  return worked
 }
 
 function seatOf(value: JsonValue): Seat {
@@ -61,9 +68,9 @@ const approvalsOf = ({ seats }: ReviewRequirement): number =>
  * @throws LawBroken
  */
 export function requireTighter(before: ReviewRequirement, after: ReviewRequirement): void {
-  const both = joinRequirements(before, after)
+  const both = revisedRequirement(before, after)
   requireThat(
-    isDeepStrictEqual(both, joinRequirements(after, after)),
+    isDeepStrictEqual(both, revisedRequirement(after, after)),
     'it is less strict than the previous revision',
   )
 }

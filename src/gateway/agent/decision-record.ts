@@ -75,7 +75,7 @@ function headingOf({ line, template }: Decided): JsonObject | undefined {
 
 /** The parts of a requirement that replay needs, to count approvals and find late ones. */
 function requirementOf({ seats, expires_ms, ...flags }: ReviewRequirement): JsonObject {
-  const { interactive, require_comment, require_displayed } = flags
+  const { interactive, require_comment, require_displayed, working_ms } = flags
   return {
     expires_ms,
     ...(interactive === true ? { interactive } : {}),
@@ -86,6 +86,7 @@ function requirementOf({ seats, expires_ms, ...flags }: ReviewRequirement): Json
       escalate: escalate.map((one) => ({ after_ms: one.after_ms, group: one.group })),
       group,
     })),
+    ...(working_ms === undefined ? {} : { working_ms }),
   }
 }
 

@@ -29,7 +29,8 @@ export function approved(
 }
 
 function approvedBy(thread: Thread, approval: Given): Thread {
-  return moved(thread, 'quorum_met', { approval, deadline: approval.at + thread.requirement.expires_ms })
+  const { expires_ms, working_ms = expires_ms } = thread.requirement
+  return moved(thread, 'quorum_met', { approval, deadline: approval.at + working_ms })
 }
 
 type Given = Required<Pick<Approval, 'at' | 'epoch' | 'seated'>>

@@ -1,4 +1,5 @@
 import type { Call, Outcome, Snapshot } from '../../policy/language/snapshot.ts'
+import { clocked } from '../../policy/language/working-time.ts'
 import type { Deps } from '../core/deps.ts'
 
 /** Decides a call. Every call is refused while there is no snapshot. */
@@ -10,7 +11,8 @@ export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: C
   const { verdict, fault } = outcome
   const traceparent = deps.origin?.span.received?.traceparent
   deps.observe({ kind: 'evaluated', verdict, seconds, fault, traceparent })
-  return outcome
+  const { requirement } = outcome
+  return requirement?.working ? { ...outcome, requirement: clocked(requirement, call.at) } : outcome
 }
 
 /** The agent's statements about its call that policy reads. */

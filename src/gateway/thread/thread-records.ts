@@ -1,7 +1,7 @@
 import { defined } from '../../contract/defined.ts'
 import type { DecisionRequest, Revision } from '../../contract/agent.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { joinRequirements, maxRisk, type ReviewRequirement } from '../../domain/decision.ts'
+import { maxRisk, revisedRequirement, type ReviewRequirement } from '../../domain/decision.ts'
 import { digestOf } from '../../domain/digest.ts'
 import {
   type LimitCharge,
@@ -140,7 +140,9 @@ export function currentRevision(
 
 /** Tightens the requirement. A revision may add reviewers and shorten the time, but never the opposite. */
 export function tightened(thread: Thread, outcome: Outcome): ReviewRequirement {
-  return outcome.requirement ? joinRequirements(thread.requirement, outcome.requirement) : thread.requirement
+  return outcome.requirement
+    ? revisedRequirement(thread.requirement, outcome.requirement)
+    : thread.requirement
 }
 
 export function tightenedRisk(thread: Thread, outcome: Outcome): Outcome {

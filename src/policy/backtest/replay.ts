@@ -1,4 +1,5 @@
 import { defined } from '../../contract/defined.ts'
+import { longestMs } from '../language/working-time.ts'
 import {
   joinRequirements,
   maxRisk,
@@ -70,9 +71,7 @@ class BundleReplay implements Replay {
     this.#snapshot = snapshot
     this.#isComplete = isComplete
     this.#memory = createMemory(snapshot)
-    this.#longestReviewMs = Math.max(
-      ...Object.values(snapshot.routing.levels).map((level) => level.expires_ms),
-    )
+    this.#longestReviewMs = Math.max(...Object.values(snapshot.routing.levels).map(longestMs))
   }
 
   async decide(decided: Decided): Promise<Judgement> {

@@ -132,16 +132,17 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
   const under = (folder: string): readonly Parsed[] => parsed.filter((file) => file.path.startsWith(folder))
   const routingFile = at('routing.yaml')
   const directoryFile = at('directory.yaml')
-  const routing = checkFile(routingFile, checkRouting)
+  const listFiles = under('lists/').filter(({ path }) => isListFile(path))
+  let lists: World['lists'] | undefined
+  const withFiles = (inRouting: World['lists']): World['lists'] =>
+    (lists ??= withListFiles(inRouting, listFiles))
+  const routing = checkFile(routingFile, (reader, doc) => checkRouting(reader, doc, withFiles))
   const directory = checkFile(directoryFile, checkDirectory)
   const tools = under('tools/').flatMap((file) => checkFile(file, checkTool) ?? [])
   const world: World = {
     tools: uniqueTools(tools),
     refused: refusedTools(under('tools/'), tools),
-    lists: withListFiles(
-      routing?.lists ?? new Map(),
-      under('lists/').filter(({ path }) => isListFile(path)),
-    ),
+    lists: withFiles(new Map()),
     listsUnknown: routing === undefined,
     timezone: routing?.routing.timezone ?? 'UTC',
     allowUpTo: routing?.routing.allowUpTo ?? 'critical',

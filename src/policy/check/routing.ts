@@ -3,6 +3,7 @@ import {
   RISKS,
   riskAbove,
   type Escalation,
+  UNLIMITED_MS,
   type ReviewRequirement,
   type Risk,
 } from '../../domain/decision.ts'
@@ -29,6 +30,7 @@ import {
   type Reader,
 } from '../yaml/shape.ts'
 import { isTimeZone } from '../language/time.ts'
+import { type Calendar, checkWorking, type Lists } from './working.ts'
 
 /** The checked routing.yaml. `groups` lists its uses of groups, which are checked against the directory. */
 export interface CheckedRouting {
@@ -46,8 +48,17 @@ export interface GroupUse {
   readonly level?: Risk
 }
 
+/** The parts of routing.yaml that a level refers to. */
+interface Around extends Calendar {
+  readonly uses: GroupUse[]
+}
+
 /** Checks routing.yaml. Defaults: `unmatched` reject, `allow_up_to` low, `timezone` UTC. Every level is required. */
-export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefined {
+export function checkRouting(
+  reader: Reader,
+  doc: Doc,
+  withFiles = (lists: Lists): Lists => lists,
+): CheckedRouting | undefined {
   const root = readMap(reader, doc, 'routing.yaml')
   if (!root) return undefined
   const keys = readKeys(reader, root, {
@@ -56,16 +67,26 @@ export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefin
     optional: ['unmatched', 'allow_up_to', 'timezone', 'lists', 'budgets'],
   })
   const uses: GroupUse[] = []
-  const levels = keys.levels && checkLevels(reader, keys.levels, uses)
-  const lists = keys.lists ? checkLists(reader, keys.lists) : new Map<string, readonly Scalar[]>()
+  const lists = withFiles(keys.lists ? checkLists(reader, keys.lists) : new Map())
+  const timezone = (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC'
+  const levels = keys.levels && checkLevels(reader, keys.levels, { uses, lists, timezone })
   const routing = {
-    unmatched:
-      (keys.unmatched && readOneOf(reader, keys.unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
-    allowUpTo: (keys.allow_up_to && readRisk(reader, keys.allow_up_to)) ?? 'low',
-    timezone: (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC',
+    ...checkDefaults(reader, keys),
+    timezone,
     budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
-  } as const
+  }
   return levels && { routing: { ...routing, ...levels }, lists, groups: uses }
+}
+
+function checkDefaults(
+  reader: Reader,
+  docs: { readonly unmatched?: Doc | undefined; readonly allow_up_to?: Doc | undefined },
+): Pick<RoutingIr, 'unmatched' | 'allowUpTo'> {
+  const { unmatched, allow_up_to } = docs
+  return {
+    unmatched: (unmatched && readOneOf(reader, unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
+    allowUpTo: (allow_up_to && readRisk(reader, allow_up_to)) ?? 'low',
+  }
 }
 
 function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
@@ -95,7 +116,7 @@ function checkTimeZone(reader: Reader, doc: Doc): string | undefined {
 function checkLevels(
   reader: Reader,
   doc: Doc,
-  uses: GroupUse[],
+  around: Around,
 ): Pick<RoutingIr, 'levels' | 'views'> | undefined {
   const map = readMap(reader, doc, '`levels`')
   if (!map) return undefined
@@ -103,7 +124,7 @@ function checkLevels(
   const levels: Partial<Record<Risk, ReviewRequirement>> = {}
   const views: Partial<Record<Risk, LevelView>> = {}
   for (const risk of RISKS) {
-    const level = keys[risk] && checkLevel(reader, keys[risk], { uses, risk })
+    const level = keys[risk] && checkLevel(reader, keys[risk], { ...around, risk })
     if (!level) continue
     levels[risk] = level.requirement
     views[risk] = level.view
@@ -117,14 +138,14 @@ function checkLevels(
 function checkLevel(
   reader: Reader,
   doc: Doc,
-  { uses, risk }: { readonly uses: GroupUse[]; readonly risk: Risk },
+  { uses, risk, ...around }: Around & { readonly risk: Risk },
 ): { readonly requirement: ReviewRequirement; readonly view: LevelView } | undefined {
   const map = readMap(reader, doc, 'a review level')
   if (!map) return undefined
   const keys = readKeys(reader, map, {
     what: 'a review level',
     required: ['group', 'approvals', 'expires'],
-    optional: ['interactive', 'remind_after', 'escalate', ...VIEW_KEYS],
+    optional: ['interactive', 'remind_after', 'escalate', 'working', ...VIEW_KEYS],
   })
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals && readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS)
@@ -132,13 +153,12 @@ function checkLevel(
   if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
     return undefined
   uses.push({ group, approvals, at: keys.group, level: risk })
-  const remind =
-    keys.remind_after && checkWithin(reader, keys.remind_after, { what: '`remind_after`', expires })
   const escalate = keys.escalate ? checkEscalations(reader, keys.escalate, { uses, expires }) : []
   const requirement = {
     seats: [{ group, approvals, escalate }],
     expires_ms: expires,
-    remind_after_ms: remind === undefined ? [] : [remind],
+    remind_after_ms: checkReminder(reader, keys.remind_after, expires),
+    ...checkWorking(reader, keys.working, { ...around, expires }),
     ...checkInteractive(reader, keys.interactive),
     ...checkVoteNeeds(reader, keys),
   }
@@ -200,6 +220,11 @@ function checkWithin(
   if (ms === undefined || ms < expires) return ms
   reader.report('bad-value', doc, `${what} is not before the level expires`)
   return undefined
+}
+
+function checkReminder(reader: Reader, doc: Doc | undefined, expires: number): readonly number[] {
+  const remind = doc && checkWithin(reader, doc, { what: '`remind_after`', expires })
+  return remind === undefined ? [] : [remind]
 }
 
 function checkEscalations(
@@ -291,7 +316,7 @@ export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): R
   })
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals ? readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS) : 1
-  const expires = keys.expires ? readDuration(reader, keys.expires, '`expires`') : Number.MAX_SAFE_INTEGER
+  const expires = keys.expires ? readDuration(reader, keys.expires, '`expires`') : UNLIMITED_MS
   if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
     return undefined
   uses.push({ group, approvals, at: keys.group })

@@ -7,6 +7,7 @@ import {
   type Verdict,
 } from '../../domain/decision.ts'
 import { duration } from '../language/time.ts'
+import { hoursText } from '../language/working-time.ts'
 
 /** The result of a call under one bundle. */
 export type Result =
@@ -70,9 +71,13 @@ function compareRequirements(
   return looser ? -1 : stricter ? 1 : 0
 }
 
+/** Returns true when the time of `a` may pause while the time of `b` counts. */
+const waitsOvernight = (a: ReviewRequirement, b: ReviewRequirement): boolean =>
+  a.working !== undefined && JSON.stringify(a.working) !== JSON.stringify(b.working)
+
 /** Returns true when `a` requires less than `b` in some respect. */
 function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
-  if (a.expires_ms > b.expires_ms || lacksFlag(a, b)) return true
+  if (a.expires_ms > b.expires_ms || waitsOvernight(a, b) || lacksFlag(a, b)) return true
   return b.seats.some((seat) => {
     const other = a.seats.find(({ group }) => group === seat.group)
     if (!other || other.approvals < seat.approvals) return true
@@ -97,7 +102,7 @@ export function tellsReviewers(before: Result, after: Result): boolean {
 
 /** Returns text such as `1 of security, after 30m also board within 1h`. */
 export function describeRequirement(requirement: ReviewRequirement): string {
-  const { seats, expires_ms, interactive, require_comment, require_displayed } = requirement
+  const { seats, expires_ms, interactive, require_comment, require_displayed, working } = requirement
   const who = seats.map(({ group, approvals, escalate }) => {
     const later = escalate.map((one) => `, after ${duration(one.after_ms)} also ${one.group}`)
     return `${approvals} of ${group}${later.join('')}`
@@ -108,7 +113,7 @@ export function describeRequirement(requirement: ReviewRequirement): string {
     ...(require_displayed === true ? ['after each part was displayed'] : []),
   ]
   const needs = how.length === 0 ? '' : `, ${how.join(', ')},`
-  return `${who.join(' and ')}${needs} within ${duration(expires_ms)}`
+  return `${who.join(' and ')}${needs} within ${duration(expires_ms)}${working ? ` of ${hoursText(working)}` : ''}`
 }
 
 /** Returns a key of the verdict, the risk and the parts of the requirement that `describeResult` prints. */

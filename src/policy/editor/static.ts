@@ -1,3 +1,4 @@
+import { WEEKDAYS } from '../language/time.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { SERVER_NAME, TOOL_DIGEST } from '../../contract/tool-source.ts'
@@ -128,6 +129,8 @@ export function routingSchema(groups: readonly string[]): JsonObject {
   }
 }
 
+const DAYS = WEEKDAYS.join('|')
+
 function levelSchema(groups: readonly string[]): JsonObject {
   const group = groups.length > 0 ? { enum: groups } : name(WORD)
   const step = closed(['after', 'group'], { after: DURATION, group })
@@ -146,6 +149,14 @@ function levelSchema(groups: readonly string[]): JsonObject {
     expires: DURATION,
     remind_after: DURATION,
     escalate: { anyOf: [step, list(step)], description: 'Who may step in, and when.' },
+    working: {
+      ...closed(['days', 'hours'], {
+        days: list({ type: 'string', pattern: `^(?:${DAYS})(?:-(?:${DAYS}))?$` }),
+        hours: { type: 'string', pattern: String.raw`^[0-2]\d:[0-5]\d-[0-2]\d:[0-5]\d$` },
+        holidays: { type: 'string', pattern: String.raw`^\$`, description: 'A list of dates.' },
+      }),
+      description: 'The hours in which the times of the level count.',
+    },
     comments: {
       ...list({ type: 'string', minLength: 1, maxLength: MAX_COMMENT_CHARACTERS }),
       maxItems: MAX_COMMENTS,

@@ -2,6 +2,7 @@ import { fieldText } from '../language/fields.ts'
 import { MISSING, UNREADABLE, type Applied, type AppliedElement, type Reading } from '../language/reading.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import { duration } from '../language/time.ts'
+import { hoursText } from '../language/working-time.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import { NOTHING } from '../schema/when-missing.ts'
 import { describeTest, describeUnknown } from '../language/words.ts'
@@ -156,7 +157,8 @@ export function printExplanation({ outcome, rules, limits, revision }: Explanati
 function printRequirement({ requirement }: Outcome): string {
   const seats = requirement?.seats.map((seat) => `${seat.approvals} of ${seat.group}`) ?? []
   const signedIn = requirement?.interactive === true ? ', signed in' : ''
-  return `${seats.join(' and ')}${signedIn}, within ${duration(requirement?.expires_ms ?? 0)}`
+  const hours = requirement?.working ? ` of ${hoursText(requirement.working)}` : ''
+  return `${seats.join(' and ')}${signedIn}, within ${duration(requirement?.expires_ms ?? 0)}${hours}`
 }
 
 function printLimit(limit: LimitExplanation): string {

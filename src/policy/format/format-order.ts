@@ -37,9 +37,9 @@ const TOOL: KeyOrder = {
 
 const LEVEL: KeyOrder = {
   keys: keys(
-    'group approvals interactive expires remind_after escalate comments require_comment reveal require_displayed',
+    'group approvals interactive expires remind_after escalate working comments require_comment reveal require_displayed',
   ),
-  inside: { escalate: { keys: keys('after group') } },
+  inside: { escalate: { keys: keys('after group') }, working: { keys: keys('days hours holidays') } },
 }
 const ROUTING: KeyOrder = {
   keys: keys('unmatched allow_up_to timezone levels lists budgets'),

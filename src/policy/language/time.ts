@@ -15,8 +15,9 @@ export interface LocalTime extends WeekTime {
   readonly day: number
 }
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+export const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 /** Every UTC offset in use is a multiple of a slot, so the local date and hour are constant within a slot. */
 const SLOT_MS = 15 * 60_000
 
@@ -101,6 +102,11 @@ function offsetAt(timezone: string, at: number): number {
   return local - Math.floor(at / 1000) * 1000
 }
 
+/** Returns the local date at an instant, as midnight UTC. */
+export function localDay(timezone: string, at: number): number {
+  return Math.floor((at + offsetAt(timezone, at)) / DAY_MS) * DAY_MS
+}
+
 /**
  * Returns the first instant at which clocks in the time zone show a local time; `local` is that time read as UTC. For a
  * time that clocks skip, the offset before the jump applies.
@@ -141,7 +147,8 @@ export function daysAround(text: string): readonly string[] {
   return day === undefined ? [] : [day - DAY_MS, day, day + DAY_MS].map(dateText)
 }
 
-function dateText(day: number): string {
+/** Returns midnight UTC of a date as `2027-01-31`. */
+export function dateText(day: number): string {
   return new Date(day).toISOString().slice(0, 10)
 }
 

@@ -3,6 +3,7 @@ import { bundle, diagnose, ROUTING, snapshotOf } from '../support.ts'
 
 const LOW = 'expires: 8h }'
 const withLow = (keys: string): string => ROUTING.replace(LOW, `expires: 8h, ${keys} }`)
+const withList = (text: string, list: string): string => text.replace('lists:\n', `lists:\n  ${list}\n`)
 const problemsOf = async (keys: string): Promise<string[]> =>
   (await diagnose(bundle({ 'routing.yaml': withLow(keys) }))).map(({ message }) => message)
 
@@ -35,6 +36,43 @@ describe('how a level is reviewed', () => {
     ['require_displayed: "x"', '`require_displayed` must be true or false'],
   ])('is refused: %s', async (keys, problem) => {
     expect((await problemsOf(keys)).join()).toContain(problem)
+  })
+
+  it('has working time, with days, hours, holidays of a list, and the time zone of the file', async () => {
+    const text = withLow('working: { days: [mon-wed, fri], hours: 08:00-24:00, holidays: $off }')
+    const { routing } = await snapshotOf(
+      bundle({ 'routing.yaml': withList(text, 'off: [2027-01-01, 2026-12-25]') }),
+    )
+    expect(routing.levels.low.working).toEqual({
+      timezone: 'Europe/Berlin',
+      days: ['mon', 'tue', 'wed', 'fri'],
+      opens: 480,
+      closes: 1_440,
+      holidays: ['2026-12-25', '2027-01-01'],
+    })
+    const over = await snapshotOf(
+      bundle({ 'routing.yaml': withLow('working: { days: [sat-mon], hours: 00:00-00:30 }') }),
+    )
+    expect(over.routing.levels.low.working?.days).toEqual(['mon', 'sat', 'sun'])
+  })
+
+  it.each([
+    ['{ days: [], hours: 08:00-18:00 }', '`days` has days such as `mon`'],
+    ['{ days: [monday], hours: 08:00-18:00 }', '`days` has days such as `mon`'],
+    ['{ days: [mon-fri-sat], hours: 08:00-18:00 }', '`days` has days such as `mon`'],
+    ['{ days: mon-fri, hours: 08:00-18:00 }', '`days` must be a list'],
+    ['{ days: [mon], hours: 18:00-08:00 }', '`hours` is a part of one day'],
+    ['{ days: [mon], hours: 08:00-24:30 }', '`hours` is a part of one day'],
+    ['{ days: [mon], hours: 8-18 }', '`hours` is a part of one day'],
+    ['{ days: [mon] }', 'hours'],
+    ['{ days: [mon], hours: 08:00-08:01 }', 'the level expires after more than 366 working days'],
+    ['{ days: [mon], hours: 08:00-18:00, holidays: $nowhere }', '`$nowhere` is no list'],
+    ['{ days: [mon], hours: 08:00-18:00, holidays: $words }', 'which is no date'],
+  ])('refuses the working time %s', async (working, problem) => {
+    const text = withList(withLow(`working: ${working}`), 'words: [christmas]')
+    expect((await diagnose(bundle({ 'routing.yaml': text }))).map(({ message }) => message).join()).toContain(
+      problem,
+    )
   })
 
   it('is reported where a higher level of the same group needs less', async () => {

@@ -1,0 +1,89 @@
+import type { WorkingTime } from '../../domain/decision.ts'
+import type { Scalar } from '../language/compiled-test.ts'
+import { isDate, MINUTE_MS, WEEKDAYS, type Weekday } from '../language/time.ts'
+import type { Doc } from '../yaml/parse.ts'
+import { readKeys, readMap, readText, readTexts, type Reader } from '../yaml/shape.ts'
+
+/** A year of working days: a longer wait would look for its end too long. */
+const MOST_DAYS = 366
+
+export type Lists = ReadonlyMap<string, readonly Scalar[]>
+
+/** The parts of routing.yaml that working time refers to. */
+export interface Calendar {
+  readonly lists: Lists
+  readonly timezone: string
+}
+
+/** Reads `working`, the hours in which the times of the level count. Lists of holidays name dates. */
+export function checkWorking(
+  reader: Reader,
+  doc: Doc | undefined,
+  { lists, timezone, expires }: Calendar & { readonly expires: number },
+): { readonly working?: WorkingTime } {
+  const map = doc && readMap(reader, doc, '`working`')
+  if (!map) return {}
+  const keys = readKeys(reader, map, {
+    what: '`working`',
+    required: ['days', 'hours'],
+    optional: ['holidays'],
+  })
+  const days = keys.days && checkDays(reader, keys.days)
+  const hours = keys.hours && checkHours(reader, keys.hours)
+  const holidays = keys.holidays ? checkHolidays(reader, keys.holidays, lists) : []
+  if (hours && expires > MOST_DAYS * (hours.closes - hours.opens) * MINUTE_MS)
+    reader.report('bad-value', doc, `the level expires after more than ${MOST_DAYS} working days`)
+  return days && hours && holidays ? { working: { timezone, days, ...hours, holidays } } : {}
+}
+
+/** Reads days of the week, and ranges such as `mon-fri`. */
+function checkDays(reader: Reader, doc: Doc): readonly Weekday[] | undefined {
+  const texts = readTexts(reader, doc, '`days`')
+  const days = texts?.map(daysIn)
+  if (days?.every((one) => one !== undefined) && days.length > 0)
+    return WEEKDAYS.filter((day) => days.some((one) => one.includes(day)))
+  if (texts) reader.report('bad-value', doc, '`days` has days such as `mon`, or ranges such as `mon-fri`')
+  return undefined
+}
+
+function daysIn(text: string): readonly Weekday[] | undefined {
+  const [first, last = first, ...more] = text
+    .split('-')
+    .map((day) => WEEKDAYS.findIndex((one) => one === day))
+  if (first === undefined || last === undefined || first < 0 || last < 0 || more.length > 0) return undefined
+  return WEEKDAYS.filter((_, i) => (first <= last ? i >= first && i <= last : i >= first || i <= last))
+}
+
+const HOURS = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/
+
+/** Reads hours of a day such as `08:00-18:00`; `24:00` is the end of the day. */
+function checkHours(reader: Reader, doc: Doc): Pick<WorkingTime, 'opens' | 'closes'> | undefined {
+  const text = readText(reader, doc, '`hours`')
+  if (text === undefined) return undefined
+  const [hour = 0, minute = 0, toHour = 0, toMinute = 0] = HOURS.exec(text)?.slice(1).map(Number) ?? []
+  const [opens, closes] = [hour * 60 + minute, toHour * 60 + toMinute]
+  if (opens < closes && closes <= MINUTES_OF_DAY) return { opens, closes }
+  reader.report('bad-value', doc, '`hours` is a part of one day, such as `08:00-18:00`')
+  return undefined
+}
+
+const MINUTES_OF_DAY = 24 * 60
+
+function checkHolidays(reader: Reader, doc: Doc, lists: Lists): readonly string[] | undefined {
+  const text = readText(reader, doc, '`holidays`')
+  if (text === undefined) return undefined
+  const days = text.startsWith('$') ? lists.get(text.slice(1)) : undefined
+  if (days === undefined) {
+    const hint = 'write `holidays: $public_holidays`, and the dates under `lists`'
+    reader.report('bad-value', doc, `\`${text}\` is no list`, hint)
+    return undefined
+  }
+  const wrong = days.find((day) => typeof day !== 'string' || !isDate(day))
+  if (wrong === undefined) return days.map(String).sort()
+  reader.report(
+    'bad-value',
+    doc,
+    `the list \`${text}\` has \`${wrong}\`, which is no date such as \`2027-01-01\``,
+  )
+  return undefined
+}
