@@ -75,7 +75,7 @@ export function headingFor(
   scope: string,
 ): Heading {
   const { tool_name: tool } = request
-  const call = { tenant: caller.tenant, tool, payload: payloadOf(request), by: outcome.by }
+  const call = { tenant: caller.tenant, tool, payload: payloadOf(request), outcome }
   return makeHeading(deps, snapshot, call, scope)
 }
 

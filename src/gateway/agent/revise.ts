@@ -94,7 +94,7 @@ async function attempt(
   const raw = await judge(deps, snapshot, call)
   const outcome = withReasons(snapshot, call, tightenedRisk(read.value, raw))
   const bundle = snapshot.revision
-  const heading = makeHeading(deps, snapshot, { tenant, tool, payload, by: outcome.by }, thread_id)
+  const heading = makeHeading(deps, snapshot, { tenant, tool, payload, outcome }, thread_id)
   const sensitive = (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
   const evaluated = { outcome, heading, bundle, at, sensitive }
   const revision = nextRevision(read.value, request.revision, {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { type Heading, headingOf, hideFields } from '../../domain/heading.ts'
 import { isSensitive } from '../../policy/language/sensitive.ts'
-import type { Snapshot } from '../../policy/language/snapshot.ts'
+import type { Outcome, Snapshot } from '../../policy/language/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import { tagger } from './mask-sensitive.ts'
 
@@ -9,8 +9,7 @@ export interface Headed {
   readonly tenant: string
   readonly tool: string
   readonly payload: JsonObject
-  /** The ids of the deciding rules. */
-  readonly by: readonly string[]
+  readonly outcome: Pick<Outcome, 'by' | 'fired'>
 }
 
 /**
@@ -20,11 +19,13 @@ export interface Headed {
 export function makeHeading(
   deps: Deps,
   snapshot: Snapshot | undefined,
-  { tenant, tool, payload, by }: Headed,
+  { tenant, tool, payload, outcome: { by, fired } }: Headed,
   scope: string,
 ): Heading {
   if (snapshot === undefined || !snapshot.knows(tenant, tool)) return bareHeading(tool)
-  return snapshot.headingOf({ tool, payload }, by, tagger(deps, scope))
+  const enforced = fired.filter(({ mode }) => mode === 'enforced')
+  const places = enforced.flatMap(({ because = [] }) => because.map(({ field }) => field))
+  return snapshot.headingOf({ tool, payload }, { by, places }, tagger(deps, scope))
 }
 
 /** The heading of an older thread without a stored heading, or of a tool that no policy knows. */

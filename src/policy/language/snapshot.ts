@@ -43,12 +43,12 @@ export interface Snapshot {
   /**
    * Returns the heading of a call: its contract's summary, or the fields that the deciding rules read. Never throws.
    *
-   * @param by ids of the deciding rules and limits
+   * @param why the ids of the deciding rules and limits, and the places that made them fire
    * @param tag replaces a sensitive value
    */
   headingOf(
     call: Pick<Call, 'tool' | 'payload'>,
-    by: readonly string[],
+    why: { readonly by: readonly string[]; readonly places: readonly string[] },
     tag: (value: JsonValue) => string,
   ): Heading
   /** Returns the SHA-256 (hex) of the template of a tool's headings; undefined without a template. */

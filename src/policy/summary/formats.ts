@@ -3,7 +3,7 @@ import { applyFunction } from '../language/functions.ts'
 import type { FunctionName } from '../language/function-names.ts'
 import type { Values } from '../schema/possible.ts'
 import { formatMoney } from './money.ts'
-import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'
+import { cutBefore, plainAddress, plainText, SHOWN_CHARACTERS } from './plain.ts'
 
 /**
  * The formats of a value in a summary. A value that a format cannot read becomes plain text. With a single locale,
@@ -15,15 +15,28 @@ export type SummaryFormat = (typeof SUMMARY_FORMATS)[number]
 const SHORT_CHARACTERS = 30
 const LISTED = 3
 
-/** @param currency for `money` */
+/** The values that a format reads beside its own. */
+export interface FormatContext {
+  /** For `money`. */
+  readonly currency?: JsonValue | undefined
+  /** For `list`: the indexes of entries that made a rule fire. */
+  readonly deciding?: readonly number[]
+}
+
 export function formatValue(
   format: SummaryFormat | undefined,
   value: JsonValue,
-  currency?: JsonValue,
+  { currency, deciding }: FormatContext = {},
 ): string {
   if (format === 'money') return money(value, currency)
+  if (format === 'list' && Array.isArray(value)) return list(value as readonly JsonValue[], deciding)
   return (format && FORMATS[format](value)) ?? plainText(value)
 }
+
+/** True for a format that shows only the size of such a value, so that it may show a sensitive one. */
+export const showsOnlySize = (format: SummaryFormat | undefined, value: JsonValue): boolean =>
+  (format === 'bytes' && typeof value === 'string') ||
+  (format === 'count' && typeof value === 'object' && value !== null)
 
 /** The values that each format can read, and the name of these values in messages. */
 export const READS: Readonly<
@@ -49,6 +62,7 @@ export const READS: Readonly<
 }
 
 const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValue) => string | undefined>> = {
+  list: () => undefined,
   bytes: (value) => {
     if (typeof value === 'string') return bytes(Buffer.byteLength(value))
     return isCount(value) ? bytes(value) : undefined
@@ -57,11 +71,10 @@ const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValu
     if (isCount(value)) return COUNT.format(value)
     return typeof value === 'object' && value !== null ? COUNT.format(Object.keys(value).length) : undefined
   },
-  list: (value) => (Array.isArray(value) ? list(value as readonly JsonValue[]) : undefined),
   host: (value) => read('host', value),
   path: (value) => read('path', value),
   date,
-  short: (value) => plainText(value, SHORT_CHARACTERS),
+  short: (value) => plainAddress(value, SHORT_CHARACTERS),
 }
 
 /** True for a whole number from 0 to 2^53 - 1. */
@@ -104,10 +117,14 @@ function bytes(count: number): string {
 
 const LIST = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** Lists the first three items, and counts the rest. */
-function list(items: readonly JsonValue[]): string {
+/** Lists three items, of which the deciding ones are first, and counts the rest. */
+function list(items: readonly JsonValue[], deciding: readonly number[] = []): string {
   if (items.length === 0) return '[]'
-  const shown = items.slice(0, LISTED).map((item) => plainText(item, SHORT_CHARACTERS))
+  const order = [...new Set([...deciding, ...items.slice(0, LISTED + deciding.length).keys()])]
+  const first = order
+    .flatMap((index) => (index < items.length ? [items[index] ?? null] : []))
+    .slice(0, LISTED)
+  const shown = first.map((item) => plainAddress(item, SHORT_CHARACTERS))
   const more = items.length - shown.length
   return LIST.format(more > 0 ? [...shown, `${COUNT.format(more)} more`] : shown)
 }

@@ -28,10 +28,10 @@ export function createHeadings(
     return headings
   }
   return {
-    headingOf({ tool, payload }, by, tag) {
+    headingOf({ tool, payload }, { by, places }, tag) {
       const headings = of(tool)
       if (!headings) return headingOf([{ text: tool }])
-      const call = { contract: headings.contract, payload, tag }
+      const call = { contract: headings.contract, payload, places, tag }
       return headings.template
         ? renderSummary(headings.template, call)
         : renderDefault(readBy(headings, by), call)

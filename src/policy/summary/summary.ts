@@ -4,7 +4,7 @@ import { MISSING, UNREADABLE, walk, type Reading } from '../language/reading.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { ToolContract } from '../language/snapshot.ts'
-import { formatValue } from './formats.ts'
+import { formatValue, showsOnlySize } from './formats.ts'
 import { plainText } from './plain.ts'
 import type { SummaryField, SummaryPart, SummaryTemplate } from './template.ts'
 
@@ -17,6 +17,8 @@ const NAMED_FIELDS = 6
 export interface Summarising {
   readonly contract: Pick<ToolContract, 'name' | 'sensitive'>
   readonly payload: JsonObject
+  /** The places that made the deciding rules fire: `payload.to[2]`. */
+  readonly places: readonly string[]
   /** Returns the replacement of a sensitive value. */
   readonly tag: (value: JsonValue) => string
 }
@@ -46,7 +48,17 @@ function segmentsOf(parts: readonly SummaryPart[], call: Summarising): HeadingSe
     parts.flatMap((part) => ('field' in part && !isEmpty(part, call) ? [part.within] : [])),
   )
   const shown = parts.filter(({ within }) => within === undefined || kept.has(within))
-  return shown.map((part) => ('field' in part ? fieldSegment(part, call) : { text: part.text }))
+  return withoutRepeats(
+    shown.map((part) => ('field' in part ? fieldSegment(part, call) : { text: part.text })),
+  )
+}
+
+/** Leaves out exact values that the heading shows elsewhere. */
+function withoutRepeats(segments: readonly HeadingSegment[]): HeadingSegment[] {
+  const texts = new Set(segments.map(({ text }) => text))
+  return segments.map(({ exact, ...rest }) =>
+    exact === undefined || texts.has(exact) || texts.has(plainText(exact)) ? rest : { ...rest, exact },
+  )
 }
 
 /**
@@ -70,13 +82,21 @@ function fieldSegment(part: SummaryField, call: Summarising): HeadingSegment {
   const field = part.field.name
   const value = valueAt(payload, part.field)
   if (value === undefined) return { text: NO_VALUE, field, missing: true }
-  if (isHidden(part, contract)) return { text: tag(value), field, sensitive: true }
+  if (isHidden(part, contract)) {
+    const text = showsOnlySize(part.format, value) ? formatValue(part.format, value) : tag(value)
+    return { text, field, sensitive: true }
+  }
   if (part.within !== undefined && isEmpty(part, call)) return { text: NO_VALUE, field }
-  const { currency } = part
-  const of = typeof currency === 'object' ? valueAt(payload, currency) : currency
-  const text = formatValue(part.format, value, of)
+  const currency = typeof part.currency === 'object' ? valueAt(payload, part.currency) : part.currency
+  const text = formatValue(part.format, value, { currency, deciding: decidingIn(call, field) })
   return { text, field, ...exactOf(value, text) }
 }
+
+/** The indexes of the entries of a list that made a rule fire. */
+const decidingIn = ({ places }: Summarising, list: string): number[] =>
+  places.flatMap((place) =>
+    place.startsWith(`${list}[`) ? [Number.parseInt(place.slice(list.length + 1), 10)] : [],
+  )
 
 /** Returns the value of a field; `null` counts as a value, so that reviewers see it. */
 function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined {

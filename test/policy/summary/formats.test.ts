@@ -65,6 +65,14 @@ const ROWS: readonly Row[] = [
   ['short', 'a'.repeat(31), `${'a'.repeat(29)}…`],
   ['short', 'a'.repeat(30), 'a'.repeat(30)],
   ['short', 'two words', '"two words"'],
+  ['short', 'jonathan.livingston.seagull@bank.example', 'jonathan.livings…@bank.example'],
+  ['short', `a@${'x'.repeat(30)}.bank.example`, '…xxxxxxxxxxxxxxxx.bank.example'],
+  ['short', `${'a'.repeat(40)}@evil.example`, `${'a'.repeat(16)}…@evil.example`],
+  ['short', '"bank.example" <a@b>@evil-long-name.example', '"\\"bank.…@evil-long-name.example"'],
+  ['short', 'https://bank.example/accounts/4711', 'https://bank.example…'],
+  ['short', 'https://bank.example@evil.example/accounts', 'https://…@evil.example…'],
+  ['short', `https://${'login.'.repeat(9)}evil.example/x`, '…ogin.login.login.evil.example'],
+  ['short', 'https:bank.example/a/path/that/is/long', 'https:bank.example/a/path/tha…'],
   ['short', '💥'.repeat(31), `${'💥'.repeat(29)}…`],
   [undefined, 'acct_ops', 'acct_ops'],
   [undefined, 'x@acme.com', 'x@acme.com'],
@@ -85,7 +93,7 @@ const ROWS: readonly Row[] = [
 describe('a value of a summary', () => {
   for (const [format, value, text, currency] of ROWS)
     it(`${JSON.stringify(value).slice(0, 60)} as ${format ?? 'it is'} ${currency ? JSON.stringify(currency) : ''} is ${text.slice(0, 60)}`, () => {
-      expect(formatValue(format, value, currency)).toBe(text)
+      expect(formatValue(format, value, { currency })).toBe(text)
     })
 
   it('a long path or host keeps its end', () => {
@@ -98,7 +106,7 @@ describe('a value of a summary', () => {
     const formats = fc.constantFrom(undefined, ...SUMMARY_FORMATS)
     fc.assert(
       fc.property(formats, fc.jsonValue(), fc.jsonValue(), (format, value, currency) => {
-        const text = formatValue(format, value as JsonValue, currency as JsonValue)
+        const text = formatValue(format, value as JsonValue, { currency: currency as JsonValue })
         expect(text).not.toBe('')
         expect(Array.from(text).length).toBeLessThan(250)
       }),
@@ -110,5 +118,19 @@ describe('a value of a summary', () => {
     const many = Array.from({ length: 200_000 }, () => 'entry')
     expect(plainText(many)).toHaveLength(80)
     expect(formatValue('list', many)).toBe('entry, entry, entry, and 199,997 more')
+  })
+})
+
+describe('a list with entries that made a rule fire', () => {
+  const many = Array.from({ length: 30 }, (_, i) => `person${i}@acme.example`)
+
+  it('begins with these entries, and counts the rest', () => {
+    expect(formatValue('list', many, { deciding: [29] })).toBe(
+      'person29@acme.example, person0@acme.example, person1@acme.example, and 27 more',
+    )
+    expect(formatValue('list', many, { deciding: [5, 6, 7, 8] })).toMatch(
+      /^person5@.*, person6@.*, person7@.*, and 27/,
+    )
+    expect(formatValue('list', ['a', 'b'], { deciding: [1, 7] })).toBe('b and a')
   })
 })

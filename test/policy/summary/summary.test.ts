@@ -11,6 +11,7 @@ async function headingWith(
   template: string | undefined,
   payload: JsonObject,
   by: readonly string[] = [],
+  places: readonly string[] = [],
 ): Promise<Heading> {
   const line = template === undefined ? '' : `summary: ${JSON.stringify(template)}\n`
   const files = bundle({
@@ -27,7 +28,7 @@ limits:
     ...files,
     'tools/pay.yaml': (files['tools/pay.yaml'] ?? '').replace(ANY_AMOUNT, WHOLE_AMOUNT),
   }
-  return (await snapshotOf(whole)).headingOf({ tool: 'pay', payload }, by, tag)
+  return (await snapshotOf(whole)).headingOf({ tool: 'pay', payload }, { by, places }, tag)
 }
 const ANY_AMOUNT = 'amount: { type: [integer, "null"] }'
 const WHOLE_AMOUNT = 'amount: { type: integer, minimum: 0 }'
@@ -49,6 +50,17 @@ describe('a heading', () => {
       { text: 'thanks', field: 'payload.note' },
     ])
     expect(template).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it('does not repeat a value that the heading shows elsewhere', async () => {
+    const { segments } = await headingWith('{note} from {note|short}', { note: `a ${'b'.repeat(40)}` })
+    expect(segments.map(({ exact }) => exact)).toEqual([undefined, undefined, undefined])
+  })
+
+  it('names the entries of a list that made a rule fire first', async () => {
+    const to = ['a@x.example', 'b@x.example', 'c@x.example', 'someone@elsewhere.example']
+    const { line } = await headingWith('Mail {to|list}', { to }, [], ['payload.to[3]', 'payload.to[3].x'])
+    expect(line).toBe('Mail someone@elsewhere.example, a@x.example, b@x.example, and 1 more')
   })
 
   it('does not repeat long values, or values that its text already has', async () => {
@@ -131,7 +143,11 @@ describe('a heading', () => {
 
   it('the summary of a tool without a contract is its name, for any name', async () => {
     const snapshot = await snapshotOf(bundle())
-    const heading = snapshot.headingOf({ tool: 'no\u202esuch', payload: { a: 1 } }, ['unknown_tool'], tag)
+    const heading = snapshot.headingOf(
+      { tool: 'no\u202esuch', payload: { a: 1 } },
+      { by: ['unknown_tool'], places: [] },
+      tag,
+    )
     expect(heading).toEqual({ line: 'no[U+202E]such', segments: [{ text: 'no\u202esuch' }] })
   })
 
@@ -152,12 +168,23 @@ describe('a heading', () => {
     })
     fc.assert(
       fc.property(payloads, (payload) => {
-        const { line } = snapshot.headingOf({ tool: 'pay', payload: payload as JsonObject }, [], tag)
+        const { line } = snapshot.headingOf(
+          { tool: 'pay', payload: payload as JsonObject },
+          { by: [], places: [] },
+          tag,
+        )
         expect(segmentsOf(line).filter(({ hidden }) => hidden)).toEqual([])
         expect(line).not.toMatch(/[\n\t]/)
       }),
       { numRuns: 1_000 },
     )
+  })
+
+  it('shows the size of a sensitive text, and hides a sensitive number', async () => {
+    const { segments } = await headingWith('{email|bytes}', { email: 'x@y.example' })
+    expect(segments).toEqual([{ text: '11 bytes', field: 'payload.email', sensitive: true }])
+    const number = await headingWith('{email|bytes}', { email: 4_711 })
+    expect(number.line).toBe('[hidden 4]')
   })
 
   it('loses a value that a later bundle marks as sensitive, and nothing else', async () => {
