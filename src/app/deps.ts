@@ -20,6 +20,7 @@ export function depsOf(config: Config, provided: Provided): Deps {
     noted: new Map(),
     scheduled: new Map(),
     requeued: new Map(),
+    forgetting: new Map(),
     // these members differ for each request, and copying plain values is cheap (docs/decisions/0021)
     origin: undefined,
     threads: new Map(),

@@ -78,6 +78,13 @@ export type ThreadSummary = Static<typeof ThreadSummary>
 export const ThreadList = Type.Object({
   threads: Type.Array(ThreadSummary),
   next_cursor: Type.Optional(Type.String()),
+  complete_since: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'The list has every thread that was opened after this time. Earlier threads may have been deleted at the end of their retention.',
+    }),
+  ),
   unreadable: Type.Optional(
     Type.Array(Type.String(), {
       description:

@@ -183,6 +183,18 @@ export function isUsed({ collected_at, token_hash, redeemed_at }: Approval): boo
   return redeemed_at !== undefined || (collected_at !== undefined && token_hash === undefined)
 }
 
+/**
+ * The time since when neither time nor anybody can change the thread, ms since 1970; undefined while it may change. A
+ * collected approval can change until its proof expires.
+ */
+export function overSince(thread: Thread): number | undefined {
+  const { status, approval, ended_at = 0, submitted_at, votes } = thread
+  if (status === 'rejected') return Math.max(ended_at, submitted_at, ...votes.map(({ at }) => at))
+  if (status !== 'approved' || approval?.collected_at === undefined) return undefined
+  const { redeemed_at, token_expires_at, collected_at } = approval
+  return redeemed_at ?? token_expires_at ?? collected_at
+}
+
 /** Votes on the current revision. Only these votes count. */
 export function currentVotes(thread: Thread): Vote[] {
   return thread.votes.filter((vote) => vote.revision === thread.revision)

@@ -26,6 +26,9 @@ export interface ThreadStory {
   readonly redeemed: boolean
   /** True when one of the thread's records is impossible. In that case, later states are unknown. */
   readonly broken: boolean
+  readonly opened_at: number
+  /** True when nobody can act on the thread any more, except that a collected proof may still be redeemed. */
+  readonly over: boolean
 }
 
 /**
@@ -81,9 +84,15 @@ export class Replay {
 
   thread(id: string): ThreadStory | undefined {
     const broken = this.#ledger.broken.has(id)
-    const { status = 'pending_review', revision = 0, approval } = this.#ledger.threads.get(id) ?? {}
+    const {
+      status = 'pending_review',
+      revision = 0,
+      approval,
+      opened_at = 0,
+    } = this.#ledger.threads.get(id) ?? {}
     if (revision === 0 && !broken) return undefined
-    return { status, revision, redeemed: approval?.redeemed === true, broken }
+    const over = status === 'rejected' || approval?.collected === true
+    return { status, revision, redeemed: approval?.redeemed === true, opened_at, over, broken }
   }
 
   story(): Story {

@@ -17,7 +17,7 @@ import { type Administrator, adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
 import { type Happened, isoTime, record } from '../core/event-record.ts'
 import { FREEZES, freezesNow } from '../core/freezes.ts'
-import { ALL_FREEZES, purgeAt } from '../core/expiry-index.ts'
+import { ALL, purgeAt } from '../core/expiry-index.ts'
 import { put, read, unchanged } from '../core/records.ts'
 import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
@@ -42,7 +42,7 @@ export async function freeze(deps: Deps, by: Administrator, request: FreezeReque
     return {
       answer: viewOf(tenant, after.freezes.at(-1) as Freeze),
       after,
-      writes: [purgeAt('freeze', ALL_FREEZES, now)],
+      writes: [purgeAt('freeze', ALL, now)],
       event: { type: 'freeze.started', details: { ...scope, reason, epoch: after.epoch } },
     }
   })

@@ -3,7 +3,7 @@ import type { SessionTimes } from '../../domain/session.ts'
 import type { SignInProblem } from '../../contract/sign-in-problems.ts'
 import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import type { Diagnostic } from '../../policy/report/diagnostics.ts'
-import type { CommitResult, Guard, Store, Write } from '../../store/store.ts'
+import type { IndexEntry, CommitResult, Guard, Store, Write } from '../../store/store.ts'
 import type { EvidenceRecord } from './event-record.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
 import type { Budget, Budgets } from '../../domain/budget.ts'
@@ -29,6 +29,8 @@ export interface Deps {
    * counter. A lost entry costs only one extra write.
    */
   readonly scheduled: Map<string, number>
+  /** The thread at which the next deletion of ended threads goes on, by tenant; undefined for the oldest. */
+  readonly forgetting: Map<string, IndexEntry | undefined>
   /** The last comparison of each tenant's queue with its waiting threads, ms since 1970 (jobs/requeue.ts). */
   readonly requeued: Map<string, number>
   /**

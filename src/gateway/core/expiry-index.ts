@@ -12,9 +12,10 @@ export type Purged =
   | 'webhook'
   | 'freeze'
   | 'limit'
+  | 'threads'
 
-/** The id of the single entry for all freezes of a tenant. */
-export const ALL_FREEZES = 'all'
+/** The id of the single entry for all freezes, or all ended threads, of a tenant. */
+export const ALL = 'all'
 
 /** A member of `INDEX.purge`. */
 export const purged = (type: Purged, id: string): string => `${type} ${id}`

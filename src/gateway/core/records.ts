@@ -31,6 +31,8 @@ export interface Records {
   readonly revision: RevisionRecord
   /** By thread id. */
   readonly comments: Comments
+  /** One record per tenant, `all`: threads that were opened until this time may have been deleted. */
+  readonly forgotten: { readonly opened_until: number }
   /** The first of equal waiting calls, by their common key (src/gateway/thread/equal-calls.ts). */
   readonly asked: { readonly thread_id: string }
   /** By SHA-256 of the proof. */

@@ -2,6 +2,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { Replay, type ThreadStory } from '../../evidence/replay.ts'
 import type { Fault } from '../../store/archive.ts'
+import type { Records } from '../core/records.ts'
 import { fault, type PartCheck } from './part.ts'
 
 /**
@@ -13,6 +14,8 @@ export function checkStory(): PartCheck {
   const seen = new Set<string>()
   let last = 0
   let isWhole = true
+  /** Threads that were over, and were opened until this time, may have been deleted. */
+  let forgotten = -Infinity
   return {
     event({ number, body }) {
       const record = number === last + 1 ? parse(body) : undefined
@@ -23,6 +26,7 @@ export function checkStory(): PartCheck {
       return broken === undefined ? [] : [fault('G14', `evidence ${number} cannot have happened: ${broken}`)]
     },
     record(type, id, value) {
+      if (type === 'forgotten') forgotten = (value as Records['forgotten']).opened_until
       if (type !== 'thread' || !isWhole) return []
       seen.add(id)
       return compare(id, value as Thread, replay.thread(id))
@@ -30,7 +34,9 @@ export function checkStory(): PartCheck {
     end() {
       if (!isWhole) return []
       const missing = replay.end()
-      const lost = replay.threads().filter((id) => !seen.has(id))
+      const lost = replay
+        .threads()
+        .filter((id) => !seen.has(id) && !mayBeForgotten(replay.thread(id), forgotten))
       return [
         ...(missing === undefined ? [] : [fault('G14', missing)]),
         ...lost.map((id) => fault('G15', `evidence describes thread \`${id}\`, which does not exist`)),
@@ -38,6 +44,9 @@ export function checkStory(): PartCheck {
     },
   }
 }
+
+const mayBeForgotten = (story: ThreadStory | undefined, until: number): boolean =>
+  story?.over === true && story.opened_at <= until
 
 /** Undefined for invalid JSON. */
 function parse(body: string): JsonValue | undefined {

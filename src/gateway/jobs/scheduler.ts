@@ -18,6 +18,7 @@ import { read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
+import { beginForgetting, forgetThreads } from './forget-threads.ts'
 import { requeue } from './requeue.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
@@ -59,6 +60,7 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
         failures.push(error)
       }
     }
+    if (!stop?.aborted) await beginForgetting(own, tenant).catch((error: unknown) => failures.push(error))
     if (!stop?.aborted) await requeue(own, tenant).catch((error: unknown) => failures.push(error))
   }
   if (failures.length > 0) throw failures[0]
@@ -169,6 +171,7 @@ const PURGES: Readonly<Record<Purged, Purge>> = {
   delivery: forgetDelivery,
   webhook: forgetDestination,
   freeze: sweepFrozen,
+  threads: forgetThreads,
   limit: (deps, _tenant, limit) =>
     Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../core/deps.ts'
 import { freezeGuard, freezesNow } from '../core/freezes.ts'
 import { frozenEnd } from '../thread/settle-thread.ts'
 import type { KnownFreezes, Sweep } from '../core/caches.ts'
-import { ALL_FREEZES, neverPurge, purgeAt, readPurged } from '../core/expiry-index.ts'
+import { ALL, neverPurge, purgeAt, readPurged } from '../core/expiry-index.ts'
 import { read, unlessBroken } from '../core/records.ts'
 import { INDEX } from '../core/indexes.ts'
 import { type Plan, transact } from '../core/transact.ts'
@@ -29,8 +29,7 @@ export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void
     if (sweep === undefined) deps.sweeps.delete(tenant)
     else deps.sweeps.set(tenant, sweep)
   }
-  const entry =
-    sweep === undefined ? neverPurge('freeze', ALL_FREEZES) : purgeAt('freeze', ALL_FREEZES, deps.store.now())
+  const entry = sweep === undefined ? neverPurge('freeze', ALL) : purgeAt('freeze', ALL, deps.store.now())
   return { answer: undefined, guards: [freezeGuard(known)], writes: [entry] }
 }
 

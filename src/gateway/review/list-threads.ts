@@ -6,6 +6,8 @@ import { claimOf, type Thread } from '../../domain/thread.ts'
 import type { IndexEntry, RangeBounds } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
+import { isoTime } from '../core/event-record.ts'
+import { ALL } from '../core/expiry-index.ts'
 import { freezesNow } from '../core/freezes.ts'
 import { reviewerEntry } from '../auth/standing.ts'
 import { decodePlace, encodeCursor, instant } from '../core/page-cursor.ts'
@@ -36,6 +38,17 @@ const MEMBER = /^(?:[^ ]{1,128} )?thr_[0-9A-HJKMNP-TV-Z]{26}$/
  * @throws GatewayError `invalid_request` for a cursor that the gateway did not issue, and for an impossible order
  */
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
+  const list = await pageOf(deps, caller, query)
+  return query.status === 'pending_review' ? list : { ...list, ...(await completeness(deps, caller.tenant)) }
+}
+
+async function completeness(deps: Deps, tenant: string): Promise<Pick<ThreadList, 'complete_since'>> {
+  const { opened_until = 0 } =
+    (await storeCall(() => read(deps.store, tenant, 'forgotten', ALL)))?.value ?? {}
+  return opened_until === 0 ? {} : { complete_since: isoTime(opened_until) }
+}
+
+async function pageOf(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)

@@ -3,14 +3,13 @@ import type { Write } from '../../store/store.ts'
 import { INDEX } from '../core/indexes.ts'
 
 /** Adds a new thread to the list of all threads and to the list of its task. */
-export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
-  return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
-    op: 'index',
-    index,
-    member,
-    to,
-  }))
+export function listThread(thread: Thread): Write[] {
+  return listEntries(thread).map((entry): Write => ({ op: 'index', ...entry }))
 }
+
+/** The thread's entries in the lists that it never leaves. */
+export const listEntries = ({ thread_id: member, agent, task_id, created_at: to }: Thread): Entry[] =>
+  [INDEX.threads, INDEX.task(agent, task_id)].map((index) => ({ index, member, to }))
 
 interface Entry {
   readonly index: string
@@ -19,7 +18,7 @@ interface Entry {
 }
 
 /** The thread's entries by status, which its creation scores, and its entries in the orders of the queue. */
-function entriesOf(thread: Thread | undefined): readonly Entry[] {
+export function entriesOf(thread: Thread | undefined): readonly Entry[] {
   if (thread === undefined) return []
   const { thread_id: member, created_at: to, status, risk } = thread
   const byStatus = { index: INDEX.status(status), member, to }

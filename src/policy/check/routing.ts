@@ -10,7 +10,7 @@ import {
 import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import type { LevelView } from '../language/level-view.ts'
-import type { RoutingIr } from '../language/rule.ts'
+import type { Retention, RoutingIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
   checkName,
@@ -64,7 +64,7 @@ export function checkRouting(
   const keys = readKeys(reader, root, {
     what: 'routing.yaml',
     required: ['levels'],
-    optional: ['unmatched', 'allow_up_to', 'timezone', 'lists', 'budgets'],
+    optional: ['unmatched', 'allow_up_to', 'timezone', 'retention', 'lists', 'budgets'],
   })
   const uses: GroupUse[] = []
   const lists = withFiles(keys.lists ? checkLists(reader, keys.lists) : new Map())
@@ -74,6 +74,7 @@ export function checkRouting(
     ...checkDefaults(reader, keys),
     timezone,
     budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
+    retention: checkRetention(reader, keys.retention),
   }
   return levels && { routing: { ...routing, ...levels }, lists, groups: uses }
 }
@@ -99,6 +100,26 @@ function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
     return amount === undefined ? [] : [[name, amount] as const]
   })
   return Object.fromEntries(read)
+}
+
+const DAY_MS = 24 * 3_600_000
+const RETENTION: Retention = { threads_ms: 30 * DAY_MS }
+/** A used or expired proof is told apart for seven days after the life of an approval. */
+const LEAST_DAYS = 8
+
+/** Reads `retention`. Threads stay for 30 days by default, and for 8 days at least. */
+function checkRetention(reader: Reader, doc: Doc | undefined): Retention {
+  const map = doc && readMap(reader, doc, '`retention`')
+  if (!map) return RETENTION
+  const { threads } = readKeys(reader, map, { what: '`retention`', optional: ['threads'] })
+  const threads_ms = threads && readDuration(reader, threads, '`threads`')
+  if (threads && threads_ms !== undefined && threads_ms < LEAST_DAYS * DAY_MS)
+    reader.report(
+      'bad-value',
+      threads,
+      `threads stay for at least ${LEAST_DAYS}d, because agents may ask about their proofs for as long`,
+    )
+  return { threads_ms: threads_ms ?? RETENTION.threads_ms }
 }
 
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {

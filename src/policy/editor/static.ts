@@ -107,6 +107,10 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       allow_up_to: { enum: RISKS, description: 'The gateway holds an allowed call of a higher risk.' },
       timezone: text('An IANA name, such as Europe/Berlin; for time.*, from and until.'),
       levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
+      retention: {
+        ...closed([], { threads: DURATION }),
+        description: 'How long the gateway keeps threads after their end: 30d by default, 8d at least.',
+      },
       lists: {
         type: 'object',
         propertyNames: { pattern: WORD.pattern.source },

@@ -89,8 +89,18 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
 }
 
 function describe({ revision, commit, files, diagnostics, directory, routing, ruleCount }: BundleIr['head']) {
-  const { budgets, views } = routing
-  return { revision, ...defined({ commit }), files, diagnostics, directory, budgets, views, ruleCount }
+  const { budgets, views, retention } = routing
+  return {
+    revision,
+    ...defined({ commit }),
+    files,
+    diagnostics,
+    directory,
+    budgets,
+    views,
+    retention,
+    ruleCount,
+  }
 }
 
 function rulesIn({ path: file, rules, limits }: RuleFileIr): RuleSummary[] {

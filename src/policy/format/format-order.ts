@@ -42,9 +42,10 @@ const LEVEL: KeyOrder = {
   inside: { escalate: { keys: keys('after group') }, working: { keys: keys('days hours holidays') } },
 }
 const ROUTING: KeyOrder = {
-  keys: keys('unmatched allow_up_to timezone levels lists budgets'),
+  keys: keys('unmatched allow_up_to timezone levels retention lists budgets'),
   inside: {
     levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
+    retention: { keys: keys('threads') },
     budgets: { keys: BUDGET_NAMES },
   },
 }

@@ -29,6 +29,12 @@ export interface BundleHead {
   readonly routing: RoutingIr
 }
 
+/** How long a tenant's data stays, in ms. */
+export interface Retention {
+  /** Threads, their revisions and comments, after nothing can change them any more. */
+  readonly threads_ms: number
+}
+
 export interface RoutingIr {
   readonly unmatched: 'review' | 'reject'
   readonly allowUpTo: Risk
@@ -36,6 +42,7 @@ export interface RoutingIr {
   readonly timezone: string
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
   readonly views: Readonly<Record<Risk, LevelView>>
+  readonly retention: Retention
   /** The settings also limit each budget; the smaller limit applies. */
   readonly budgets: Partial<Budgets>
 }

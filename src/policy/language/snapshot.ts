@@ -1,3 +1,4 @@
+import type { Retention } from './rule.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
@@ -21,6 +22,7 @@ export interface Snapshot {
   readonly budgets: Partial<Budgets>
   /** How reviewers look at calls of each level. */
   readonly views: Readonly<Record<Risk, LevelView>>
+  readonly retention: Retention
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]

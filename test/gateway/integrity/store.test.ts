@@ -1,6 +1,7 @@
 // @store each, in the soak
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { INDEX } from '../../../src/gateway/core/indexes.ts'
 import { GATEWAY_RULES } from '../../../src/gateway/integrity/part.ts'
 import { type CheckReport, checkStore } from '../../../src/gateway/integrity/store.ts'
 import type { DumpEntry, EventEntry, RecordEntry, StoreArchive } from '../../../src/store/archive.ts'
@@ -52,6 +53,25 @@ describe('a store that only a gateway has written', () => {
     expect(report.counts.partitions).toBe(2)
     expect(report.counts.events).toBeGreaterThan(40)
     expect(report.counts.records).toBeGreaterThan(20)
+  })
+
+  it('breaks no rule after its threads were deleted, and then finds no lost thread that is older', async () => {
+    const place = places.embedded()
+    const now = await played(place, async (world) => {
+      await playHistory(world, 3, 150)
+      for (const days of [2, 31]) {
+        world.clock.advance(days * 24 * HOUR)
+        await world.due()
+      }
+      expect(await world.app.deps.store.count('acme', INDEX.threads)).toBe(0)
+      await playHistory(world, 4, 50)
+    })
+    const report = await checked(await place.archive(clockAt(now)))
+    expect(report.findings).toEqual([])
+    const lost = await checked(await place.archive(clockAt(now)), (entry) =>
+      entry.kind === 'record' && entry.type === 'forgotten' ? [] : [entry],
+    )
+    expect(lost.findings.map(({ law }) => law)).toContain('G15')
   })
 
   it('breaks no law on Redis either, even while a gateway uses it', async () => {

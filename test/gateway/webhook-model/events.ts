@@ -40,6 +40,8 @@ interface Thread {
   line: RegExp
   sequence: number
   asked: Asked
+  /** The reviewers who approved. */
+  approvers: readonly string[]
 }
 
 /** Whom the revision asks, and since when. */
@@ -149,6 +151,7 @@ export class Events {
       line: lineIn(record),
       sequence: 0,
       asked: askedBy(record),
+      approvers: [],
     }
   }
 
@@ -177,8 +180,10 @@ export class Events {
     return this.#told(thread, record, event)
   }
 
-  #told(thread: Thread, { tenant, at, thread_id: id = '' }: Line, type: string): Told {
+  #told(thread: Thread, record: Line, type: string): Told {
+    const { tenant, at, thread_id: id = '' } = record
     thread.sequence += 1
+    const by = decidersOf(thread, record)
     const { agent, tool, task, proposed, revision, risk, sequence, message, asked, line } = thread
     const decision = DECISIONS[type] ?? 'rejected'
     const body = {
@@ -194,10 +199,19 @@ export class Events {
       risk,
       sequence,
       ...(decision === 'pending_review' && { groups: groupsAt(asked, at) }),
+      ...(by.length > 0 && { decided_by: by }),
       ...(proposed.workflow !== undefined && { workflow_name: proposed.workflow }),
     }
     return { key: `${id} ${sequence}`, type, at, thread: id, body, message, payload: proposed.payload, line }
   }
+}
+
+/** The reviewers whose votes led to the record. */
+function decidersOf(thread: Thread, { type, actor, details = {} }: Line): readonly string[] {
+  if (type === 'review.approved') return (thread.approvers = details['voters'] as string[])
+  if (type === 'review.expired') return details['was'] === 'approved' ? thread.approvers : []
+  const isEnd = type === 'review.rejected' || type === 'review.changes_requested'
+  return isEnd && actor.kind === 'reviewer' ? [actor.id] : []
 }
 
 const EVENTS: Readonly<Record<string, string>> = {

@@ -83,3 +83,18 @@ describe('how a level is reviewed', () => {
     )
   })
 })
+
+describe('the retention of threads', () => {
+  const withRetention = (text: string) => bundle({ 'routing.yaml': `${text}\n${ROUTING}` })
+
+  it('is 30 days, or what the file says', async () => {
+    expect((await snapshotOf(bundle())).retention).toEqual({ threads_ms: 30 * 86_400_000 })
+    const files = withRetention('retention: { threads: 10d }')
+    expect((await snapshotOf(files)).retention).toEqual({ threads_ms: 10 * 86_400_000 })
+  })
+
+  it('is never shorter than agents may ask about their proofs', async () => {
+    const [first] = await diagnose(withRetention('retention: { threads: 7d }'))
+    expect(first?.message).toContain('threads stay for at least 8d')
+  })
+})
