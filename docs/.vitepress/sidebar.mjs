@@ -48,6 +48,7 @@ export const sidebar = [
       page('Errors', '/errors'),
       page('Events', '/evidence#what-a-record-holds'),
       page('Limits', '/limits'),
+      page('Where your data lives', '/data'),
       page('Supported versions', '/versions'),
     ],
   },

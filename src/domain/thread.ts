@@ -184,8 +184,8 @@ export function isUsed({ collected_at, token_hash, redeemed_at }: Approval): boo
 }
 
 /**
- * The time since when neither time nor anybody can change the thread, ms since 1970; undefined while it may change. A
- * collected approval can change until its proof expires.
+ * The time since which no agent, reviewer or timer can change the thread, ms since 1970. Undefined while it may change.
+ * A collected approval can change until its proof expires.
  */
 export function overSince(thread: Thread): number | undefined {
   const { status, approval, ended_at = 0, submitted_at, votes } = thread

@@ -27,7 +27,7 @@ export interface ThreadStory {
   /** True when one of the thread's records is impossible. In that case, later states are unknown. */
   readonly broken: boolean
   readonly opened_at: number
-  /** True when nobody can act on the thread any more, except that a collected proof may still be redeemed. */
+  /** True when the thread ended, or only its collected proof may still be redeemed. */
   readonly over: boolean
 }
 

@@ -29,7 +29,7 @@ export interface Deps {
    * counter. A lost entry costs only one extra write.
    */
   readonly scheduled: Map<string, number>
-  /** The thread at which the next deletion of ended threads goes on, by tenant; undefined for the oldest. */
+  /** The thread at which the next deletion of ended threads continues, by tenant; undefined for the oldest. */
   readonly forgetting: Map<string, IndexEntry | undefined>
   /** The last comparison of each tenant's queue with its waiting threads, ms since 1970 (jobs/requeue.ts). */
   readonly requeued: Map<string, number>

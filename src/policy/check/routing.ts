@@ -10,7 +10,8 @@ import {
 import { MAX_APPROVALS, MAX_COMMENT_CHARACTERS, MAX_COMMENTS } from '../text/bounds.ts'
 import type { Scalar } from '../language/compiled-test.ts'
 import type { LevelView } from '../language/level-view.ts'
-import type { Retention, RoutingIr } from '../language/rule.ts'
+import { DEFAULT_RETENTION, LEAST_RETENTION, type Retention } from '../language/retention.ts'
+import type { RoutingIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
   checkName,
@@ -29,7 +30,7 @@ import {
   wrongType,
   type Reader,
 } from '../yaml/shape.ts'
-import { isTimeZone } from '../language/time.ts'
+import { duration, isTimeZone } from '../language/time.ts'
 import { type Calendar, checkWorking, type Lists } from './working.ts'
 
 /** The checked routing.yaml. `groups` lists its uses of groups, which are checked against the directory. */
@@ -102,24 +103,19 @@ function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
   return Object.fromEntries(read)
 }
 
-const DAY_MS = 24 * 3_600_000
-const RETENTION: Retention = { threads_ms: 30 * DAY_MS }
-/** A used or expired proof is told apart for seven days after the life of an approval. */
-const LEAST_DAYS = 8
-
 /** Reads `retention`. Threads stay for 30 days by default, and for 8 days at least. */
 function checkRetention(reader: Reader, doc: Doc | undefined): Retention {
   const map = doc && readMap(reader, doc, '`retention`')
-  if (!map) return RETENTION
+  if (!map) return DEFAULT_RETENTION
   const { threads } = readKeys(reader, map, { what: '`retention`', optional: ['threads'] })
   const threads_ms = threads && readDuration(reader, threads, '`threads`')
-  if (threads && threads_ms !== undefined && threads_ms < LEAST_DAYS * DAY_MS)
+  if (threads && threads_ms !== undefined && threads_ms < LEAST_RETENTION.threads_ms)
     reader.report(
       'bad-value',
       threads,
-      `threads stay for at least ${LEAST_DAYS}d, because agents may ask about their proofs for as long`,
+      `threads stay for at least ${duration(LEAST_RETENTION.threads_ms)}, because agents may ask about their proofs for as long`,
     )
-  return { threads_ms: threads_ms ?? RETENTION.threads_ms }
+  return { threads_ms: threads_ms ?? DEFAULT_RETENTION.threads_ms }
 }
 
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {

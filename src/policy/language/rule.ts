@@ -1,3 +1,4 @@
+import type { Retention } from './retention.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
@@ -27,12 +28,6 @@ export interface BundleHead {
   readonly diagnostics: readonly Diagnostic[]
   readonly directory: Directory
   readonly routing: RoutingIr
-}
-
-/** How long a tenant's data stays, in ms. */
-export interface Retention {
-  /** Threads, their revisions and comments, after nothing can change them any more. */
-  readonly threads_ms: number
 }
 
 export interface RoutingIr {

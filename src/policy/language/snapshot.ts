@@ -1,4 +1,4 @@
-import type { Retention } from './rule.ts'
+import type { Retention } from './retention.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'

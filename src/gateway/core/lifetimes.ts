@@ -1,0 +1,68 @@
+import type { INDEX } from './indexes.ts'
+import type { RecordType } from './records.ts'
+
+/** A kind of stored data: its content, in words, and its end of life. */
+export interface Lifetime {
+  readonly holds: string
+  readonly until: string
+}
+
+const FOR_EVER = 'it stays'
+const WITH_ITS_RECORD = 'with its record'
+const WITH_THE_THREAD = 'with its thread'
+const OVER = 'after its end, `retention: { threads }` of routing.yaml (30d)'
+
+/**
+ * The end of life of every record. docs/data.md prints this table, and a type without a row does not compile. The timer
+ * deletes records whose time is over (src/gateway/jobs/scheduler.ts).
+ */
+export const RECORD_LIFETIMES: Readonly<Record<RecordType, Lifetime>> = {
+  thread: { holds: 'a call that was held or needs a proof: its state, votes and heading', until: OVER },
+  revision: { holds: 'the payload and the claims of a held call', until: WITH_THE_THREAD },
+  comments: { holds: 'comments of reviewers', until: WITH_THE_THREAD },
+  asked: { holds: 'the first of equal waiting calls', until: 'the call waits no longer' },
+  token: { holds: 'a proof, as a hash', until: '7 days after it expires' },
+  answer: { holds: 'an answer for an `Idempotency-Key`', until: '24 hours' },
+  delivery: {
+    holds: 'a delivery to a webhook, with its text',
+    until: 'a day after success, 7 days after the last failure',
+  },
+  session: { holds: 'a session of the console, as a hash', until: 'it ends' },
+  seen: { holds: 'the last use of a session', until: 'its session ends' },
+  link: { holds: 'a sign-in link, as a hash', until: 'it is used, or 10 minutes' },
+  key: { holds: 'a key, as a hash', until: 'it is revoked, or its overlap ends' },
+  holder: { holds: 'the key in force of an agent or a reviewer', until: 'it is revoked' },
+  destinations: { holds: 'webhooks, with their secrets', until: 'they are deleted' },
+  freezes: { holds: 'freezes, and names that were ever frozen', until: FOR_EVER },
+  tree: { holds: 'the Merkle tree over evidence', until: FOR_EVER },
+  checkpoint: { holds: 'a signed checkpoint of evidence', until: FOR_EVER },
+  forgotten: { holds: 'the time until which threads may be deleted', until: FOR_EVER },
+  instance: { holds: 'the last report of a gateway', until: 'an hour without a report' },
+  secret: { holds: 'secrets that the gateway made', until: FOR_EVER },
+  admin: { holds: 'the admin keys in force, as hashes', until: 'the next rotation' },
+}
+
+/** The end of life of every index. */
+export const INDEX_LIFETIMES: Readonly<Record<keyof typeof INDEX, Lifetime>> = {
+  threads: { holds: 'all threads', until: WITH_THE_THREAD },
+  due: { holds: 'threads with a time', until: 'their time has come' },
+  purge: { holds: 'records with an end', until: 'their end' },
+  status: { holds: 'threads by status', until: WITH_THE_THREAD },
+  pending: { holds: 'waiting threads', until: 'the thread waits no longer' },
+  queue: { holds: 'waiting threads by urgency', until: 'the thread waits no longer' },
+  queueBy: { holds: 'waiting threads by agent and tool', until: 'the thread waits no longer' },
+  task: { holds: 'threads of a task', until: WITH_THE_THREAD },
+  taskHistory: { holds: 'tools and labels that a task used', until: FOR_EVER },
+  rejected: { holds: 'rejected calls of a task', until: FOR_EVER },
+  agentHistory: {
+    holds: 'tools and labels that an agent used',
+    until: 'it stays: one entry for each tool and label',
+  },
+  signIns: { holds: 'sessions and links of a reviewer', until: WITH_ITS_RECORD },
+  outbox: { holds: 'deliveries to attempt', until: 'they arrive, or are given up' },
+  instances: { holds: 'gateways', until: WITH_ITS_RECORD },
+  webhookTenants: { holds: 'tenants with webhooks', until: FOR_EVER },
+  checkpoints: { holds: 'checkpoints', until: WITH_ITS_RECORD },
+  deliveries: { holds: 'deliveries of a webhook', until: WITH_ITS_RECORD },
+  evidence: { holds: 'records of evidence about a thread', until: WITH_THE_THREAD },
+}

@@ -1,0 +1,13 @@
+/** How long a tenant's data stays, in ms. */
+export interface Retention {
+  /** Threads, their revisions and comments, after no agent, reviewer or timer can change them any more. */
+  readonly threads_ms: number
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** The retention without `retention` in routing.yaml. */
+export const DEFAULT_RETENTION: Retention = { threads_ms: 30 * DAY_MS }
+
+/** The gateway distinguishes used and expired proofs for seven days after their life. */
+export const LEAST_RETENTION: Retention = { threads_ms: 8 * DAY_MS }
