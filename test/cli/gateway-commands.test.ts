@@ -121,7 +121,7 @@ describe('countersign webhooks', () => {
     const id = created.out.trim()
     expect([created.code, id]).toEqual([0, expect.stringMatching(/^whk_acme_\w+$/)])
     expect((await run('webhooks', 'list', 'acme')).out).toContain(
-      `${id}  active  0 waiting  https://chat.example.com/...-key  review.pending review.reminded review.escalated  as text for a chat`,
+      `${id}  active  0 waiting  https://chat.example.com/...-key  review.pending review.reminded review.escalated review.approved review.rejected review.changes_requested review.expired review.withdrawn  as text for a chat`,
     )
     expect((await run('webhooks', 'delete', id)).code).toBe(0)
     const teams = await run('webhooks', 'create', 'acme', url, '--format', 'teams')
