@@ -1,16 +1,18 @@
 #!/usr/bin/env node
+import type { Command } from './cli/terminal/command.ts'
 import { CliFailure, EXIT, plainly } from './cli/terminal/failure.ts'
+import { usageOf } from './cli/terminal/usage.ts'
 import { visible } from './cli/terminal/visible-text.ts'
 
-interface Command {
+interface Loaded {
+  readonly row: Command
   readonly run: (args: readonly string[]) => Promise<void>
-  readonly usage: string
 }
 
 interface Entry {
   readonly summary: string
   /** Loads the command when it runs, so that `serve` starts fast. */
-  readonly load: () => Promise<Command>
+  readonly load: () => Promise<Loaded>
   /**
    * True when the command's exit code is a decision. Every exit except its own 0 becomes EXIT.usage, which callers
    * treat as a refusal.
@@ -18,134 +20,141 @@ interface Entry {
   readonly decides?: true
 }
 
-const COMMANDS: Record<string, Entry> = {
+/** Every command, in the order of the usage. */
+const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: {
     summary: 'run the gateway',
-    load: () => import('./cli/operate/serve.ts').then((it) => ({ run: it.serve, usage: it.SERVE_USAGE })),
+    load: () => import('./cli/operate/serve.ts').then((it) => ({ row: it.SERVE, run: it.serve })),
   },
   dev: {
     summary: 'run a gateway for development, with keys, a console link and a first call',
-    load: () => import('./cli/dev/dev.ts').then((it) => ({ run: it.dev, usage: it.DEV_USAGE })),
+    load: () => import('./cli/dev/dev.ts').then((it) => ({ row: it.DEV, run: it.dev })),
   },
   demo: {
     summary: 'run the demo agent (npm run demo)',
-    load: () => import('./cli/demo/demo.ts').then((it) => ({ run: it.demo, usage: it.DEMO_USAGE })),
+    load: () => import('./cli/demo/demo.ts').then((it) => ({ row: it.DEMO, run: it.demo })),
   },
   review: {
     summary: 'list, show and decide threads as a reviewer',
-    load: () => import('./cli/client/review.ts').then((it) => ({ run: it.review, usage: it.REVIEW_USAGE })),
+    load: () => import('./cli/client/review.ts').then((it) => ({ row: it.REVIEW, run: it.review })),
   },
   check: {
     summary: 'check a policy bundle',
-    load: () => import('./cli/author/check.ts').then((it) => ({ run: it.check, usage: it.CHECK_USAGE })),
+    load: () => import('./cli/author/check.ts').then((it) => ({ row: it.CHECK, run: it.check })),
   },
   test: {
     summary: 'run the tests inside a policy bundle',
-    load: () => import('./cli/author/test.ts').then((it) => ({ run: it.test, usage: it.TEST_USAGE })),
+    load: () => import('./cli/author/test.ts').then((it) => ({ row: it.TEST, run: it.test })),
   },
   backtest: {
     summary: 'replay recorded decisions on two policy bundles',
-    load: () =>
-      import('./cli/author/backtest.ts').then((it) => ({ run: it.backtest, usage: it.BACKTEST_USAGE })),
+    load: () => import('./cli/author/backtest.ts').then((it) => ({ row: it.BACKTEST, run: it.backtest })),
   },
   explain: {
     summary: 'show how a bundle decides one call, rule by rule',
-    load: () =>
-      import('./cli/author/explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
+    load: () => import('./cli/author/explain.ts').then((it) => ({ row: it.EXPLAIN, run: it.explain })),
   },
   diff: {
     summary: 'show which calls another bundle would decide differently',
-    load: () => import('./cli/author/diff.ts').then((it) => ({ run: it.diff, usage: it.DIFF_USAGE })),
+    load: () => import('./cli/author/diff.ts').then((it) => ({ row: it.DIFF, run: it.diff })),
   },
   schema: {
     summary: 'write JSON Schemas for your editor, from the contracts',
-    load: () => import('./cli/author/schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
+    load: () => import('./cli/author/schema.ts').then((it) => ({ row: it.SCHEMA, run: it.schema })),
   },
   add: {
     summary: 'add a tool: its contract, a rule that holds every call, an agent that may use it',
-    load: () => import('./cli/author/add.ts').then((it) => ({ run: it.add, usage: it.ADD_USAGE })),
+    load: () => import('./cli/author/add.ts').then((it) => ({ row: it.ADD, run: it.add })),
   },
   fmt: {
     summary: 'format the files of a policy bundle',
-    load: () => import('./cli/author/fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),
+    load: () => import('./cli/author/fmt.ts').then((it) => ({ row: it.FMT, run: it.fmt })),
   },
   import: {
     summary: 'write tool contracts from an MCP server or an OpenAPI document',
-    load: () =>
-      import('./cli/author/import.ts').then((it) => ({ run: it.importContracts, usage: it.IMPORT_USAGE })),
+    load: () => import('./cli/author/import.ts').then((it) => ({ row: it.IMPORT, run: it.importContracts })),
   },
   init: {
     summary: 'write a starter bundle and a workflow that guards it',
-    load: () => import('./cli/author/init.ts').then((it) => ({ run: it.init, usage: it.INIT_USAGE })),
+    load: () => import('./cli/author/init.ts').then((it) => ({ row: it.INIT, run: it.init })),
   },
   lock: {
     summary: 'write the digests of all policy files, which every load checks',
-    load: () => import('./cli/author/lock.ts').then((it) => ({ run: it.lock, usage: it.LOCK_USAGE })),
+    load: () => import('./cli/author/lock.ts').then((it) => ({ row: it.LOCK, run: it.lock })),
   },
   mcp: {
     summary: 'guard the tools of an MCP server',
-    load: () => import('./cli/agent/mcp.ts').then((it) => ({ run: it.mcp, usage: it.MCP_USAGE })),
+    load: () => import('./cli/agent/mcp.ts').then((it) => ({ row: it.MCP, run: it.mcp })),
   },
   hook: {
     summary: 'decide on a tool call of a coding agent, before the tool runs',
-    load: () => import('./cli/agent/hook.ts').then((it) => ({ run: it.hook, usage: it.HOOK_USAGE })),
+    load: () => import('./cli/agent/hook.ts').then((it) => ({ row: it.HOOK, run: it.hook })),
     decides: true,
   },
   keys: {
     summary: 'issue and revoke keys',
-    load: () => import('./cli/client/keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
+    load: () => import('./cli/client/keys.ts').then((it) => ({ row: it.KEYS, run: it.keys })),
   },
   policies: {
     summary: 'list the gateways and the bundle of each',
-    load: () =>
-      import('./cli/client/policies.ts').then((it) => ({ run: it.policies, usage: it.POLICIES_USAGE })),
+    load: () => import('./cli/client/policies.ts').then((it) => ({ row: it.POLICIES, run: it.policies })),
   },
   'login-link': {
     summary: 'print a link that signs a reviewer in to the console',
     load: () =>
-      import('./cli/client/login-link.ts').then((it) => ({ run: it.loginLink, usage: it.LOGIN_LINK_USAGE })),
+      import('./cli/client/login-link.ts').then((it) => ({ row: it.LOGIN_LINK, run: it.loginLink })),
   },
   'sign-out': {
     summary: 'end all sessions of a reviewer',
-    load: () =>
-      import('./cli/client/login-link.ts').then((it) => ({ run: it.signOut, usage: it.SIGN_OUT_USAGE })),
+    load: () => import('./cli/client/login-link.ts').then((it) => ({ row: it.SIGN_OUT, run: it.signOut })),
   },
   freeze: {
     summary: 'stop an agent, a tool or a tenant at once',
-    load: () => import('./cli/client/freeze.ts').then((it) => ({ run: it.freeze, usage: it.FREEZE_USAGE })),
+    load: () => import('./cli/client/freeze.ts').then((it) => ({ row: it.FREEZE, run: it.freeze })),
   },
   unfreeze: {
     summary: 'end a freeze, so that policy decides new calls again',
-    load: () =>
-      import('./cli/client/freeze.ts').then((it) => ({ run: it.unfreeze, usage: it.UNFREEZE_USAGE })),
+    load: () => import('./cli/client/freeze.ts').then((it) => ({ row: it.UNFREEZE, run: it.unfreeze })),
   },
   webhooks: {
     summary: 'manage destinations of webhooks',
-    load: () =>
-      import('./cli/client/webhooks.ts').then((it) => ({ run: it.webhooks, usage: it.WEBHOOKS_USAGE })),
+    load: () => import('./cli/client/webhooks.ts').then((it) => ({ row: it.WEBHOOKS, run: it.webhooks })),
   },
   evidence: {
     summary: 'export, verify and prove evidence',
-    load: () =>
-      import('./cli/operate/evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),
+    load: () => import('./cli/operate/evidence.ts').then((it) => ({ row: it.EVIDENCE, run: it.evidence })),
   },
   store: {
     summary: 'check, back up, restore and move the store',
-    load: () => import('./cli/operate/store.ts').then((it) => ({ run: it.store, usage: it.STORE_USAGE })),
+    load: () => import('./cli/operate/store.ts').then((it) => ({ row: it.STORE, run: it.store })),
   },
   doctor: {
     summary: 'check everything that a gateway needs, and report the remedies',
-    load: () =>
-      import('./cli/operate/doctor/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
+    load: () => import('./cli/operate/doctor/doctor.ts').then((it) => ({ row: it.DOCTOR, run: it.doctor })),
   },
   health: {
     summary: 'check that a gateway answers, for a container',
-    load: () => import('./cli/operate/health.ts').then((it) => ({ run: it.health, usage: it.HEALTH_USAGE })),
+    load: () => import('./cli/operate/health.ts').then((it) => ({ row: it.HEALTH, run: it.health })),
   },
   config: {
     summary: 'print every setting with its value and origin',
-    load: () => import('./cli/operate/config.ts').then((it) => ({ run: it.config, usage: it.CONFIG_USAGE })),
+    load: () => import('./cli/operate/config.ts').then((it) => ({ row: it.CONFIG, run: it.config })),
   },
+  completion: {
+    summary: 'print a script that completes commands in bash, zsh or fish',
+    load: () =>
+      import('./cli/completion/completion.ts').then((it) => ({
+        row: it.COMPLETION,
+        run: async (args) => it.completion(args, await describedCommands()),
+      })),
+  },
+}
+
+/** The rows of all commands. */
+function describedCommands(): Promise<{ readonly row: Command; readonly summary: string }[]> {
+  return Promise.all(
+    Object.values(COMMANDS).map(async ({ summary, load }) => ({ summary, row: (await load()).row })),
+  )
 }
 
 const USAGE = [
@@ -166,12 +175,12 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   if (command === undefined)
     throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
   if (command.decides) refuseUntilAllowed()
-  const { run, usage } = await command.load()
+  const { row, run } = await command.load()
   // arguments after -- belong to another command
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   if (own.some((arg) => HELP.includes(arg))) {
     process.exitCode = EXIT.ok
-    return console.log(usage)
+    return console.log(usageOf(row))
   }
   await run(args)
 }

@@ -170,7 +170,7 @@ const FLOORS: Record<string, readonly string[]> = {
     'webhooks',
     '.',
   ],
-  cli: ['terminal', 'client', 'author', 'operate', 'operate/doctor', 'dev', 'demo', 'agent'],
+  cli: ['terminal', 'completion', 'client', 'author', 'operate', 'operate/doctor', 'dev', 'demo', 'agent'],
 }
 /** Files beside the folders of src, and of src/gateway. */
 const MOST_LOOSE = { src: 2, gateway: 0 }

@@ -38,13 +38,19 @@ export const whole = (minimum: number, maximum: number): Parse<number> =>
 
 export const takesNumbers = (parse: Parse<unknown>): boolean => 'takesNumbers' in parse
 
-export const oneOf =
-  <const Value extends string>(...values: readonly Value[]): Parse<Value> =>
-  (given) => {
-    const found = values.find((value) => value === given)
-    if (found === undefined) throw new Misfit(`must be one of ${values.join(', ')}`)
-    return found
-  }
+/** One of these values, which completion lists. */
+export const oneOf = <const Value extends string>(...values: readonly Value[]): Parse<Value> =>
+  Object.assign(
+    (given: string): Value => {
+      const found = values.find((value) => value === given)
+      if (found === undefined) throw new Misfit(`must be one of ${values.join(', ')}`)
+      return found
+    },
+    { values },
+  )
+
+/** The values that a parser accepts, where they are a closed list. */
+export const valuesOf = (parse: Parse<unknown> & { readonly values?: readonly string[] }) => parse.values
 
 /** A value of a header: printable ASCII, without spaces at either end (RFC 9110 section 5.5). */
 export const headerValue =

@@ -287,7 +287,7 @@ describe('a command with too many or missing arguments', () => {
     ['review approve thr_1 --revision two', '--revision must be a whole number, not `two`'],
     ['review constructor thr_1', 'unknown command `review constructor`'],
     ['review lst', 'unknown command `review lst`'],
-    ['review show', 'name the thread to show'],
+    ['review show', 'missing argument: THREAD'],
     ['review list -m no', '`-m` is not an option of this command'],
     ['review approve thr_1 --risk high', '`--risk` is not an option of this command'],
     [
@@ -304,10 +304,11 @@ describe('a command with too many or missing arguments', () => {
     ['evidence verify e.ndjson --after 5', '`--after` is not an option of this command'],
     ['evidence constructor --after 5', 'unknown command `evidence constructor`'],
     ['evidence exprt', 'unknown command `evidence exprt`'],
-    ['evidence export', 'name a tenant, with --tenant'],
+    ['evidence export', 'missing option: --tenant TENANT'],
     ['config ./policies', 'unexpected argument `./policies`'],
     ['serve ./policies', 'unexpected argument `./policies`'],
     ['dev ./policies', 'unexpected argument `./policies`'],
+    ['doctor ./policies', 'unexpected argument `./policies`'],
   ])('%s: exits 2 before it sends a request', async (line, message) => {
     const { code, out, err } = await run(nobody, ...line.split(' '))
     expect([code, out]).toEqual([2, ''])

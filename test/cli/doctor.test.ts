@@ -260,13 +260,6 @@ describe('countersign doctor, without a gateway', () => {
     expect(out + err).not.toContain('canary')
   })
 
-  it('reports an argument with which no gateway would start', async () => {
-    expect(await wrong(['./policies'])).toEqual([
-      3,
-      [expect.stringMatching(/^error +config +unexpected argument `\.\/policies`/)],
-    ])
-  })
-
   it('reports files of certificate authorities that hold no certificate', async () => {
     writeFileSync(at('bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
     for (const [path, why] of [

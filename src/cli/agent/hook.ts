@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { readCall } from '../../hook/call.ts'
 import { type Harness, HARNESSES, type HarnessName } from '../../hook/harness.ts'
 import { inputOf } from '../../hook/input.ts'
@@ -7,24 +6,30 @@ import { parseDuration } from '../../policy/text/text.ts'
 import { createCallIds, type KeptCalls } from '@countersign/sdk/runtime'
 import { createGate, NotExecuted } from '@countersign/sdk'
 import { refusalText } from '@countersign/sdk/runtime'
-import { reachAsAgent } from '../client/credentials.ts'
-import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { reachAsAgent, URL_FLAG } from '../client/credentials.ts'
+import { command } from '../terminal/command.ts'
+import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
-import { keptCallsIn } from './kept-calls.ts'
+import { usageOf } from '../terminal/usage.ts'
+import { keptCallsIn, MAX_WAIT } from './kept-calls.ts'
 
-export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
-countersign hook claude-code|codex|gemini [the same options] --settings
-
-  Decides on a tool call of a coding agent, before the tool runs. It reads the call on standard input and asks the
-  gateway. If the call is allowed or approved, it exits with 0 and prints nothing, and the agent's own permission rules
-  still count. Otherwise, and after any error, it exits with 2 and prints the reason on standard error.
-  Needs COUNTERSIGN_AGENT_KEY.
-
-  --prefix TEXT     text in front of every tool name
-  --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
-  --grant           prints "allow", which skips the agent's own permission rules (claude-code only)
-  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/hooks)
-  --settings        prints the part to add to the settings of the agent`
+export const HOOK = command({
+  name: 'hook',
+  operands: Object.keys(HARNESSES).join('|'),
+  says: `Decides on a tool call of a coding agent, before the tool runs. It reads the call on standard input and asks the
+    gateway. If the call is allowed or approved, it exits with 0 and prints nothing, and the agent's own permission rules
+    still count. Otherwise, and after any error, it exits with 2 and prints the reason on standard error. Needs
+    COUNTERSIGN_AGENT_KEY.`,
+  flags: {
+    url: URL_FLAG,
+    prefix: { takes: 'TEXT', default: '', says: 'text in front of every tool name' },
+    'max-wait': MAX_WAIT,
+    grant: { says: `prints "allow", which skips the agent's own permission rules (claude-code only)` },
+    state: { takes: 'DIR', says: 'folder for waiting calls (default: $XDG_STATE_HOME/countersign/hooks)' },
+    settings: { says: 'prints the part to add to the settings of the agent, for the other flags' },
+  },
+})
 
 /** Time limit for reading the whole input, ms. A harness sends its input immediately. */
 const INPUT_MS = 10_000
@@ -47,7 +52,7 @@ const REASON_CHARS = 4_000
 export async function hook(args: readonly string[]): Promise<void> {
   if (args.includes('--settings')) return printSettings(args)
   if (process.stdin.isTTY)
-    throw usage('standard input is a terminal; a harness must send the call', HOOK_USAGE)
+    throw usage('standard input is a terminal; a harness must send the call', usageOf(HOOK))
   const stop = watched()
   // the reader of the reason may have closed the stream
   process.stderr.on('error', () => undefined)
@@ -75,31 +80,15 @@ interface Options {
 
 /** @throws CliFailure, and the errors of parseArgs */
 function optionsOf(args: readonly string[]): Options {
-  const options = {
-    url: { type: 'string' },
-    prefix: { type: 'string', default: '' },
-    'max-wait': { type: 'string', default: '50s' },
-    grant: { type: 'boolean', default: false },
-    state: { type: 'string' },
-    settings: { type: 'boolean' },
-  } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 1, HOOK_USAGE)
+  const { values, operands } = parse(HOOK, args)
   const { url, prefix, grant, state } = values
-  const harness = harnessOf(positionals[0])
+  const harness = HARNESSES[operands[0] as HarnessName]
   const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
   if (maxWaitMs > LONGEST_WAIT_MS)
     throw usage(`--max-wait must be a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
   if (grant && harness.grant === undefined)
     throw usage(`--grant: ${harness.name} does not accept such an answer`)
   return { harness, url, prefix, maxWaitMs, grant, kept: keptCallsIn(state, 'hooks') }
-}
-
-function harnessOf(name: string | undefined): Harness {
-  const names = Object.keys(HARNESSES) as HarnessName[]
-  const found = names.find((one) => one === name)
-  if (found === undefined) throw usage(`name the agent that calls: ${names.join(' or ')}`, HOOK_USAGE)
-  return HARNESSES[found]
 }
 
 /**

@@ -5,6 +5,13 @@ import { openUnfinished, type Unfinished } from '../../system/unfinished.ts'
 import { usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'
 
+/** The flag of `mcp` and `hook` for their wait. */
+export const MAX_WAIT = {
+  takes: 'DURATION',
+  default: '50s',
+  says: 'after this time without a decision, the model is asked to call again; the new call resumes the wait',
+} as const
+
 /**
  * Opens the calls that wait between processes, in `state` or in the user's directory for program state.
  *

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { LIMITS } from '../../contract/limits.ts'
 import { SERVER_NAME, serverOf } from '../../contract/tool-source.ts'
 import { environmentForChildren } from '../../settings/config.ts'
@@ -8,26 +7,48 @@ import { LONGEST_LINE_BYTES, room, type ServerProcess, startServer } from '../..
 import { parseDuration } from '../../policy/text/text.ts'
 import { type CallIds, createCallIds } from '@countersign/sdk/runtime'
 import { createGate, type Gate } from '@countersign/sdk'
-import { reachAsAgent } from '../client/credentials.ts'
+import { reachAsAgent, URL_FLAG } from '../client/credentials.ts'
+import { command } from '../terminal/command.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
+import { type Asked, parse } from '../terminal/parse.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { visible } from '../terminal/visible-text.ts'
-import { keptCallsIn } from './kept-calls.ts'
+import { keptCallsIn, MAX_WAIT } from './kept-calls.ts'
 
-export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--grace 2m] [--state DIR] [--unpinned] -- COMMAND [ARGUMENT...]
-
-  Starts an MCP server and guards its tools. Put it where your client starts the server. The gateway decides each
-  tools/call. The server gets an allowed or approved call, with exactly the decided arguments. Any other call is
-  answered with the reason. Needs COUNTERSIGN_AGENT_KEY, which the server does not receive.
-
-  --server NAME     the server, as in \`countersign import mcp\`: its contracts judge the calls
-  --prefix TEXT     the prefix of tool names, as in \`countersign import mcp\`
-  --task ID         groups the calls (default: a new id for each start). With it, waiting calls survive a restart
-  --max-wait 50s    after this time without a decision, the model is asked to call again; the new call resumes the wait
-  --grace 2m        how long a call waits for its client after the client's own time limit ended the request; at most 1h
-  --state DIR       folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)
-  --unpinned        also passes what no contract pins: instructions, prompts, resources, requests to the model`
+export const MCP = command({
+  name: 'mcp',
+  operands: '-- COMMAND [ARGUMENT ...]',
+  says: `Starts an MCP server and guards its tools. Put it where your client starts the server. The gateway decides each
+    tools/call. The server gets an allowed or approved call, with exactly the decided arguments. Any other call is
+    answered with the reason. Needs COUNTERSIGN_AGENT_KEY, which the server does not receive.`,
+  flags: {
+    url: URL_FLAG,
+    server: {
+      takes: 'NAME',
+      says: 'the server, as in `countersign import mcp`: its contracts judge the calls',
+    },
+    prefix: {
+      takes: 'TEXT',
+      default: '',
+      says: 'the prefix of tool names, as in `countersign import mcp`',
+    },
+    task: {
+      takes: 'ID',
+      says: 'groups the calls (default: a new id for each start). With it, waiting calls survive a restart',
+    },
+    'max-wait': MAX_WAIT,
+    grace: {
+      takes: 'DURATION',
+      default: '2m',
+      says: `how long a call waits for its client after the client's own time limit ended the request; at most 1h`,
+    },
+    state: { takes: 'DIR', says: 'folder for waiting calls (default: $XDG_STATE_HOME/countersign/mcp)' },
+    unpinned: {
+      says: 'also passes what no contract pins: instructions, prompts, resources, requests to the model',
+    },
+  },
+})
 
 const PROGRESS_MS = 10_000
 const LONGEST_GRACE_MS = LIMITS.WITHDRAWAL_GRACE_SECONDS * 1_000
@@ -38,20 +59,7 @@ const LIST_MS = 10_000
  * `countersign mcp -- COMMAND`: runs an MCP server whose tools need the gateway's decision (docs/agent-side.md#mcp).
  */
 export async function mcp(args: readonly string[]): Promise<void> {
-  const options = {
-    url: { type: 'string' },
-    prefix: { type: 'string', default: '' },
-    server: { type: 'string' },
-    task: { type: 'string' },
-    'max-wait': { type: 'string', default: '50s' },
-    grace: { type: 'string', default: '2m' },
-    state: { type: 'string' },
-    unpinned: { type: 'boolean', default: false },
-  } as const
-  const end = args.indexOf('--')
-  const command = end < 0 ? [] : args.slice(end + 1)
-  if (command.length === 0) throw usage('name the server to start, after --', MCP_USAGE)
-  const { values } = parseArgs({ args: args.slice(0, end), options })
+  const { values, program } = parse(MCP, args)
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
     throw usage(`--max-wait must be a duration like 50s or 10m, not \`${values['max-wait']}\``)
@@ -64,7 +72,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   // a server may send messages before the first request
   let proxy: Proxy | undefined
   const left = new AbortController()
-  const child = startServer(command, environmentForChildren(), (line) => {
+  const child = startServer(program, environmentForChildren(), (line) => {
     proxy?.fromServer(line)
     return room(process.stdout, left.signal)
   })
@@ -83,7 +91,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     toClient: (line) => void process.stdout.write(line),
     note,
   })
-  process.exitCode = await stand({ proxy, server: child, left }, command)
+  process.exitCode = await stand({ proxy, server: child, left }, program)
 }
 
 function note(text: string): void {
@@ -108,7 +116,7 @@ function serverNamed({
  *
  * @throws CliFailure
  */
-function callIdsOf({ task, state }: { readonly task?: string; readonly state?: string }): CallIds {
+function callIdsOf({ task, state }: Asked<typeof MCP>['values']): CallIds {
   const kept = keptCallsIn(state, 'mcp')
   return createCallIds(task === undefined ? undefined : kept)
 }

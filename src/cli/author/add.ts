@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { BundleText } from '../../policy/bundle/check.ts'
 import { prepareBundle } from '../../policy/bundle/load.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
@@ -8,7 +7,10 @@ import { toolOfContract } from '../../policy/import/contract.ts'
 import { payloadName } from '../../policy/language/fields.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { TOOL_NAME } from '../../policy/yaml/shape.ts'
-import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 import { permissionTexts } from './add-agent.ts'
 import { printFirstCall } from './add-call.ts'
@@ -18,46 +20,40 @@ import { hasLock, replaceFile } from './fmt.ts'
 import { reportNotes } from './import-report.ts'
 import { writeNew } from './starter.ts'
 
-export const ADD_USAGE = `countersign add tool NAME --example JSON [--agent NAME] [--dir DIR]
-countersign add tool NAME --openapi FILE [--operation ID] ...
-countersign add tool NAME --mcp [--operation TOOL] -- COMMAND [ARGUMENT ...]
-countersign add tool NAME --python MODULE:FUNCTION ...
-
-  Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and an
-  agent that may use the tool. If the new bundle would not load, it writes no file. While \`countersign dev\` runs in this
-  folder, it also prints a first call in curl, TypeScript and Python.
-
-  --example JSON   one payload of the tool, as JSON or as the name of a file
-  --openapi FILE   an OpenAPI 3 or Swagger 2.0 document, JSON or YAML
-  --mcp            an MCP server: the command after -- starts it, and it lists its tools
-  --python NAME    a Python function, as MODULE:FUNCTION. Python imports the module in this folder
-  --operation ID   the operationId, or the name of the MCP tool (default: NAME)
-  --agent NAME     the agent, or TENANT/NAME (default: my-agent). A new agent is added to directory.yaml
-  --dir DIR        the bundle (default: ${DEFAULT_POLICIES})`
-
-const OPTIONS = {
-  example: { type: 'string' },
-  openapi: { type: 'string' },
-  python: { type: 'string' },
-  mcp: { type: 'boolean', default: false },
-  operation: { type: 'string' },
-  agent: { type: 'string', default: 'my-agent' },
-  dir: { type: 'string', default: DEFAULT_POLICIES },
-} as const
+export const ADD = command({
+  name: 'add',
+  operands: 'tool NAME [-- COMMAND [ARGUMENT ...]]',
+  says: `Adds a tool to a policy bundle: a contract with a typed schema, a rule that holds every call for a reviewer, and
+    an agent that may use the tool. Give exactly one of --example, --openapi, --mcp and --python. If the new bundle would
+    not load, it writes no file. While \`countersign dev\` runs in this folder, it also prints a first call in curl,
+    TypeScript and Python.`,
+  flags: {
+    example: { takes: 'JSON', says: 'one payload of the tool, as JSON or as the name of a file' },
+    openapi: { takes: 'FILE', says: 'an OpenAPI 3 or Swagger 2.0 document, JSON or YAML' },
+    mcp: { says: 'an MCP server: the command after -- starts it, and it lists its tools' },
+    python: {
+      takes: 'MODULE:FUNCTION',
+      says: 'a Python function. Python imports the module in this folder',
+    },
+    operation: { takes: 'ID', says: 'the operationId, or the name of the MCP tool (default: NAME)' },
+    agent: {
+      takes: 'NAME',
+      default: 'my-agent',
+      says: 'the agent, or TENANT/NAME. A new agent is added to directory.yaml',
+    },
+    dir: { takes: 'DIR', default: DEFAULT_POLICIES, says: 'the bundle' },
+  },
+})
 
 /** `countersign add tool NAME`: a contract, a rule that holds every call, and an agent that may use the tool. */
 export async function add(args: readonly string[]): Promise<void> {
-  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
-  const command = args.slice(own.length + 1)
-  const { values, positionals } = parseArgs({ args: [...own], options: OPTIONS, allowPositionals: true })
-  const [kind, name] = positionals
-  if (kind !== 'tool' || name === undefined) throw usage('missing argument: `add tool NAME`', ADD_USAGE)
-  refuseMore(positionals, 2, ADD_USAGE)
+  const { values, operands, program } = parse(ADD, args)
+  const [, name = ''] = operands
   if (!TOOL_NAME.pattern.test(name)) throw usage(`\`${name}\` is not a tool name: ${TOOL_NAME.hint ?? ''}`)
   const { dir } = values
   const before = await textsOf(dir)
   refuseKnown(name, before)
-  const described = await describedTool(name, { ...values, command, help: ADD_USAGE })
+  const described = await describedTool(name, { ...values, command: program, help: usageOf(ADD) })
   reportNotes(described.notes)
   await addFiles(dir, before, { name, described, agent: values.agent })
 }

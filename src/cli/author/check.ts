@@ -1,22 +1,30 @@
 import { relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { printDiagnosticsJson, printFolded, type Diagnostic } from '../../policy/report/diagnostics.ts'
 import { printDiagnosticsGithub } from '../../policy/report/github.ts'
 import { printDiagnosticsSarif } from '../../policy/report/sarif.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import type { PreparedBundle } from '../../policy/bundle/load.ts'
 import { packageVersion } from '../../system/package.ts'
-import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { untilInterrupted, type View, watchPrepared } from './watch.ts'
 
-export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif] [--watch]
-
-  Reports every finding in the policy bundle. Exits 3 if the bundle would not load; warnings alone exit 0.
-
-  --format   github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files relative to the working
-             directory. text is in colour on a terminal, unless NO_COLOR is set
-  --watch    checks again when a file of the bundle changes, until you interrupt it`
+export const CHECK = command({
+  name: 'check',
+  operands: '[DIR]',
+  says: 'Reports every finding in the policy bundle. Exits 3 if the bundle would not load; warnings alone exit 0.',
+  flags: {
+    format: {
+      values: ['text', 'json', 'github', 'sarif'],
+      default: 'text',
+      says: `github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files relative to the working
+        directory. text is in colour on a terminal, unless NO_COLOR is set`,
+    },
+    watch: { says: 'checks again when a file of the bundle changes, until you interrupt it' },
+  },
+})
 
 /** The output for findings: a terminal with colours, or any other output. */
 interface Output {
@@ -26,7 +34,7 @@ interface Output {
 
 type Format = (bundle: PreparedBundle, found: readonly Diagnostic[], root: string) => string
 
-const FORMATS: Readonly<Record<string, Format>> = {
+const FORMATS: Readonly<Record<(typeof CHECK.flags.format.values)[number], Format>> = {
   text: (bundle, found) => {
     const printed = printFolded(found, { color: wantsColor(process.stdout) })
     return `${verdictOn(bundle)}\n${printed === '' ? '' : `\n${printed}`}`
@@ -38,16 +46,9 @@ const FORMATS: Readonly<Record<string, Format>> = {
 
 /** `countersign check [DIR]`: prints every finding, sorted by place. Exits with 3 when the bundle cannot be loaded. */
 export async function check(args: readonly string[]): Promise<void> {
-  const options = {
-    format: { type: 'string', default: 'text' },
-    watch: { type: 'boolean', default: false },
-  } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 1, CHECK_USAGE)
-  const format = Object.hasOwn(FORMATS, values.format) ? FORMATS[values.format] : undefined
-  if (format === undefined)
-    throw usage(`unknown format \`${values.format}\``, `one of ${Object.keys(FORMATS).join(', ')}`)
-  const directory = positionals[0] ?? DEFAULT_POLICIES
+  const { values, operands } = parse(CHECK, args)
+  const [directory = DEFAULT_POLICIES] = operands
+  const format = FORMATS[values.format]
   const viewOf = (bundle: PreparedBundle): View => {
     const text = format(bundle, foundIn(bundle), fromHere(directory))
     return { text, show: () => say(text, bundle) }

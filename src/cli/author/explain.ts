@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
@@ -13,38 +12,38 @@ import {
 import { callUnder } from '../../policy/evaluate/limits.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
 import { readRequest } from './explain-request.ts'
-import { EXIT, oneOf, refuseMore, usage } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { EXIT, usage } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { sayBeside } from './compare-bundles.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 
-export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
-
-  Shows how a bundle decides one call, rule by rule. REQUEST.json is the body of an evaluation (- for standard input).
-  It may also have these members:
-
-  "agent"            TENANT/AGENT. An agent that the directory does not have, or does not permit to use the tool, is
+export const EXPLAIN = command({
+  name: 'explain',
+  operands: '[DIR] REQUEST.json',
+  says: `Shows how a bundle decides one call, rule by rule. REQUEST.json is the body of an evaluation (- for standard
+    input). It may also have the members below.`,
+  flags: {
+    format: { values: ['text', 'json'], default: 'text' },
+    json: { says: 'the older spelling of --format json' },
+  },
+  notes: `  "agent"            TENANT/AGENT. An agent that the directory does not have, or does not permit to use the tool, is
                      rejected. Without this member, the tool counts as permitted
   "task"             {workflow, label, subject, tools, labels}
   "agent_history"    {tools, labels}
   "used"             {LIMIT: amount}
-  "time"             RFC 3339`
+  "time"             RFC 3339`,
+})
 
 /**
  * `countersign explain [DIR] REQUEST.json`: prints the decision and, for each rule, the values that it read and the
  * reason why it fired or not.
  */
 export async function explain(args: readonly string[]): Promise<void> {
-  const options = {
-    format: { type: 'string', default: 'text' },
-    json: { type: 'boolean', default: false },
-  } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 2, EXPLAIN_USAGE)
-  // --json is the older spelling
-  const format = values.json ? 'json' : oneOf(values.format, ['text', 'json'], '--format')
-  const [dir, file] = positionals.length > 1 ? positionals : [DEFAULT_POLICIES, positionals[0]]
-  if (file === undefined) throw usage('name a request', EXPLAIN_USAGE)
-  const bundle = await prepareDirectory(dir ?? DEFAULT_POLICIES)
+  const { values, operands } = parse(EXPLAIN, args)
+  const format = values.json ? 'json' : values.format
+  const [file = '', dir = DEFAULT_POLICIES] = operands.toReversed()
+  const bundle = await prepareDirectory(dir)
   if (!bundle.ok) {
     sayBeside(format)(printDiagnostics(bundle.diagnostics))
     process.exitCode = EXIT.doesNotCheck

@@ -1,28 +1,28 @@
 import { access, chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { BundleText } from '../../policy/bundle/check.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { formatFile } from '../../policy/format/format.ts'
 import { LOCK_FILE } from '../../policy/bundle/lock.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
-import { cannotWrite, EXIT, refuseMore } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { cannotWrite, EXIT } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-export const FMT_USAGE = `countersign fmt [DIR] [--check]
-
-  Sorts the keys of every file in the order of the grammar, and removes blanks at line ends. Comments move with their
-  keys. The meaning of a file never changes. A file that does not parse is left unchanged: exit 3.
-
-  --check   writes nothing, and exits 5 if a file would change`
+export const FMT = command({
+  name: 'fmt',
+  operands: '[DIR]',
+  says: `Sorts the keys of every file in the order of the grammar, and removes blanks at line ends. Comments move with
+    their keys. The meaning of a file never changes. A file that does not parse is left unchanged: exit 3.`,
+  flags: { check: { says: 'writes nothing, and exits 5 if a file would change' } },
+})
 
 /** `countersign fmt [DIR]`: every file of the bundle in the order of the grammar. */
 export async function fmt(args: readonly string[]): Promise<void> {
-  const options = { check: { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 1, FMT_USAGE)
-  const dir = positionals[0] ?? DEFAULT_POLICIES
+  const { values, operands } = parse(FMT, args)
+  const [dir = DEFAULT_POLICIES] = operands
   const read = await readBundle(dir, { ignoreLock: true })
   if (!read.ok) return refuse(printDiagnostics(read.diagnostics))
   let changed = 0

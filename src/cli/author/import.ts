@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { makeDirectory } from '../../system/make-directory.ts'
 import type { BundleText } from '../../policy/bundle/check.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
@@ -12,36 +11,33 @@ import { reportNotes } from './import-report.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
-import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { cannotWrite, CliFailure, EXIT, usage } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
 import { replaceFile } from './fmt.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--server NAME] [--force | --update]
-
-  Writes a contract into DIR/tools for every tool of an MCP server, or for every operation of an OpenAPI 3 or Swagger
-  2.0 document. FILE is the server's answer to tools/list, or the document in JSON or YAML (- for standard input).
-  It counts schema parts that a contract cannot express, and names the place of the first. Exits 4 if it left out a
-  tool.
-
-  --prefix TEXT   text in front of every tool name
-  --server NAME   the MCP server, as in \`countersign mcp --server\`
-  --force         overwrites existing files
-  --update        shows how the server's tools differ from their contracts, and accepts the differences`
+export const IMPORT = command({
+  name: 'import',
+  operands: 'mcp|openapi FILE',
+  says: `Writes a contract into DIR/tools for every tool of an MCP server, or for every operation of an OpenAPI 3 or
+    Swagger 2.0 document. FILE is the server's answer to tools/list, or the document in JSON or YAML (- for standard
+    input). It counts schema parts that a contract cannot express, and names the place of the first. Exits 4 if it left
+    out a tool.`,
+  flags: {
+    dir: { takes: 'DIR', default: DEFAULT_POLICIES, says: 'the bundle' },
+    prefix: { takes: 'TEXT', default: '', says: 'text in front of every tool name' },
+    server: { takes: 'NAME', says: 'the MCP server, as in `countersign mcp --server`' },
+    force: { says: 'overwrites existing files' },
+    update: { says: "shows how the server's tools differ from their contracts, and accepts the differences" },
+  },
+})
 
 /** `countersign import mcp|openapi FILE`: creates contracts from descriptions of tools. */
 export async function importContracts(args: readonly string[]): Promise<void> {
-  const options = {
-    dir: { type: 'string', default: DEFAULT_POLICIES },
-    prefix: { type: 'string', default: '' },
-    server: { type: 'string' },
-    update: { type: 'boolean', default: false },
-    force: { type: 'boolean', default: false },
-  } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 2, IMPORT_USAGE)
-  const [kind, file] = positionals
-  if ((kind !== 'mcp' && kind !== 'openapi') || file === undefined)
-    throw usage('say what to import', IMPORT_USAGE)
+  const { values, operands } = parse(IMPORT, args)
+  const [kind = '', file = ''] = operands
   refuseServer(kind, values)
   const document = await readDocument(file)
   const result =
@@ -65,8 +61,8 @@ export async function importContracts(args: readonly string[]): Promise<void> {
 /** @throws CliFailure */
 function refuseServer(kind: string, { server, update, force }: Flags): void {
   if (kind !== 'mcp' && (server !== undefined || update))
-    throw usage('--server and --update are for `countersign import mcp`', IMPORT_USAGE)
-  if (update && force) throw usage('give --update or --force, not both', IMPORT_USAGE)
+    throw usage('--server and --update are for `countersign import mcp`', usageOf(IMPORT))
+  if (update && force) throw usage('give --update or --force, not both', usageOf(IMPORT))
   if (server !== undefined && !SERVER_NAME.test(server))
     throw usage(`--server must be up to 64 letters, digits, \`_\` and \`-\`, not \`${server}\``)
 }

@@ -1,19 +1,21 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { BundleText } from '../../policy/bundle/check.ts'
 import { isStartedByNpx } from '../../settings/config.ts'
-import { CliFailure, EXIT, refuseMore } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { CliFailure, EXIT } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { EMPTY_BUNDLE, starterBundle, writeNew } from './starter.ts'
 import { workflow } from './init-workflow.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-export const INIT_USAGE = `countersign init [DIR] [--empty]
-
-  Writes a starter bundle (policies/), and a GitHub workflow that checks, tests, diffs and backtests it on every pull
-  request. DIR (default: the current directory) must be empty, except for .git.
-
-  --empty   writes a bundle without tools, agents and rules`
+export const INIT = command({
+  name: 'init',
+  operands: '[DIR]',
+  says: `Writes a starter bundle (policies/), and a GitHub workflow that checks, tests, diffs and backtests it on every
+    pull request. DIR (default: the current directory) must be empty, except for .git.`,
+  flags: { empty: { says: 'writes a bundle without tools, agents and rules' } },
+})
 
 /** Entries that may already exist. */
 const NO_MATTER = ['.git']
@@ -22,10 +24,8 @@ const NO_MATTER = ['.git']
  * `countersign init [DIR]`: creates a starter repository for policies. Exits with 2 when the directory is not empty.
  */
 export async function init(args: readonly string[]): Promise<void> {
-  const options = { empty: { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 1, INIT_USAGE)
-  const dir = positionals[0] ?? '.'
+  const { values, operands } = parse(INIT, args)
+  const [dir = '.'] = operands
   const there = await readdir(dir).catch((error: NodeJS.ErrnoException) => absentIsEmpty(dir, error))
   const [first] = there.filter((name) => !NO_MATTER.includes(name))
   if (first !== undefined)

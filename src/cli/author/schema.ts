@@ -1,31 +1,32 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { makeDirectory } from '../../system/make-directory.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
 import { editorSchemas, type EditorResult } from '../../policy/editor/editor.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
-import { cannotWrite, EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { cannotWrite, EXIT } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
-
-  Writes rules, tool, routing and directory.schema.json from the contracts of the bundle. With them, an editor
-  completes fields and tests, and underlines errors. Exits 3 if a contract does not check; rule files may be
-  incomplete.`
+export const SCHEMA = command({
+  name: 'schema',
+  operands: '[DIR]',
+  says: `Writes rules, tool, routing and directory.schema.json from the contracts of the bundle. With them, an editor
+    completes fields and tests, and underlines errors. Exits 3 if a contract does not check; rule files may be
+    incomplete.`,
+  flags: { out: { takes: 'FOLDER', needed: true, says: 'the folder of the schemas' } },
+})
 
 /**
  * `countersign schema [DIR] --out FOLDER`: JSON Schemas for the YAML language server. Exits with 3 when a contract has
  * errors.
  */
 export async function schema(args: readonly string[]): Promise<void> {
-  const options = { out: { type: 'string' } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 1, SCHEMA_USAGE)
+  const { values, operands } = parse(SCHEMA, args)
   const { out } = values
-  if (out === undefined) throw usage('name the folder: --out FOLDER', SCHEMA_USAGE)
-  const result = await schemasOf(positionals[0] ?? DEFAULT_POLICIES)
+  const result = await schemasOf(operands[0] ?? DEFAULT_POLICIES)
   if (!result.ok) {
     console.error(printDiagnostics(result.diagnostics))
     process.exitCode = EXIT.doesNotCheck

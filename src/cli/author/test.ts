@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { printFolded } from '../../policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import {
@@ -10,36 +9,33 @@ import {
   type SuiteReport,
 } from '../../policy/bundle/test-report.ts'
 import { DEFAULT_POLICIES } from './default-policies.ts'
-import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { cannotWrite, EXIT, type ExitCode } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { untilInterrupted, type Watching, watchPrepared } from './watch.ts'
 
-export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
-
-  Runs the tests in the rule files, and counts for each rule how many tests fire it. Exits 4 if a test fails, or if no
-  test fires a rule.
-
-  --allow-untested   does not fail for rules that no test fires
-  --junit FILE       also writes the results as JUnit XML
-  --watch            runs again when a file of the bundle changes, until you interrupt it`
-
-const OPTIONS = {
-  'allow-untested': { type: 'boolean', default: false },
-  format: { type: 'string', default: 'text' },
-  junit: { type: 'string' },
-  watch: { type: 'boolean', default: false },
-} as const
+export const TEST = command({
+  name: 'test',
+  operands: '[DIR]',
+  says: `Runs the tests in the rule files, and counts for each rule how many tests fire it. Exits 4 if a test fails, or
+    if no test fires a rule.`,
+  flags: {
+    'allow-untested': { says: 'does not fail for rules that no test fires' },
+    format: { values: ['text', 'json'], default: 'text' },
+    junit: { takes: 'FILE', says: 'also writes the results as JUnit XML' },
+    watch: { says: 'runs again when a file of the bundle changes, until you interrupt it' },
+  },
+})
 
 /**
  * `countersign test [DIR]`: runs the tests in the rule files, and counts the tests that fire each rule. Exits with 4
  * when a test fails.
  */
 export async function test(args: readonly string[]): Promise<void> {
-  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
-  refuseMore(positionals, 1, TEST_USAGE)
-  const dir = positionals[0] ?? DEFAULT_POLICIES
-  const format = oneOf(values.format, ['text', 'json'], '--format')
+  const { values, operands } = parse(TEST, args)
+  const [dir = DEFAULT_POLICIES] = operands
   const show = async (report: SuiteReport): Promise<void> => {
-    console.log(format === 'json' ? JSON.stringify(report, null, 2) : textOf(report))
+    console.log(values.format === 'json' ? JSON.stringify(report, null, 2) : textOf(report))
     if (values.junit !== undefined) await writeReport(values.junit, printJunit(report))
     process.exitCode = exitOf(report, values['allow-untested'])
   }

@@ -20,6 +20,12 @@ export interface DemoCredentials {
   readonly agent_keys: Readonly<Record<string, string>>
 }
 
+/** The flag of every command that calls a gateway. */
+export const URL_FLAG = { takes: 'URL', common: true, says: 'the gateway (COUNTERSIGN_URL)' } as const
+/** The flags of every command that prints an answer of the API. */
+export const API_FLAGS = { url: URL_FLAG, json: { common: true, says: "print the API's answer" } } as const
+export const NEEDS_ADMIN_KEY = 'Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.'
+
 export const DEMO_FILE = 'demo-credentials.json'
 const DEFAULT_DIRECTORY = './data'
 

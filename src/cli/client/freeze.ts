@@ -1,54 +1,49 @@
-import { parseArgs } from 'node:util'
 import type { FreezeView } from '../../contract/freeze.ts'
 import { createApi } from './api-client.ts'
-import { reachAsAdmin } from './credentials.ts'
-import { refuseOptions, usage } from '../terminal/failure.ts'
+import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
+import { command } from '../terminal/command.ts'
+import { usage } from '../terminal/failure.ts'
+import { type Asked, parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
 import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
 
-const OPTIONS_TEXT = `  --agent AGENT   only this agent
-  --tool TOOL     only this tool; with neither, everything of the tenant
-  --reason TEXT   why; shown to the agent and to reviewers, and kept as evidence
-  --url URL       the gateway (COUNTERSIGN_URL)
-  --json          print the API's answer
-
-Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
-
-export const FREEZE_USAGE = `countersign freeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
-countersign freeze list TENANT
-
-  Stops an agent, a tool or a whole tenant at once, on every instance. The gateway rejects new calls. It cancels held
-  calls and unused approvals for good: \`countersign unfreeze\` does not revive them.
-
-${OPTIONS_TEXT}`
-
-export const UNFREEZE_USAGE = `countersign unfreeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
-
-  Ends a freeze: policy decides new calls again. Calls that the freeze cancelled stay cancelled.
-
-${OPTIONS_TEXT}`
-
-const OPTIONS = {
-  agent: { type: 'string' },
-  tool: { type: 'string' },
-  reason: { type: 'string' },
-  url: { type: 'string' },
-  json: { type: 'boolean', default: false },
+const FLAGS = {
+  agent: { takes: 'AGENT', says: 'only this agent' },
+  tool: { takes: 'TOOL', says: 'only this tool; with neither, everything of the tenant' },
+  reason: {
+    takes: 'TEXT',
+    needed: true,
+    says: 'why; shown to the agent and to reviewers, and kept as evidence',
+  },
+  ...API_FLAGS,
 } as const
 
-const parse = (args: readonly string[]) =>
-  parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
+export const FREEZE = command({
+  name: 'freeze',
+  operands: 'TENANT',
+  says: `Stops an agent, a tool or a whole tenant at once, on every instance. The gateway rejects new
+    calls. It cancels held calls and unused approvals for good: \`countersign unfreeze\` does not revive them.`,
+  subcommands: { list: { operands: 'TENANT', says: 'Lists the freezes of the tenant.' } },
+  flags: FLAGS,
+  notes: NEEDS_ADMIN_KEY,
+})
+
+export const UNFREEZE = command({
+  name: 'unfreeze',
+  operands: 'TENANT',
+  says: 'Ends a freeze: policy decides new calls again. Calls that the freeze cancelled stay cancelled.',
+  flags: FLAGS,
+  notes: NEEDS_ADMIN_KEY,
+})
+
+type FreezeCommand = typeof FREEZE | typeof UNFREEZE
 
 export async function freeze(args: readonly string[]): Promise<void> {
-  const { values, positionals, tokens } = parse(args)
-  const [tenant = '', ...more] = positionals
-  const named = more[0]
-  if (tenant === 'list' && named !== undefined && more.length === 1) {
-    refuseOptions(tokens, [], FREEZE_USAGE)
-    return list(named, values)
-  }
-  const { api, body } = asked(args, FREEZE_USAGE)
+  const read = parse(FREEZE, args)
+  if (read.subcommand === 'list') return list(read)
+  const { api, body, json } = asked(FREEZE, read)
   const frozen = await api.freeze({ body })
-  console.log(values.json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)
+  console.log(json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)
   if (!frozen.known)
     console.error(
       `the bundle in force does not know ${nameOf(frozen)}: check the spelling. It is frozen nevertheless.`,
@@ -56,13 +51,13 @@ export async function freeze(args: readonly string[]): Promise<void> {
 }
 
 export async function unfreeze(args: readonly string[]): Promise<void> {
-  const { api, body, json } = asked(args, UNFREEZE_USAGE)
+  const { api, body, json } = asked(UNFREEZE, parse(UNFREEZE, args))
   await api.unfreeze({ body })
   const said = `${nameOf(body)} is no longer frozen: policy decides new calls, and cancelled calls stay cancelled`
   console.log(json ? '{}' : said)
 }
 
-async function list(tenant: string, { url, json }: ReturnType<typeof parse>['values']): Promise<void> {
+async function list({ operands: [tenant = ''], values: { url, json } }: Asked<typeof FREEZE>): Promise<void> {
   const reach = reachAsAdmin(url)
   const api = createApi(reach.url, reach.key)
   const answer = await api.list_freezes({ query: { tenant } })
@@ -73,13 +68,10 @@ async function list(tenant: string, { url, json }: ReturnType<typeof parse>['val
 const lineOf = (one: FreezeView): string =>
   onOneLine(`${nameOf(one)}  since ${one.frozen_at}, by ${one.by}: ${one.reason}`)
 
-function asked(args: readonly string[], help: string) {
-  const { values, positionals } = parse(args)
+function asked(row: FreezeCommand, { values, operands: [tenant = ''] }: Asked<FreezeCommand>) {
   const { agent, tool, reason, url, json } = values
-  const [tenant, ...more] = positionals
-  if (tenant === undefined || more.length > 0) throw usage('name one tenant', help)
-  if (agent !== undefined && tool !== undefined) throw usage('name an agent or a tool, not both', help)
-  if (reason === undefined || reason.trim() === '') throw usage('give the reason with --reason', help)
+  if (agent !== undefined && tool !== undefined)
+    throw usage('name an agent or a tool, not both', usageOf(row))
   const reach = reachAsAdmin(url)
   const scope = { ...(agent === undefined ? {} : { agent }), ...(tool === undefined ? {} : { tool }) }
   return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason }, json }

@@ -1,28 +1,29 @@
-import { parseArgs } from 'node:util'
 import { type Api, createApi } from './api-client.ts'
-import { reachAsAdmin } from './credentials.ts'
+import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
+import { command } from '../terminal/command.ts'
 import { usage } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
 
-const OPTIONS = `  --url URL   the gateway (COUNTERSIGN_URL)
-  --json      print the API's answer
+export const LOGIN_LINK = command({
+  name: 'login-link',
+  operands: 'TENANT/REVIEWER',
+  says: `Prints a link that signs the reviewer in to the console: once, within ten minutes. Anyone who has the link can
+    sign in as the reviewer. Hand it over like a password.`,
+  flags: API_FLAGS,
+  notes: NEEDS_ADMIN_KEY,
+})
 
-Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
-
-export const LOGIN_LINK_USAGE = `countersign login-link TENANT/REVIEWER
-
-  Prints a link that signs the reviewer in to the console: once, within ten minutes. Anyone who has the link can sign
-  in as the reviewer. Hand it over like a password.
-
-${OPTIONS}`
-
-export const SIGN_OUT_USAGE = `countersign sign-out TENANT/REVIEWER
-
-  Ends all sessions of the reviewer at once, and all unused links. To end a key, use \`countersign keys revoke\`.
-
-${OPTIONS}`
+export const SIGN_OUT = command({
+  name: 'sign-out',
+  operands: 'TENANT/REVIEWER',
+  says: 'Ends all sessions of the reviewer at once, and all unused links. To end a key, use `countersign keys revoke`.',
+  flags: API_FLAGS,
+  notes: NEEDS_ADMIN_KEY,
+})
 
 export async function loginLink(args: readonly string[]): Promise<void> {
-  const { api, params, name, json } = reach(args, LOGIN_LINK_USAGE)
+  const { api, params, name, json } = reach(LOGIN_LINK, args)
   const link = await api.issue_login_link({ params })
   if (json) return console.log(JSON.stringify(link, null, 2))
   console.log(link.url)
@@ -30,7 +31,7 @@ export async function loginLink(args: readonly string[]): Promise<void> {
 }
 
 export async function signOut(args: readonly string[]): Promise<void> {
-  const { api, params, name, json } = reach(args, SIGN_OUT_USAGE)
+  const { api, params, name, json } = reach(SIGN_OUT, args)
   await api.end_sessions({ params })
   console.log(json ? '{}' : `${name} is signed out everywhere`)
 }
@@ -42,13 +43,11 @@ interface Reached {
   readonly json: boolean
 }
 
-function reach(args: readonly string[], help: string): Reached {
-  const options = { url: { type: 'string' }, json: { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const [name = '', ...more] = positionals
+function reach(row: typeof LOGIN_LINK | typeof SIGN_OUT, args: readonly string[]): Reached {
+  const { values, operands } = parse(row, args)
+  const [name = ''] = operands
   const [tenant, id, rest] = name.split('/')
-  if (!tenant || !id || rest !== undefined || more.length > 0)
-    throw usage(`\`${positionals.join(' ')}\` is not TENANT/REVIEWER`, help)
+  if (!tenant || !id || rest !== undefined) throw usage(`\`${name}\` is not TENANT/REVIEWER`, usageOf(row))
   const { url, key } = reachAsAdmin(values.url)
   return { api: createApi(url, key), params: { tenant, id }, name, json: values.json }
 }

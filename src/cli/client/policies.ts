@@ -1,30 +1,30 @@
-import { parseArgs } from 'node:util'
 import type { InstancesView } from '../../contract/admin.ts'
 import { differenceOf } from '../../gateway/jobs/instances.ts'
-import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { createApi } from './api-client.ts'
-import { reachAsAdmin } from './credentials.ts'
+import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
 
-export const POLICIES_USAGE = `countersign policies status [options]
-
-  Lists the gateways that share the store, with the bundle of each. Exits 1 if their bundles differ, if a gateway has no
-  bundle, or if its last load failed. Exits 6 while a gateway still loads its first bundle.
-
-  --revision REVISION   also exit 1 unless every gateway has this bundle: its SHA-256, the first characters of it, or
-                        its commit
-  --url URL             the gateway (COUNTERSIGN_URL)
-  --json                print the API's answer
-
-Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
+export const POLICIES = command({
+  name: 'policies',
+  operands: 'status',
+  says: `Lists the gateways that share the store, with the bundle of each. Exits 1 if their bundles differ, if a gateway
+    has no bundle, or if its last load failed. Exits 6 while a gateway still loads its first bundle.`,
+  flags: {
+    revision: {
+      takes: 'REVISION',
+      says: `also exit 1 unless every gateway has this bundle: its SHA-256, the first characters of it, or its commit`,
+    },
+    ...API_FLAGS,
+  },
+  notes: NEEDS_ADMIN_KEY,
+})
 
 type Listed = InstancesView['instances'][number]
 
 export async function policies(args: readonly string[]): Promise<void> {
-  const text = { type: 'string' } as const
-  const options = { url: text, revision: text, json: { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  refuseMore(positionals, 1, POLICIES_USAGE)
-  if (positionals[0] !== 'status') throw usage('name the command: status', POLICIES_USAGE)
+  const { values } = parse(POLICIES, args)
   const reach = reachAsAdmin(values.url)
   const answer = await createApi(reach.url, reach.key).list_instances()
   const { instances } = answer

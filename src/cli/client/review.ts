@@ -1,82 +1,88 @@
-import { parseArgs } from 'node:util'
 import { defined } from '../../contract/defined.ts'
 import type { ThreadsQuery, VoteRequest } from '../../contract/review-requests.ts'
 import type { ThreadList } from '../../contract/reviewer.ts'
+import { RISKS } from '../../domain/decision.ts'
 import { type Api, createApi } from './api-client.ts'
-import { reachAsReviewer } from './credentials.ts'
-import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
+import { API_FLAGS, reachAsReviewer } from './credentials.ts'
+import { command } from '../terminal/command.ts'
+import { usage, wholeNumber } from '../terminal/failure.ts'
+import { type Asked, parse } from '../terminal/parse.ts'
 import { displayedBy, printThread, printThreadList } from './print-thread.ts'
 import { jsonOf } from '../terminal/visible-text.ts'
 
-export const REVIEW_USAGE = `countersign review <command>
+const STATUSES = [
+  'allow',
+  'reject',
+  'pending_review',
+  'approved',
+  'rejected',
+  'changes_requested',
+  'withdrawn',
+  'ended',
+] as const satisfies readonly NonNullable<ThreadsQuery['status']>[]
+const VOTE = { operands: 'THREAD', flags: ['message', 'revision', 'displayed'] } as const
 
-  list [--status STATUS] [--tool NAME] [--risk LEVEL] [--agent ID]   list threads (default: the waiting ones)
-       [--sort urgency|oldest|newest|agent|tool]                     waiting threads: most urgent first
-  show THREAD                                                         show everything about one thread
-  approve THREAD [-m COMMENT]                                         vote; for a revised thread, add --revision
-  reject THREAD [-m COMMENT]
-  request-changes THREAD -m COMMENT                                   the agent gets the comment and may revise
+export const REVIEW = command({
+  name: 'review',
+  says: 'Reviews threads in the terminal.',
+  subcommands: {
+    list: {
+      flags: ['status', 'tool', 'risk', 'agent', 'sort'],
+      says: 'Lists threads: without --status, the waiting ones, most urgent first.',
+    },
+    show: { operands: 'THREAD', says: 'Shows everything about one thread.' },
+    approve: { ...VOTE, says: 'Votes for the call. For a revised thread, add --revision.' },
+    reject: { ...VOTE, says: 'Votes against the call.' },
+    'request-changes': {
+      ...VOTE,
+      flags: ['revision', 'displayed'],
+      needs: ['message'],
+      says: 'Asks for changes. The agent gets the comment and may revise the call.',
+    },
+  },
+  flags: {
+    status: { takes: 'STATUS', values: STATUSES, default: 'pending_review', says: 'threads of this status' },
+    tool: { takes: 'NAME', says: 'threads of this tool' },
+    risk: { values: RISKS, says: 'threads of this risk' },
+    agent: { takes: 'ID', says: 'threads of this agent' },
+    sort: { values: ['urgency', 'oldest', 'newest', 'agent', 'tool'], says: 'the order of the list' },
+    message: { takes: 'COMMENT', short: 'm', says: 'the comment of the vote' },
+    revision: {
+      takes: 'N',
+      says: 'the revision that you looked at: the vote counts only if the thread is still there',
+    },
+    displayed: {
+      takes: 'D',
+      says: 'the digest that `show` printed: evidence then records that each part was displayed',
+    },
+    ...API_FLAGS,
+  },
+  notes: `Needs COUNTERSIGN_REVIEWER_KEY. In the folder of \`countersign dev\`, the default is the key of its reviewer.`,
+})
 
-  --revision N   the revision that you looked at: the vote counts only if the thread is still there
-  --displayed D  the digest that \`show\` printed: evidence then records that each part was displayed
-  --url URL      the gateway (COUNTERSIGN_URL)
-  --json         print the API's answer
+const FILTERS = REVIEW.subcommands.list.flags
 
-Needs COUNTERSIGN_REVIEWER_KEY. In the folder of \`countersign dev\`, the default is the key of its reviewer.`
-
-const OPTIONS = {
-  status: { type: 'string', default: 'pending_review' },
-  tool: { type: 'string' },
-  risk: { type: 'string' },
-  agent: { type: 'string' },
-  sort: { type: 'string' },
-  message: { type: 'string', short: 'm' },
-  revision: { type: 'string' },
-  displayed: { type: 'string' },
-  url: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const
-
-const FILTERS = ['status', 'tool', 'risk', 'agent', 'sort'] as const
-
-const DECISIONS: Readonly<Record<string, VoteRequest['decision']>> = {
+const DECISIONS = {
   approve: 'approve',
   reject: 'reject',
   'request-changes': 'request_changes',
-}
+} as const
 
 /** `countersign review ...`: reviews threads in the terminal. */
 export async function review(args: readonly string[]): Promise<void> {
-  const { values, positionals, tokens } = parseArgs({
-    args: [...args],
-    options: OPTIONS,
-    allowPositionals: true,
-    tokens: true,
-  })
-  const [command = '', thread] = positionals
-  // refuses further arguments, because a second thread would stay undecided
-  refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
-  if (command === '') throw usage('name a command', REVIEW_USAGE)
-  refuseOptions(tokens, takenBy(command), REVIEW_USAGE)
-  if (command === 'list') return list(reviewApi(values.url), values)
-  const decision = Object.hasOwn(DECISIONS, command) ? DECISIONS[command] : undefined
-  if (decision === undefined && command !== 'show')
-    throw usage(`unknown command \`review ${command}\``, REVIEW_USAGE)
-  if (thread === undefined) throw usage(`name the thread to ${command}`, REVIEW_USAGE)
-  if (decision === undefined) return show(reviewApi(values.url), thread, values.json)
+  const { values, subcommand, operands } = parse(REVIEW, args)
+  const [thread = ''] = operands
+  if (subcommand === 'list') return list(reviewApi(values.url), values)
+  if (subcommand === 'show') return show(reviewApi(values.url), thread, values.json)
+  const revision = values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision')
   return vote(reviewApi(values.url), {
     thread,
-    decision,
+    decision: DECISIONS[subcommand],
     comment: values.message,
-    revision: values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision'),
+    revision,
     displayed: values.displayed,
     json: values.json,
   })
-}
-
-function takenBy(command: string): readonly string[] {
-  if (command === 'list') return FILTERS
-  return command === 'show' ? [] : ['message', 'revision', 'displayed']
 }
 
 function reviewApi(url: string | undefined): Api {
@@ -84,10 +90,10 @@ function reviewApi(url: string | undefined): Api {
   return createApi(reach.url, reach.key)
 }
 
-async function list(api: Api, values: Record<string, string | boolean | undefined>): Promise<void> {
+async function list(api: Api, values: Asked<typeof REVIEW>['values']): Promise<void> {
   const filters = FILTERS.flatMap((key) => (values[key] ? [[key, String(values[key])]] : []))
   const found = await pagesOf(api, Object.fromEntries(filters) as ThreadsQuery)
-  if (values['json']) console.log(jsonOf(found))
+  if (values.json) console.log(jsonOf(found))
   else console.log(printThreadList(found, await api.me()))
 }
 
@@ -133,7 +139,6 @@ interface Vote {
  * changes first. An approval must name the revision, because the call may have changed since the reviewer read it.
  */
 async function vote(api: Api, { thread, decision, comment, revision, json, ...more }: Vote): Promise<void> {
-  if (decision === 'request_changes' && comment === undefined) throw usage('describe the change: -m COMMENT')
   const params = { thread_id: thread }
   const seen = await api.show_thread({ params })
   if (decision === 'approve' && revision === undefined && seen.revision > 1)

@@ -1,53 +1,79 @@
-import { parseArgs } from 'node:util'
 import { defined } from '../../contract/defined.ts'
 import type {
   CreateWebhook,
   DeliveriesQuery,
   DeliveryList,
   RedeliverRange,
+  WebhookEvent,
   WebhookView,
 } from '../../contract/webhook.ts'
 import { isChat } from '../../domain/webhook.ts'
 import { type Api, createApi } from './api-client.ts'
-import { reachAsAdmin } from './credentials.ts'
-import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
+import { API_FLAGS, NEEDS_ADMIN_KEY, reachAsAdmin } from './credentials.ts'
+import { command } from '../terminal/command.ts'
+import { usage, wholeNumber } from '../terminal/failure.ts'
+import { type Asked as Read, parse } from '../terminal/parse.ts'
 import { UNREADABLE } from './print-thread.ts'
+import { usageOf } from '../terminal/usage.ts'
 import { jsonOf, visible } from '../terminal/visible-text.ts'
 
-export const WEBHOOKS_USAGE = `countersign webhooks <command>
+const EVENTS = [
+  'decision.allowed',
+  'decision.rejected',
+  'review.pending',
+  'review.changes_requested',
+  'review.approved',
+  'review.rejected',
+  'review.expired',
+  'review.withdrawn',
+  'review.reminded',
+  'review.escalated',
+  'token.redeemed',
+  'webhook.ping',
+] as const satisfies readonly WebhookEvent[]
 
-  create TENANT URL        [--event TYPE ...] [--payload full]   print the secret, once
-  create TENANT URL        --format chat|teams [--event TYPE ...]   post waiting calls to a chat, or to Microsoft Teams
-  list TENANT
-  show ID
-  rotate ID                [--overlap-ms N]   make a new secret; for a day the old one signs too
-  pause ID | resume ID | ping ID | delete ID
-  deliveries ID            [--state waiting|delivered|dead]
-  redeliver ID DELIVERY
-  redeliver ID --since TIME [--until TIME] [--state dead]
+const ONE = { operands: 'ID' } as const
 
-  --url URL   the gateway (COUNTERSIGN_URL)
-  --json      print the API's answer
+export const WEBHOOKS = command({
+  name: 'webhooks',
+  says: 'Manages destinations of webhooks.',
+  subcommands: {
+    create: {
+      operands: 'TENANT URL',
+      flags: ['event', 'payload', 'format'],
+      says: 'Creates a destination, and prints its secret, once. A chat has no secret.',
+    },
+    list: { operands: 'TENANT' },
+    show: ONE,
+    rotate: { ...ONE, flags: ['overlap-ms'], says: 'Makes a new secret. For a day, the old one signs too.' },
+    pause: { ...ONE, says: 'Keeps deliveries until `resume`.' },
+    resume: ONE,
+    ping: { ...ONE, says: 'Sends the event webhook.ping.' },
+    delete: { ...ONE, says: 'Deletes a destination, with its waiting deliveries.' },
+    deliveries: { ...ONE, flags: ['state'], says: 'Lists deliveries.' },
+    redeliver: {
+      operands: 'ID [DELIVERY]',
+      flags: ['since', 'until', 'state'],
+      says: 'Sends one delivery again, or all since a time; with --state dead, only those that failed.',
+    },
+  },
+  flags: {
+    event: { takes: 'TYPE', values: EVENTS, many: true, says: 'only these events' },
+    payload: { values: ['thin', 'full'], says: 'full: deliveries carry the payload of the call' },
+    format: {
+      values: ['event', 'chat', 'teams'],
+      says: 'chat, teams: post waiting calls to a chat, or to Microsoft Teams',
+    },
+    'overlap-ms': { takes: 'N', says: 'time in which the old secret still signs, ms' },
+    state: { values: ['waiting', 'delivered', 'dead'], says: 'only deliveries in this state' },
+    since: { takes: 'TIME', says: 'the first time, in RFC 3339 format' },
+    until: { takes: 'TIME', says: 'the last time, in RFC 3339 format' },
+    ...API_FLAGS,
+  },
+  notes: NEEDS_ADMIN_KEY,
+})
 
-Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
-
-const OPTIONS = {
-  url: { type: 'string' },
-  json: { type: 'boolean', default: false },
-  event: { type: 'string', multiple: true },
-  payload: { type: 'string' },
-  format: { type: 'string' },
-  'overlap-ms': { type: 'string' },
-  state: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-} as const
-
-type Values = ReturnType<typeof read>['values']
-
-function read(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
-}
+type Values = Read<typeof WEBHOOKS>['values']
 
 interface Asked {
   readonly api: Api
@@ -62,49 +88,31 @@ interface Answer {
   readonly text: string
 }
 
-const COMMANDS: Readonly<
-  Record<
-    string,
-    {
-      readonly names: number
-      /** Maximum number of arguments. */
-      readonly more?: number
-      readonly takes?: readonly string[]
-      readonly run: (asked: Asked) => Promise<Answer>
-    }
-  >
-> = {
-  create: { names: 2, takes: ['event', 'payload', 'format'], run: create },
-  list: { names: 1, run: list },
-  show: { names: 1, run: (asked) => view(asked.api.show_webhook(of(asked))) },
-  rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
-  pause: { names: 1, run: (asked) => view(asked.api.pause_webhook(of(asked))) },
-  resume: { names: 1, run: (asked) => view(asked.api.resume_webhook(of(asked))) },
-  ping: { names: 1, run: (asked) => view(asked.api.ping_webhook(of(asked))) },
-  delete: { names: 1, run: remove },
-  deliveries: { names: 1, takes: ['state'], run: deliveries },
-  redeliver: { names: 1, more: 2, takes: ['since', 'until', 'state'], run: redeliver },
+const RUN: Readonly<Record<keyof typeof WEBHOOKS.subcommands, (asked: Asked) => Promise<Answer>>> = {
+  create,
+  list,
+  show: (asked) => view(asked.api.show_webhook(of(asked))),
+  rotate,
+  pause: (asked) => view(asked.api.pause_webhook(of(asked))),
+  resume: (asked) => view(asked.api.resume_webhook(of(asked))),
+  ping: (asked) => view(asked.api.ping_webhook(of(asked))),
+  delete: remove,
+  deliveries,
+  redeliver,
 }
 
 export async function webhooks(args: readonly string[]): Promise<void> {
-  const { values, positionals, tokens } = read(args)
-  const [name = '', ...named] = positionals
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined || named.length < command.names)
-    throw usage('name a command and a webhook', WEBHOOKS_USAGE)
-  // refuses further arguments, because a second webhook would not be deleted
-  refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
-  refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
+  const { values, subcommand, operands: named } = parse(WEBHOOKS, args)
   const reach = reachAsAdmin(values.url)
-  const { json, text } = await command.run({ api: createApi(reach.url, reach.key), values, named })
+  const { json, text } = await RUN[subcommand]({ api: createApi(reach.url, reach.key), values, named })
   console.log(values.json ? jsonOf(json) : visible(text))
 }
 
 const of = ({ named: [id = ''] }: Asked) => ({ params: { id } })
 
 async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
-  const { event: events, payload, format } = values
-  // the gateway refuses unknown words and gives a reason
+  const { event, payload, format } = values
+  const events = event.length === 0 ? undefined : event
   const body = { tenant, url, ...defined({ events, payload, format }) } as CreateWebhook
   const json = await api.create_webhook({ body })
   // chats do not check signatures
@@ -195,12 +203,13 @@ async function redeliver(asked: Asked): Promise<Answer> {
   const [, delivery] = named
   if (delivery !== undefined) {
     if (values.since ?? values.until ?? values.state)
-      throw usage('name a delivery, or a time with --since, not both', WEBHOOKS_USAGE)
+      throw usage('name a delivery, or a time with --since, not both', usageOf(WEBHOOKS, 'redeliver'))
     await api.redeliver({ params: { ...params, delivery } })
     return { json: { count: 1 }, text: 'to be delivered again' }
   }
   const { since, until, state } = values
-  if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
+  if (since === undefined)
+    throw usage('name a delivery, or a time with --since', usageOf(WEBHOOKS, 'redeliver'))
   const body = { since, ...(until && { until }), ...(state && { state }) } as RedeliverRange
   const json = await api.redeliver_range({ params, body, timeoutMs: REDELIVERY_MS })
   return { json, text: `${json.count} to be delivered again` }

@@ -3,7 +3,10 @@ import { createInterface } from 'node:readline'
 import type { App, AppParts } from '../../app.ts'
 import type { Config, LoadedConfig } from '../../settings/config.ts'
 import { starterBundle, writeBundle } from '../author/starter.ts'
+import { DEFAULT_POLICIES } from '../author/default-policies.ts'
+import { command } from '../terminal/command.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
+import { parse } from '../terminal/parse.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import { withProgress } from '../terminal/progress.ts'
 import {
@@ -21,19 +24,22 @@ import { createReloadLines } from './reloads.ts'
 import { screen, type Shown } from './screen.ts'
 import { sdkPlaces } from '../author/sdk-places.ts'
 
-export const DEV_USAGE = `countersign dev [--policies DIR] [--store file:DIR] ...
-
-  Runs a gateway for development, and prints a console link and a first call in curl, TypeScript and Python.
-  It reads policies from ./policies. If that folder does not exist, it first copies the starter policies there.
-  Each agent of the directory gets a key. The keys are in a file of the data folder that only you can read.
-  It takes the settings of \`countersign serve\`: run \`countersign config\` for the list.`
+export const DEV = command({
+  name: 'dev',
+  says: `Runs a gateway for development, and prints a console link and a first call in curl, TypeScript and Python. It
+    reads policies from ${DEFAULT_POLICIES}. If that folder does not exist, it first copies the starter policies there. Each
+    agent of the directory gets a key. The keys are in a file of the data folder that only you can read. It takes the
+    settings of \`countersign serve\`: run \`countersign config\` for the list.`,
+  flags: {},
+  settings: '[--policies DIR] [--store file:DIR] ...',
+})
 
 /**
  * `countersign dev`, and `npm start`: runs a gateway with the embedded store, a reviewer who can sign in, and a key for
  * each agent.
  */
 export async function dev(args: readonly string[]): Promise<void> {
-  const loaded = readSettings(args, DEV_USAGE)
+  const loaded = readSettings(parse(DEV, args))
   dataDirectoryOf(loaded.config)
   await copyStarterPolicies(loaded)
   const asked = untilAskedToStop()

@@ -1,86 +1,79 @@
-import { parseArgs } from 'node:util'
 import { createApi } from '../client/api-client.ts'
-import { reachAsAdmin } from '../client/credentials.ts'
+import { reachAsAdmin, URL_FLAG } from '../client/credentials.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
-import { CliFailure, refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { CliFailure, usage, wholeNumber } from '../terminal/failure.ts'
 import { writeOut } from '../terminal/output.ts'
+import { type Asked, parse } from '../terminal/parse.ts'
 import { counted, type Tell, withProgress } from '../terminal/progress.ts'
+import { usageOf } from '../terminal/usage.ts'
 import { escaped, jsonOf } from '../terminal/visible-text.ts'
 
-export const EVIDENCE_USAGE = `countersign evidence <command>
+export const EVIDENCE = command({
+  name: 'evidence',
+  says: 'Exports, verifies and proves evidence.',
+  subcommands: {
+    export: {
+      needs: ['tenant'],
+      flags: ['after'],
+      says: `Prints every evidence record of a tenant as NDJSON, in order. On a terminal it escapes hidden characters. The
+        tenant _system has the loads of policy and the reads of evidence.`,
+    },
+    checkpoint: {
+      needs: ['tenant'],
+      says: `Prints the newest signed checkpoint. Keep it where the gateway cannot write: in a repository or on another
+        machine.`,
+    },
+    key: {
+      needs: ['tenant'],
+      says: 'Prints the key that verifies checkpoints. Keep it too, once, when the log is new.',
+    },
+    verify: {
+      operands: 'FILE',
+      needs: ['key'],
+      flags: ['checkpoint', 'receipt', 'within'],
+      says: `Checks an export, from record 1 on, against kept checkpoints and receipts, of which it needs one. Replays
+        every thread, vote, proof and freeze. Needs no gateway and no network.`,
+    },
+    prove: {
+      operands: 'FILE NUMBER',
+      needs: ['key', 'checkpoint'],
+      says: `Prints a proof (C2SP tlog-proof) of one record of an export, for a reader who must not see the other
+        records.`,
+    },
+    'verify-proof': {
+      operands: 'FILE',
+      needs: ['key'],
+      says: 'Checks such a proof, and prints the record. After a rotation of the key, name every key.',
+    },
+  },
+  flags: {
+    tenant: { takes: 'TENANT', says: 'the tenant whose evidence it is' },
+    after: { takes: 'NUMBER', default: '0', says: 'begins after this record' },
+    key: { takes: 'FILE', many: true, says: 'the kept key' },
+    checkpoint: { takes: 'FILE', many: true, says: 'a kept checkpoint' },
+    receipt: { takes: 'NUMBER:HASH', many: true, says: 'a kept receipt' },
+    within: { takes: 'DURATION', says: 'the newest checkpoint must be no older than that' },
+    url: URL_FLAG,
+    json: { common: true, says: 'prints the answer as JSON' },
+  },
+  notes: `export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof
+exit 3 if the check fails.`,
+})
 
-  export --tenant TENANT [--after NUMBER]
-      Prints every evidence record of a tenant as NDJSON, in order. On a terminal it escapes hidden characters. The
-      tenant _system has the loads of policy and the reads of evidence.
-  checkpoint --tenant TENANT
-      Prints the newest signed checkpoint. Keep it where the gateway cannot write: in a repository or on another
-      machine.
-  key --tenant TENANT
-      Prints the key that verifies checkpoints. Keep it too, once, when the log is new.
-  verify FILE --key FILE ... [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
-      Checks an export, from record 1 on, against kept checkpoints and receipts. Replays every thread, vote, proof and
-      freeze. With --within, the newest checkpoint must be no older than that. Needs no gateway and no network.
-  prove FILE NUMBER --key FILE --checkpoint FILE
-      Prints a proof (C2SP tlog-proof) of one record of an export, for a reader who must not see the other records.
-  verify-proof FILE --key FILE
-      Checks such a proof, and prints the record. After a rotation of the key, name every key: --key FILE --key FILE.
-
-  --url URL   the gateway (COUNTERSIGN_URL)
-  --json      print the answer as JSON
-
-export, checkpoint and key need COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 if
-the check fails.`
-
-/** The lines of the help about one command, for a mistake in its arguments. */
-function aboutOf(command: string): string {
-  const [lines = ''] = new RegExp(`^  ${command} .*\n(?: {6}.*\n)+`, 'm').exec(EVIDENCE_USAGE) ?? []
-  return `${lines}\n\`countersign evidence --help\` describes every command.`
-}
-
-const OPTIONS = {
-  tenant: { type: 'string' },
-  after: { type: 'string', default: '0' },
-  key: { type: 'string', multiple: true, default: [] as string[] },
-  checkpoint: { type: 'string', multiple: true, default: [] as string[] },
-  receipt: { type: 'string', multiple: true, default: [] as string[] },
-  within: { type: 'string' },
-  url: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const
-
-/** The options that each command accepts. Commands without a tenant refuse `--tenant` themselves. */
-const TAKEN: ReadonlyMap<string | undefined, readonly string[]> = new Map([
-  ['export', ['tenant', 'after']],
-  ['checkpoint', ['tenant']],
-  ['key', ['tenant']],
-  ['verify', ['key', 'checkpoint', 'receipt', 'within', 'tenant']],
-  ['prove', ['key', 'checkpoint', 'tenant']],
-  ['verify-proof', ['key', 'tenant']],
-])
-
-type Values = ReturnType<typeof parse>['values']
-
-function parse(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
-}
+type Values = Asked<typeof EVIDENCE>['values']
 
 const PAGE = 10_000
 
 export async function evidence(args: readonly string[]): Promise<void> {
-  const { values, positionals, tokens } = parse(args)
-  const [command, ...named] = positionals
-  refuseOptions(tokens, TAKEN.get(command) ?? Object.keys(OPTIONS), EVIDENCE_USAGE)
-  if (command === 'verify') return verify(named, values)
-  if (command === 'prove') return prove(named, values)
-  if (command === 'verify-proof') return verifyOneProof(named, values)
-  if (command === undefined)
-    throw usage('name a command: export, checkpoint, key, verify, prove or verify-proof', EVIDENCE_USAGE)
-  if (command !== 'export' && command !== 'checkpoint' && command !== 'key')
-    throw usage(`unknown command \`evidence ${command}\``, EVIDENCE_USAGE)
-  refuseMore(positionals, 1, EVIDENCE_USAGE)
-  if (values.tenant === undefined) throw usage('name a tenant, with --tenant', aboutOf(command))
-  return command === 'export' ? exportAll(values.tenant, values) : newest(command, values.tenant, values)
+  const { subcommand, operands, values } = parse(EVIDENCE, args)
+  const [file = '', number = ''] = operands
+  const { tenant = '' } = values
+  if (subcommand === 'verify') return verify(file, values)
+  if (subcommand === 'prove') return prove(file, number, values)
+  if (subcommand === 'verify-proof') return verifyProof(file, values)
+  return subcommand === 'export' ? exportAll(tenant, values) : newest(subcommand, tenant, values)
 }
 
 async function exportAll(tenant: string, values: Values): Promise<void> {
@@ -112,44 +105,24 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
   process.stdout.write(checkpoint.note)
 }
 
-function verify(named: readonly string[], values: Values): Promise<void> {
-  const [file] = named
-  if (file === undefined) throw usage('name one export', aboutOf('verify'))
-  refuseMore(named, 1, aboutOf('verify'))
-  const { checkpoint, receipt, within, json } = values
-  const key = keyFiles('verify', values)
-  if (checkpoint.length + receipt.length === 0)
-    throw usage('give a checkpoint or a receipt: verify needs one to compare with', aboutOf('verify'))
-  return verifyExport(file, { key, checkpoint, receipt, within, json })
+function verify(file: string, values: Values): Promise<void> {
+  if (values.checkpoint.length + values.receipt.length === 0)
+    throw usage(
+      'give a checkpoint or a receipt: verify needs one to compare with',
+      usageOf(EVIDENCE, 'verify'),
+    )
+  return verifyExport(file, values)
 }
 
-function prove(named: readonly string[], values: Values): Promise<void> {
-  const [file, number] = named
-  const [checkpoint, ...more] = values.checkpoint
-  if (file === undefined || number === undefined)
-    throw usage('name one export, and the number of a record', aboutOf('prove'))
-  refuseMore(named, 2, aboutOf('prove'))
-  if (!NUMBER.test(number)) throw usage(`\`${number}\` is not the number of a record`, aboutOf('prove'))
-  if (checkpoint === undefined || more.length > 0)
-    throw usage('give exactly one --checkpoint that covers the record', aboutOf('prove'))
-  return proveOne(file, { number: Number(number), key: keyFiles('prove', values), checkpoint })
-}
-
-function verifyOneProof(named: readonly string[], values: Values): Promise<void> {
-  const [file] = named
-  if (file === undefined) throw usage('name one proof', aboutOf('verify-proof'))
-  refuseMore(named, 1, aboutOf('verify-proof'))
-  return verifyProof(file, { key: keyFiles('verify-proof', values), json: values.json })
+function prove(file: string, number: string, { key, checkpoint: [checkpoint = '', ...more] }: Values) {
+  if (!NUMBER.test(number))
+    throw usage(`\`${number}\` is not the number of a record`, usageOf(EVIDENCE, 'prove'))
+  if (more.length > 0)
+    throw usage('give exactly one --checkpoint that covers the record', usageOf(EVIDENCE, 'prove'))
+  return proveOne(file, { number: Number(number), key, checkpoint })
 }
 
 const NUMBER = /^[1-9][0-9]{0,14}$/
-
-function keyFiles(command: string, { key, tenant }: Values): readonly string[] {
-  if (tenant !== undefined)
-    throw usage('the key names the tenant: --tenant is only for export, checkpoint and key', aboutOf(command))
-  if (key.length === 0) throw usage('name the file with the key, with --key', aboutOf(command))
-  return key
-}
 
 const LINE_END = 0x0a
 

@@ -1,21 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { addressToAsk, hostInUrl } from '../../app/listen-address.ts'
+import { command } from '../terminal/command.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
-import { readSettings } from './serve.ts'
+import { parse } from '../terminal/parse.ts'
+import { usageOf } from '../terminal/usage.ts'
+import { FLAGS_OF_SERVE, readSettings } from './serve.ts'
 
-export const HEALTH_USAGE = `countersign health [--of PID] [the flags of countersign serve]
-
-  Asks the gateway of these settings for /livez, as the health check of a container. Exits 0 if it answers, else 1.
-
-  --of PID   use the flags of this process, which runs countersign serve (Linux)`
+export const HEALTH = command({
+  name: 'health',
+  says: 'Asks the gateway of these settings for /livez, as the health check of a container. Exits 0 if it answers, else 1.',
+  flags: {
+    of: { takes: 'PID', says: 'use the flags of this process, which runs countersign serve (Linux)' },
+  },
+  settings: FLAGS_OF_SERVE,
+})
 
 /** Time limit for the answer, ms. A container's probe has 3 s. */
 const ANSWER_MS = 2_000
 
 /** `countersign health`: checks whether the gateway with these settings answers. */
 export async function health(args: readonly string[]): Promise<void> {
-  const { config } = readSettings(flagsFrom(args), HEALTH_USAGE)
+  const { values, settings } = parse(HEALTH, args)
+  const { config } = readSettings({ settings: [...flagsOf(values.of), ...settings] })
   if (config.port === 0)
     throw new CliFailure(
       'the port is 0: the system chooses a different port at each start, which no probe can know',
@@ -43,11 +50,10 @@ function statusOf(url: string): Promise<number | string> {
 }
 
 /** The flags of the main process, read from the system: a container's health check does not receive them. */
-function flagsFrom(args: readonly string[]): readonly string[] {
-  const [flag, pid = '', ...rest] = args
-  if (flag !== '--of') return args
-  if (/^\d+$/.test(pid)) return [...flagsOfServe(pid), ...rest]
-  throw new CliFailure(`--of: \`${pid}\` is not a process id`, { exit: EXIT.usage, hint: HEALTH_USAGE })
+function flagsOf(pid: string | undefined): readonly string[] {
+  if (pid === undefined) return []
+  if (/^\d+$/.test(pid)) return flagsOfServe(pid)
+  throw new CliFailure(`--of: \`${pid}\` is not a process id`, { exit: EXIT.usage, hint: usageOf(HEALTH) })
 }
 
 function flagsOfServe(pid: string): string[] {

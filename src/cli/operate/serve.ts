@@ -12,22 +12,27 @@ import {
   settingsReport,
 } from '../../settings/config.ts'
 import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
-import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
+import { command } from '../terminal/command.ts'
+import { CliFailure, EXIT, plainly } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
+import { type Asked, parse } from '../terminal/parse.ts'
 import { startFailure } from './start-failure.ts'
 import { ignoresHangUp, STOP_SIGNALS } from '../terminal/signals.ts'
 
-export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
-
-  Runs the gateway until SIGTERM or SIGINT, or until its terminal closes (SIGHUP). \`countersign config\` lists every
-  setting with its value and origin.`
+export const SERVE = command({
+  name: 'serve',
+  says: `Runs the gateway until SIGTERM or SIGINT, or until its terminal closes (SIGHUP). \`countersign config\` lists
+    every setting with its value and origin.`,
+  flags: {},
+  settings: '[--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...',
+})
 
 /** Maximum time from the signal to the end of the process, ms. */
 const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const loaded = readSettings(args, SERVE_USAGE)
+  const loaded = readSettings(parse(SERVE, args))
   const { config } = loaded
   const asked = untilAskedToStop()
   const { app, log } = await startOrExplain(loaded, config.logLevel, showAdminKey)
@@ -52,7 +57,11 @@ export async function serve(args: readonly string[]): Promise<void> {
   endAfterLastWords()
 }
 
-export function readConfig(args: readonly string[]): LoadedConfig {
+/** The text in the usage of the commands that accept the settings of `serve`. */
+export const FLAGS_OF_SERVE = '[the flags of countersign serve]'
+
+/** Reads the settings. @throws CliFailure that names the setting, its origin and its form */
+export function readSettings({ settings: args }: Pick<Asked, 'settings'>): LoadedConfig {
   try {
     return loadConfig({ args, parseYaml })
   } catch (error) {
@@ -60,13 +69,6 @@ export function readConfig(args: readonly string[]): LoadedConfig {
       throw new CliFailure(plainly(error.message), { exit: EXIT.usage, cause: error })
     throw error
   }
-}
-
-/** Reads settings for a command without other arguments, and refuses a stray argument, which may be a directory. */
-export function readSettings(args: readonly string[], help: string): LoadedConfig {
-  const loaded = readConfig(args)
-  refuseMore(loaded.positionals, 0, help)
-  return loaded
 }
 
 /** Parses YAML; loads the parser only when needed. */

@@ -46,32 +46,6 @@ export function plainly(message: string): string {
 }
 
 /**
- * Refuses more arguments than the command accepts, so that no argument is silently ignored.
- *
- * @throws CliFailure
- */
-export function refuseMore(positionals: readonly string[], taken: number, help: string): void {
-  const extra = positionals[taken]
-  if (extra !== undefined) throw usage(`unexpected argument \`${extra}\``, help)
-}
-
-/** An entry of the `tokens` of `parseArgs`. */
-type Token =
-  | { readonly kind: string }
-  | { readonly kind: 'option'; readonly name: string; readonly rawName: string }
-
-/**
- * Refuses options of other commands, so that no option is silently ignored. Each command accepts `--url` and `--json`.
- *
- * @throws CliFailure
- */
-export function refuseOptions(tokens: readonly Token[], taken: readonly string[], help: string): void {
-  for (const token of tokens)
-    if ('rawName' in token && ![...taken, 'url', 'json'].includes(token.name))
-      throw usage(`\`${token.rawName}\` is not an option of this command`, help)
-}
-
-/**
  * Returns the whole number in a flag.
  *
  * @throws CliFailure for any other text, including empty text
@@ -79,11 +53,4 @@ export function refuseOptions(tokens: readonly Token[], taken: readonly string[]
 export function wholeNumber(value: string, flag: string): number {
   if (!/^\d{1,15}$/.test(value)) throw usage(`${flag} must be a whole number, not \`${value}\``)
   return Number(value)
-}
-
-/** Returns the value of a flag that has fixed choices. */
-export function oneOf<T extends string>(value: string, allowed: readonly T[], flag: string): T {
-  const found = allowed.find((one) => one === value)
-  if (found === undefined) throw usage(`${flag} must be one of ${allowed.join(', ')}, not \`${value}\``)
-  return found
 }

@@ -9,22 +9,28 @@ import { askGateway } from './gateway.ts'
 import { lookAtIssuer } from './issuer.ts'
 import { lookAtCombinations, lookAtConfig, lookAtNode, lookAtPorts } from './settings.ts'
 import { clockSanity, lookAtStore } from './store.ts'
+import { command } from '../../terminal/command.ts'
 import { CliFailure, EXIT } from '../../terminal/failure.ts'
-import { readSettings } from '../serve.ts'
+import { parse } from '../../terminal/parse.ts'
+import { FLAGS_OF_SERVE, readSettings } from '../serve.ts'
 
-export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
-
-  Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies,
-  permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
-  COUNTERSIGN_URL set, it examines the gateway at that address, by its own report of its settings. Each finding is one line and says what to do.
-  Leaves no record. Exits 3 on an error; warnings alone exit 0.`
+export const DOCTOR = command({
+  name: 'doctor',
+  says: `Checks everything that a gateway with this configuration needs: settings, store and durability, clocks, policies,
+    permissions, certificates, ports, the identity provider. The gateway may run or not. Without flags, and with
+    COUNTERSIGN_URL set, it examines the gateway at that address, by its own report of its settings. Each finding is one
+    line and says what to do. Leaves no record. Exits 3 on an error; warnings alone exit 0.`,
+  flags: { json: { says: 'prints the findings as JSON' } },
+  settings: FLAGS_OF_SERVE,
+})
 
 /** `countersign doctor`: finds problems before they cause damage. */
 export async function doctor(args: readonly string[]): Promise<void> {
-  const findings = await examine(args.filter((arg) => arg !== '--json'))
+  const { values, settings } = parse(DOCTOR, args)
+  const findings = await examine(settings)
   const wrong = findings.filter(({ level }) => level === 'error').length
   if (wrong > 0) process.exitCode = EXIT.doesNotCheck
-  if (args.includes('--json')) return console.log(JSON.stringify({ ok: wrong === 0, findings }, undefined, 2))
+  if (values.json) return console.log(JSON.stringify({ ok: wrong === 0, findings }, undefined, 2))
   for (const finding of findings) console.log(lineOf(finding))
   const doubtful = findings.filter(({ level }) => level === 'warning').length
   console.log(
@@ -40,17 +46,17 @@ function lineOf({ level, check, what, todo }: Finding): string {
   return `${level.padEnd(7)}  ${check.padEnd(12)}  ${what}${todo === undefined ? '' : ` -> ${todo}`}`
 }
 
-async function examine(args: readonly string[]): Promise<Finding[]> {
+async function examine(settings: readonly string[]): Promise<Finding[]> {
   let loaded: LoadedConfig
   try {
-    loaded = readSettings(args, DOCTOR_USAGE)
+    loaded = readSettings({ settings })
   } catch (cause) {
     if (!(cause instanceof CliFailure)) throw cause
     return [lookAtNode(process.versions), error('config', cause.message, 'a gateway would not start')]
   }
   const { config, files } = loaded
   const { url: named } = clientEnvironment()
-  if (named !== undefined && args.length === 0) return examineNamed(config, named)
+  if (named !== undefined && settings.length === 0) return examineNamed(config, named)
   // reads this time before opening the store, because opening updates the time of its file
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
