@@ -35,6 +35,36 @@ const store = (args: readonly string[], input?: string, env: Record<string, stri
   runCli(['store', ...args], { cwd: directory, env, ...(input === undefined ? {} : { input }) })
 const at = (name: string): string => join(directory, name)
 
+describe('countersign store size', () => {
+  it('prints count, bytes and the last day of each kind, and the room on the disk', async () => {
+    const { code, out } = await store(['size', '--store', from.address])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^tenant {2,}kind {2,}count {2,}size  in the last day\n/)
+    expect(out).toMatch(/^acme {2,}evidence {2,}\d+ {2,}[\d.]+ kB {2}[\d.]+ (?:kB|bytes)$/m)
+    expect(out).toMatch(/^acme {2,}record thread {2,}\d+ {2,}[\d.]+ k?B?(?:ytes)?$/m)
+    expect(out).toMatch(/\nfile:.*: a file of [\d.]+ [kM]B, [\d.]+ [MGT]B free/)
+  })
+
+  it('counts what `check` counts', async () => {
+    const { out } = await store(['size', '--format', 'json', '--store', from.address])
+    const { sizes } = JSON.parse(out) as {
+      sizes: { kind: string; count: number; bytes: number; dayBytes?: number }[]
+    }
+    const checked = JSON.parse((await store(['check', '--format', 'json', '--store', from.address])).out) as {
+      counts: Record<string, number>
+    }
+    const count = (of: (kind: string) => boolean): number =>
+      sizes.filter(({ kind }) => of(kind)).reduce((sum, one) => sum + one.count, 0)
+    expect({
+      events: count((kind) => kind === 'evidence'),
+      records: count((kind) => kind.startsWith('record ')),
+      index: count((kind) => kind.startsWith('index ')),
+      limits: count((kind) => kind === 'limits'),
+    }).toEqual({ ...checked.counts, partitions: undefined })
+    expect(sizes.every(({ bytes, dayBytes = 0 }) => dayBytes <= bytes)).toBe(true)
+  })
+})
+
 describe('countersign store check', () => {
   it('exits 0 and prints how much it has read', async () => {
     const { code, out } = await store(['check', '--store', from.address])

@@ -5,12 +5,17 @@ import { FLAGS_OF_SERVE, readSettings } from './serve.ts'
 export const STORE = command({
   name: 'store',
   says: `Checks, backs up, restores and moves the store that \`serve\` would use with the same flags, environment and
-    countersign.yaml: --store, --store-replicas, ... check and export work while gateways run.`,
+    countersign.yaml: --store, --store-replicas, ... check, size and export work while gateways run.`,
   subcommands: {
     check: {
       flags: ['format'],
       says: `Reads the whole store and reports broken laws of the store and rules of the gateway (docs/store.md). Exits 3
         if it finds one.`,
+    },
+    size: {
+      flags: ['format'],
+      says: `Prints count and bytes of each kind of data, for each tenant, and how much evidence the last day added
+        (docs/data.md).`,
     },
     export: {
       operands: 'FILE',
@@ -55,6 +60,8 @@ export async function store(args: readonly string[]): Promise<void> {
   switch (asked.subcommand) {
     case 'check':
       return (await import('./store-check.ts')).checkStoreOf(config, values.format)
+    case 'size':
+      return (await import('./store-size.ts')).sizeStoreOf(config, values.format)
     case 'export':
       return (await import('./store-backup.ts')).exportStore(config, file)
     case 'restore':

@@ -1,0 +1,70 @@
+import { type DumpEntry, type StoreArchive, untilStill } from './archive.ts'
+
+/** The space of one kind of data of a partition. */
+export interface KindSize {
+  readonly partition: string
+  /** `evidence`, `record thread`, `index status` (without the part behind a slash), `limits`. */
+  readonly kind: string
+  readonly count: number
+  /** Bytes of names and contents in UTF-8. A store needs more, for its pages and its own members. */
+  readonly bytes: number
+  /** Bytes of the last day. Only evidence has times. */
+  readonly dayBytes?: number
+}
+
+const DAY_MS = 24 * 3_600_000
+const EVIDENCE = 'evidence'
+
+/** Reads the whole store once, and adds up each kind of data, the largest first. @throws StoreMoved */
+export async function sizeOf(archive: StoreArchive): Promise<readonly KindSize[]> {
+  const sizes: KindSize[] = []
+  const since = archive.now() - DAY_MS
+  for (const partition of await archive.partitions())
+    sizes.push(...(await untilStill(() => sizesIn(archive, partition, since))))
+  return sizes.sort((a, b) => b.bytes - a.bytes)
+}
+
+async function sizesIn(archive: StoreArchive, partition: string, since: number): Promise<KindSize[]> {
+  const sums = new Map<string, { count: number; bytes: number }>()
+  let dayBytes = 0
+  for await (const entry of archive.dump(partition)) {
+    const [kind, bytes] = measured(entry)
+    const sum = sums.get(kind) ?? { count: 0, bytes: 0 }
+    sums.set(kind, sum)
+    sum.count += 1
+    sum.bytes += bytes
+    if (entry.kind === 'event' && timeOf(entry.body) >= since) dayBytes += bytes
+  }
+  sums.delete(NOTHING)
+  return [...sums].map(([kind, sum]) => ({
+    partition,
+    kind,
+    ...sum,
+    ...(kind === EVIDENCE ? { dayBytes } : {}),
+  }))
+}
+
+/** Heads and faults take no space that counts. */
+const NOTHING = ''
+const NUMBER_BYTES = 8
+
+function measured(entry: DumpEntry): readonly [kind: string, bytes: number] {
+  switch (entry.kind) {
+    case 'event':
+      return [EVIDENCE, lengthOf(entry.body)]
+    case 'record':
+      return [`record ${entry.type}`, lengthOf(entry.type, entry.id, entry.body)]
+    case 'index':
+      return [`index ${entry.index.split('/', 1)[0]}`, lengthOf(entry.index, entry.member) + NUMBER_BYTES]
+    case 'limit':
+      return ['limits', lengthOf(entry.limit) + entry.buckets.length * 2 * NUMBER_BYTES]
+    default:
+      return [NOTHING, 0]
+  }
+}
+
+const lengthOf = (...texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+
+/** The time of a record of evidence, ms since 1970; NaN for a broken record. */
+const timeOf = (body: string): number => Date.parse(/"at":"([^"]{24})"/.exec(body)?.[1] ?? '')
