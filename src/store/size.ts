@@ -58,7 +58,8 @@ function measured(entry: DumpEntry): readonly [kind: string, bytes: number] {
       return [`index ${entry.index.split('/', 1)[0]}`, lengthOf(entry.index, entry.member) + NUMBER_BYTES]
     case 'limit':
       return ['limits', lengthOf(entry.limit) + entry.buckets.length * 2 * NUMBER_BYTES]
-    default:
+    case 'head':
+    case 'fault':
       return [NOTHING, 0]
   }
 }
