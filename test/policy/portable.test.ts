@@ -85,8 +85,7 @@ describe('portable rules', () => {
     for (const { case: one, outcome } of told) {
       const tool = snapshot.tools.get(one.tool) as ToolContract
       // The suite's own instant: a Monday at noon.
-      const { agent, tenant, history } = one
-      const asked = call(one.payload, { tool: one.tool, agent, tenant, history, ...one.task })
+      const asked = one.set(call(one.payload, { tool: one.tool, agent: 'test', tenant: 'test' }))
       const run = portableRunner(portable, tool.name)
       const found = await run(
         factOf(asked, tool, () => zone(Date.UTC(2026, 10, 16, 12))),

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
 import { didYouMean } from '../text/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
@@ -14,9 +14,11 @@ import {
   readText,
   readTexts,
   TENANT_NAME,
+  type NamePattern,
   type Reader,
 } from '../yaml/shape.ts'
-import type { History } from '../language/snapshot.ts'
+import { type FactOfCall, factsUnder } from '../language/facts.ts'
+import type { Call } from '../language/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
 import { showForeign } from '../text/text.ts'
 import { parseDate, WEEKDAYS, type WeekTime } from '../language/time.ts'
@@ -26,12 +28,8 @@ export interface CaseIr {
   readonly name: string
   readonly tool: string
   readonly payload: JsonObject
-  readonly agent: string
-  readonly tenant: string
-  readonly task: { readonly workflow?: string; readonly label?: string; readonly subject?: string }
-  /** Owners of the agent. Absent: those of the directory. */
-  readonly owners?: readonly string[]
-  readonly history: History
+  /** Puts the facts that the test sets into a call. */
+  readonly set: (call: Call) => Call
   /** The amounts that earlier calls charged to limits, by limit id. */
   readonly used: ReadonlyMap<string, number>
   readonly riskLevel?: Risk
@@ -88,29 +86,17 @@ type CallKeys = Readonly<Partial<Record<(typeof CASE_KEYS)[number], Doc>>>
 function checkCall(
   reader: Reader,
   keys: CallKeys,
-): Pick<
-  CaseIr,
-  'payload' | 'agent' | 'tenant' | 'task' | 'owners' | 'history' | 'used' | 'riskLevel' | 'time'
-> {
+): Pick<CaseIr, 'payload' | 'set' | 'used' | 'riskLevel' | 'time'> {
   const payload = given(keys.payload, (at) => readMap(reader, at, '`payload`'))
-  const {
-    id: agent = 'test',
-    tenant = 'test',
-    owners,
-    ...before
-  } = given(keys.agent, (at) => checkAgent(reader, at)) ?? NAMELESS
+  const agent = checkAgent(reader, keys.agent)
+  const task = given(keys.task, (at) => checkFacts(reader, at, 'task')) ?? []
   const time = given(keys.time, (at) => checkTime(reader, at))
   const riskLevel = given(keys.risk_level, (at) => readRisk(reader, at))
-  const task = given(keys.task, (at) => checkTask(reader, at))
-  const { tools: _, labels: __, ...facts } = task ?? {}
   return {
     payload: payload ? (toJson(payload) as JsonObject) : {},
-    agent,
-    tenant,
-    task: facts,
-    history: historyOf(task ?? {}, before),
+    set: (call) => [...agent, ...task].reduce((put, { fact, value }) => fact.put(put, value), call),
     used: given(keys.used, (at) => checkUsed(reader, at)) ?? new Map(),
-    ...defined({ owners, time, riskLevel }),
+    ...defined({ time, riskLevel }),
   }
 }
 
@@ -135,28 +121,6 @@ function checkCaseTool(
   return undefined
 }
 
-/** The tools of earlier calls that were allowed or approved, and the labels of their contracts. */
-interface Before {
-  readonly tools?: readonly string[]
-  readonly labels?: readonly string[]
-}
-
-function historyOf(task: Before, agent: Before): History {
-  const { tools: taskTools = [], labels: taskLabels = [] } = task
-  const { tools: agentTools = [], labels: agentLabels = [] } = agent
-  return { taskTools, taskLabels, agentTools, agentLabels }
-}
-
-function checkBefore(
-  reader: Reader,
-  { tools, labels }: { readonly tools?: Doc; readonly labels?: Doc },
-): Before {
-  return defined({
-    tools: given(tools, (at) => readTexts(reader, at, '`tools`')),
-    labels: given(labels, (at) => readTexts(reader, at, '`labels`')),
-  })
-}
-
 /** Reads `{ refund-daily-sum: 99000 }`. */
 function checkUsed(reader: Reader, doc: Doc): ReadonlyMap<string, number> {
   const used = new Map<string, number>()
@@ -168,48 +132,52 @@ function checkUsed(reader: Reader, doc: Doc): ReadonlyMap<string, number> {
   return used
 }
 
-interface CaseAgent extends Before {
-  readonly id?: string
-  readonly tenant?: string
-  readonly owners?: readonly string[]
+/** The value of one fact. */
+interface Setting {
+  readonly fact: FactOfCall
+  readonly value: JsonValue
 }
 
-/** The agent of a test that names no agent. The directory does not have it. */
-const NAMELESS: CaseAgent = { owners: [] }
-
-function checkAgent(reader: Reader, doc: Doc): CaseAgent {
-  if (doc.kind !== 'map') {
+/** Reads the agent of a test. The directory does not have an agent without a name, so it has no owners. */
+function checkAgent(reader: Reader, doc: Doc | undefined): readonly Setting[] {
+  if (doc !== undefined && doc.kind !== 'map') {
     const id = readName(reader, doc, '`agent`', PERSON_NAME)
-    return id === undefined ? {} : { id }
+    return id === undefined ? [] : settings('agent', { id })
   }
-  const keys = readKeys(reader, doc, {
-    what: '`agent`',
-    optional: ['id', 'tenant', 'owners', 'tools', 'labels'],
-  })
-  const id = keys.id && readName(reader, keys.id, '`id`', PERSON_NAME)
-  const tenant = keys.tenant && readName(reader, keys.tenant, '`tenant`', TENANT_NAME)
-  const owners = given(keys.owners, (at) => readTexts(reader, at, '`owners`'))
-  return {
-    ...(id === undefined && NAMELESS),
-    ...checkBefore(reader, keys),
-    ...defined({ id, tenant, owners }),
-  }
+  const isNamed = doc?.entries.some(({ key }) => key === 'id') === true
+  return [
+    ...(isNamed ? [] : settings('agent', { owners: [] })),
+    ...(doc === undefined ? [] : checkFacts(reader, doc, 'agent')),
+  ]
 }
 
-function checkTask(reader: Reader, doc: Doc): CaseIr['task'] & Before {
-  const map = readMap(reader, doc, '`task`')
-  if (!map) return {}
-  const optional = ['workflow', 'label', 'subject', 'tools', 'labels'] as const
-  const { tools, labels, ...keys } = readKeys(reader, map, { what: '`task`', optional })
-  const entries = Object.entries(keys).flatMap(([key, at]) => {
-    const text = at && readText(reader, at, `\`${key}\``)
-    return text === undefined ? [] : [[key, text]]
+const settings = (place: 'agent' | 'task', values: JsonObject): Setting[] =>
+  [...factsUnder(place)].flatMap(([key, fact]) => {
+    const value = values[key]
+    return value === undefined ? [] : [{ fact, value }]
   })
-  return {
-    ...(Object.fromEntries(entries) as CaseIr['task']),
-    ...checkBefore(reader, defined({ tools, labels })),
-  }
+
+/** Reads the facts of a test under `agent` or `task`. */
+function checkFacts(reader: Reader, doc: Doc, place: 'agent' | 'task'): readonly Setting[] {
+  const map = readMap(reader, doc, `\`${place}\``)
+  if (!map) return []
+  const facts = factsUnder(place)
+  const keys = readKeys(reader, map, { what: `\`${place}\``, optional: [...facts.keys()] })
+  return [...facts].flatMap(([key, fact]) => {
+    const at = keys[key]
+    const value = at && readFact(reader, at, `${place}.${key}`, fact)
+    return value === undefined ? [] : [{ fact, value }]
+  })
 }
+
+function readFact(reader: Reader, at: Doc, name: string, { schema }: FactOfCall): JsonValue | undefined {
+  const what = `\`${name.slice(name.indexOf('.') + 1)}\``
+  const rule = NAMES[name]
+  if (rule !== undefined) return readName(reader, at, what, rule)
+  return schema['type'] === 'array' ? readTexts(reader, at, what) : readText(reader, at, what)
+}
+
+const NAMES: Readonly<Record<string, NamePattern>> = { 'agent.id': PERSON_NAME, 'agent.tenant': TENANT_NAME }
 
 /** Reads `{ weekday: sat, hour: 23 }`, or a local date and time such as `2027-01-31T23:00`. */
 function checkTime(reader: Reader, doc: Doc): CaseTime | undefined {

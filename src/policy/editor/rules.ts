@@ -3,7 +3,7 @@ import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../text/bounds.ts'
 import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
-import { FACT_NAMES, isNeverScope } from '../language/facts.ts'
+import { FACT_NAMES, factsUnder, isNeverScope } from '../language/facts.ts'
 import { matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
 import { RULE_ID } from '../yaml/shape.ts'
@@ -196,10 +196,19 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
   }
 }
 
+/** Returns the facts that a test sets, as texts and lists of texts. */
+function settable(place: 'agent' | 'task'): JsonObject {
+  const text = { type: 'string' }
+  const schemas = [...factsUnder(place)].map(([key, { schema }]) => [
+    key,
+    schema['type'] === 'array' ? { type: 'array', items: text } : text,
+  ])
+  return Object.fromEntries(schemas) as JsonObject
+}
+
 function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): JsonObject {
   const { properties, oneOf } = verdicts(VERDICTS, 'test')
   const text = { type: 'string' }
-  const texts = { type: 'array', items: text }
   return {
     type: 'object',
     additionalProperties: false,
@@ -214,14 +223,14 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
           {
             type: 'object',
             additionalProperties: false,
-            properties: { id: text, tenant: text, owners: texts, tools: texts, labels: texts },
+            properties: settable('agent'),
           },
         ],
       },
       task: {
         type: 'object',
         additionalProperties: false,
-        properties: { workflow: text, label: text, subject: text, tools: texts, labels: texts },
+        properties: settable('task'),
       },
       used: {
         type: 'object',

@@ -1,5 +1,6 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { factsUnder } from '../language/facts.ts'
 
 /** The order of a mapping's keys (docs/policy-language.md). Other keys follow, in their original order. */
 export interface KeyOrder {
@@ -20,8 +21,8 @@ const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum
 const CASE: KeyOrder = {
   keys: [...VERDICTS, ...keys('payload agent task used risk_level time tool risk by')],
   inside: {
-    agent: { keys: keys('id tenant owners tools labels') },
-    task: { keys: keys('workflow label subject tools labels') },
+    agent: { keys: [...factsUnder('agent').keys()] },
+    task: { keys: [...factsUnder('task').keys()] },
     time: { keys: keys('weekday hour') },
   },
 }

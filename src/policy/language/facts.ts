@@ -186,6 +186,22 @@ export type FieldRoot = 'payload' | FactName
 export const FACTS: Readonly<Record<FactName, Fact>> = ROWS
 export const FACT_NAMES = Object.keys(ROWS) as readonly FactName[]
 
+/**
+ * Returns the facts that a test of the bundle sets under `agent` or `task`, by their key: `owners` for `agent.owners`.
+ * Every fact of the call counts.
+ */
+export function factsUnder(place: 'agent' | 'task'): ReadonlyMap<string, FactOfCall> {
+  return new Map(
+    FACT_NAMES.flatMap((name) => {
+      const fact = FACTS[name]
+      const [root, key = ''] = name.split('.')
+      return root === place && isOfCall(fact) ? [[key, fact] as const] : []
+    }),
+  )
+}
+
+const isOfCall = (fact: Fact): fact is FactOfCall => typeof fact.put === 'function'
+
 /** Returns the row of a field's root; undefined for the payload. */
 export function factOf(root: FieldRoot): Fact | undefined {
   return root === 'payload' ? undefined : FACTS[root]

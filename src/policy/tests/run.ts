@@ -3,7 +3,7 @@ import type { CaseIr, CaseTime } from '../check/case.ts'
 import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { BundleIr } from '../language/rule.ts'
 import { callUnder } from '../evaluate/limits.ts'
-import type { Call, Outcome } from '../language/snapshot.ts'
+import { type Call, NO_HISTORY, type Outcome } from '../language/snapshot.ts'
 import { instantOf, weekdayBefore } from '../language/time.ts'
 
 /** The result of one inline test. */
@@ -54,8 +54,9 @@ async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Pro
     const shown = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
     return { case: one, problems: [`the payload does not fit the contract: ${shown.join('; ')}`] }
   }
-  const { tool, payload, agent, tenant, task, owners, history, riskLevel } = one
-  const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...defined({ owners, riskLevel }) }
+  const { tool, payload, riskLevel } = one
+  const asked = { tool, payload, agent: 'test', tenant: 'test', at, history: NO_HISTORY }
+  const call: Call = one.set({ ...asked, ...defined({ riskLevel }) })
   const alone = await snapshot.judge(call)
   const under = callUnder(call, alone, one.used)
   const outcome = under === call ? alone : await snapshot.judge(under)

@@ -1,4 +1,4 @@
-import { type DumpEntry, type StoreArchive, untilStill } from './archive.ts'
+import { type DumpEntry, type StoreArchive, untilStill } from '../../store/archive.ts'
 
 /** The space of one kind of data of a partition. */
 export interface KindSize {
