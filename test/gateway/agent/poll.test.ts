@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { collectGarbage } from '../../garbage.ts'
 import { held, openWorld, overriding, until } from '../../gateway-fixture.ts'
 
-/** A poll that waits, when the store wakes nobody (S11: a wake-up may be missed). */
+/** A poll that waits on a store that never wakes it (S11: a wake-up may be missed). */
 
 let asleep = 0
 const deaf = (store: Store): Store =>

@@ -163,7 +163,7 @@ describe("an agent's key that another gateway has revoked", () => {
   })
 })
 
-/** What is asked when the body is there; the credential came before. */
+/** Verbs as they run once the body has arrived. The gateway checked the credential earlier. */
 const OF_AN_AGENT: Record<string, (deps: Deps, caller: Caller) => Promise<unknown>> = {
   'a poll': (deps, caller) => poll(deps, caller, { task_id: 'none' }, { callerGone: () => false }),
   'a redemption': (deps, caller) => redeem(deps, caller, { signature: undefined }),

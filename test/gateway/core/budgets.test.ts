@@ -101,7 +101,7 @@ describe('the budgets', () => {
     let proposal = await bot.submit(newTask(), HOLD)
     for (let i = 0; i < 100 && proposal.status === 200; i++) proposal = await bot.submit(newTask(), HOLD)
     expectSpent(proposal, 'bytes_per_day')
-    // another agent has its share of what is left, and people have a budget of their own
+    // another agent has its share of the rest, and people have a budget of their own
     const other = await world.agent('other')
     expect((await other.submit(newTask(), HOLD)).status).toBe(200)
     const comment = (text: string): Promise<Answer<unknown>> =>

@@ -12,7 +12,7 @@ const turns = countTurns()
 
 beforeEach(async () => {
   world = await openWorld({
-    // whoever makes deliveries looks at all tenants, too
+    // the delivery loop looks at all tenants, too, so it must not run
     webhooks: { everyMs: 2 ** 31 - 1 },
     wrapStore: (store) =>
       overriding(store, {

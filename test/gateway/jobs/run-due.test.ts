@@ -21,7 +21,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** What happens by time alone (docs/agent-api.md and docs/review-api.md). */
+/** Changes that time alone brings about (docs/agent-api.md and docs/review-api.md). */
 
 let world: World
 let bot: Agent

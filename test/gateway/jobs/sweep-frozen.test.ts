@@ -6,7 +6,7 @@ import { runDue } from '../../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../../gateway-fixture.ts'
 
-/** What a freeze ends by itself, where the timer watches over much else. */
+/** Threads that a freeze ends by itself, where the timer watches many other entries. */
 
 let world: World
 let bot: Agent
@@ -38,7 +38,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** As many as a tenant may have that are none of the frozen agent's. */
+/** A number of due entries that a tenant may have, apart from those of the frozen agent. */
 const MANY = 1_200
 const LARGE = { payload: { amount: 20_000 } }
 

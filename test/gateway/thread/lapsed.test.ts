@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** Who approved is in no group any more. */
+/** Removes ann, who approved, from every group. */
 const annLeaves = (): Promise<void> =>
   world.changePolicies(edited('directory.yaml', 'groups: [desk, leads, board], roles', 'groups: [], roles'))
 

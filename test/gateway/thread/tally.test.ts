@@ -35,7 +35,10 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** One of `audit`, one of `leads`; after half an hour `board` may take the seat of `leads`. Both who vote are in `audit`. */
+/**
+ * One of `audit`, one of `leads`; after half an hour `board` may take the seat of `leads`.
+ * Both voters are in `audit`.
+ */
 async function voted(): Promise<Held> {
   const thread = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
   for (const one of [people.cat, people.dan]) {
