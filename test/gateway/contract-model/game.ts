@@ -24,7 +24,7 @@ import { AGENTS, BUNDLES, type Bundle, PEOPLE, type Pay, TOOLS } from './policy.
 const HASHES = ['a', 'b'].map((digit) => digit.repeat(64))
 const RISKS = ['low', 'medium', 'high', 'critical'] as const
 const SCOPES: readonly Scope[] = [{ agent: 'other' }, { tool: 'hold' }, { tool: 'pay' }, {}]
-/** Of states that the answers so far allow. */
+/** The most states of the model that the game pursues at once. */
 const MOST_MODELS = 200
 
 interface Minted {
@@ -44,8 +44,10 @@ interface Played {
 }
 
 /**
- * Random calls of agents and people, in random time, each asked of any gateway of a fleet on one store: every answer is the one that the model gives, by the policy that
- * the gateway has loaded. Calls that are asked at the same time are answered as in some order of them; where several orders would do, each of them is pursued.
+ * Random calls of agents and people, in random time, each to any gateway of a fleet on one store.
+ * Every answer equals the answer of the model, by the policy that the gateway has loaded.
+ * The gateways answer simultaneous calls as in some order of them.
+ * The game pursues every order that explains the answers.
  */
 export class Game {
   readonly #seen = new Set<string>()
@@ -78,7 +80,7 @@ export class Game {
     for (const id of Object.keys(AGENTS)) await this.#rotate(id)
   }
 
-  /** What has come about. */
+  /** Returns the names of the events that the game has met. */
   end(): ReadonlySet<string> {
     for (const one of this.#model().seen()) this.#seen.add(one)
     return this.#seen
@@ -317,7 +319,7 @@ export class Game {
     if (this.#dice.once(3)) return
     const seat = this.#seat()
     const alike = this.#seats.every(({ bundle }) => bundle === seat.bundle)
-    // which of them does what is of no consequence where they have the same policy
+    // where all gateways have the same policy, any of them may do the work
     await Promise.all((alike ? this.#worlds : [seat.world]).map((world) => world.due()))
     this.#knows((model) => {
       model.change(seat.bundle)
@@ -345,7 +347,7 @@ export class Game {
     for (let i = this.#dice.below(4); i > 0; i--) await this.#submit()
     if (this.#dice.once(2)) await this.#poll()
     await this.#play(freezing('unfreeze', scope))
-    // what was allowed before is judged anew
+    // the gateway judges this call again, which it may have allowed before
     await this.#play(submission(call))
   }
 
@@ -360,7 +362,10 @@ export class Game {
     await this.#play(look('other', { thread }))
   }
 
-  /** What was approved under one policy is read under the next; `meanwhile` calls are made after each gateway that has loaded it. */
+  /**
+   * Reads approvals of one policy under the next.
+   * After each gateway has loaded the next policy, the game makes `meanwhile` calls.
+   */
   async change(bundle: Bundle, meanwhile = 0): Promise<void> {
     for (const [agent, ...people] of [
       ['other', 'ann', 'eve'],
@@ -401,7 +406,7 @@ export class Game {
   }
 }
 
-/** The model is asked what that gateway was asked, and told what it answered. */
+/** Gives the model the question that the gateway answered, and compares the answers. */
 function told(model: ContractModel, { move, seat, answer }: Played, alone: boolean): string {
   model.change(seat.bundle)
   const expected = move.expected(model)

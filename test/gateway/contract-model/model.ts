@@ -1,6 +1,8 @@
 /**
- * The agent API and its votes, written down a second time: from docs/agent-api.md, docs/operations.md and docs/policy-language.md, in plain state, without a store, evidence or
- * concurrency. Each method says what the gateway has to answer; `contract-model.test.ts` asks both. The policy is that of `contract-policy.ts`.
+ * The agent API and its votes, written a second time in plain state, without a store, evidence or concurrency.
+ * Its sources are docs/agent-api.md, docs/operations.md and docs/policy-language.md.
+ * Each method returns the answer that the gateway has to give; `model.test.ts` asks both. `policy.ts` has the
+ * policy.
  */
 import type { Ballot, Change, Claim, Expected, Scope, Submission } from './calls.ts'
 import {
@@ -48,7 +50,7 @@ export class ContractModel {
     return fingerprint(this.#state)
   }
 
-  /** What has come about that no answer shows. */
+  /** Returns the events that no answer shows. */
   seen(): string[] {
     const { filledByTime, heldByLimit, released } = this.#state
     return [
@@ -86,7 +88,7 @@ export class ContractModel {
     return answer
   }
 
-  /** What an allow may be given again under. */
+  /** The state under which the gateway may repeat an allow. */
   #under(): string {
     return `${this.#state.bundle} ${this.#state.freezes}`
   }
@@ -292,7 +294,7 @@ export class ContractModel {
     return { http: 204 }
   }
 
-  /** What time alone brings about, by the timer. */
+  /** Makes the changes that time alone brings about, as the timer does. */
   due(): void {
     for (const thread of this.threads.values()) this.#settle(thread)
     for (const { thread, used, dead, expiresAt } of this.#state.tokens.values())
@@ -329,7 +331,7 @@ export class ContractModel {
     return ['', `agent ${agent}`, `tool ${tool}`].some((name) => this.#state.frozen.has(name))
   }
 
-  /** Of those of one millisecond, any: the one with the last id. */
+  /** Returns the newest thread. Any thread of the same millisecond would do; the last id decides. */
   #newestOf(agent: string, task: string | undefined): string | undefined {
     const own = [...this.threads].filter(([, one]) => one.agent === agent && one.task === task)
     const place = ([id, { openedAt }]: (typeof own)[number]): string => `${openedAt} ${id}`
@@ -341,7 +343,7 @@ export class ContractModel {
     return status !== 'rejected' && !collected && this.#now() >= deadline
   }
 
-  /** Whoever looks first makes it true. */
+  /** Brings the thread up to date; the first look at it does so. */
   #settle(thread: Thread): void {
     if (thread.status === 'rejected') return
     if (this.#isExpired(thread)) this.#end(thread, 'expired')
@@ -349,7 +351,7 @@ export class ContractModel {
     else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.#state.filledByTime++
   }
 
-  /** Why an approval does not hold any more, though nobody took it back. */
+  /** Returns the reason why an approval no longer holds, though no reviewer took it back. */
   #lapseOf(thread: Thread): Thread['code'] | undefined {
     if (!this.#isFilled(thread, thread.approvedAt)) return 'reviewer_removed'
     const judged = judge(this.#state.bundle, thread)

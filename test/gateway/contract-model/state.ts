@@ -11,7 +11,7 @@ export interface Thread {
   readonly tool: Tool
   readonly v2: boolean
   status: Status
-  /** At the start of the message, when nobody's words are there. */
+  /** The start of the message, where it quotes no person. */
   code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed' | 'withdrawn'
   /** Approved by the rule that allowed it. */
   readonly byRule: boolean
@@ -22,7 +22,7 @@ export interface Thread {
   deadline: number
   need: Need
   payload: Pay
-  /** What the agent says itself. */
+  /** The risk that the agent claims. */
   risk: Risk
   hash: string | undefined
   /** Decisions by person. */
@@ -30,7 +30,7 @@ export interface Thread {
   readonly revisionIds: Set<string>
   /** Frozen while it was under way. */
   dead: boolean
-  /** What its approval has taken, as long as it may be given back. */
+  /** The uses that its approval has taken, as long as the gateway may give them back. */
   charged: readonly Use[]
   collected: boolean
   redeemed: boolean
@@ -52,7 +52,7 @@ interface Stored {
   readonly body: string
   answer: Expected
   readonly at: number
-  /** What an allow may be given again under. */
+  /** The state under which the gateway may repeat an allow. */
   readonly under: string
 }
 
@@ -65,7 +65,7 @@ export interface State {
   readonly used: Map<string, number>
   freezes: number
   bundle: Bundle
-  /** Approvals that no vote completed: somebody who had voted could take another chair from then on. */
+  /** Approvals that time completed, without a vote: an earlier voter could take another chair from then on. */
   filledByTime: number
   /** Calls that a limit held, and approvals that gave back what they had taken of one. */
   heldByLimit: number
@@ -86,7 +86,10 @@ export const newState = (): State => ({
   released: 0,
 })
 
-/** Equal for two states that no later call tells apart: whose policy judges it is said anew each time, and in which order things came into a map does not matter. */
+/**
+ * Equal for two states that no later call distinguishes.
+ * It omits the bundle, which every call sets anew, and the order of entries in maps and sets.
+ */
 export function fingerprint(state: State): string {
   const { bundle: _, filledByTime: __, heldByLimit: ___, released: ____, ...lasting } = state
   return JSON.stringify(lasting, (_key, value: unknown) => {

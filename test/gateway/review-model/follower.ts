@@ -3,7 +3,7 @@ import type { ThreadChange, ThreadList, ThreadSummary } from '../../../src/contr
 import { type Answer, type Reviewer, until } from '../../gateway-fixture.ts'
 import { Listener } from '../../stream-listener.ts'
 
-/** Somebody who knows of threads only what the stream says. */
+/** A reviewer who knows of threads only what the stream says. */
 export class Follower {
   readonly numbers: number[] = []
   readonly #threads = new Map<string, ThreadSummary>()
@@ -26,7 +26,10 @@ export class Follower {
     await until(() => this.#take() >= number)
   }
 
-  /** What was heard is what a fresh list says, but for what time and the directory change without a word. */
+  /**
+   * Compares the summaries of the stream with a fresh list.
+   * It ignores members that time or the directory changes without a message.
+   */
   async compare(now: number): Promise<void> {
     const fresh = await this.#all()
     expect([...this.#threads.keys()].sort()).toEqual(fresh.map(({ thread_id }) => thread_id).sort())

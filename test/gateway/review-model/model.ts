@@ -1,6 +1,7 @@
 /**
- * What people do beside voting, written down a second time: from docs/review-api.md and docs/signing-in.md, in plain state, without a store or evidence.
- * `review-model.test.ts` asks both. The policy is that of `contract-policy.ts`, with a level that asks for a sign-in, and another second directory.
+ * Acts of people beside voting, written a second time in plain state, without a store or evidence.
+ * Its sources are docs/review-api.md and docs/signing-in.md; `model.test.ts` asks both.
+ * The policy is `contract-model/policy.ts`, with a level that requires a session, and another second directory.
  */
 import {
   AGENTS,
@@ -35,7 +36,7 @@ export const BUNDLES = {
 } as const
 export type Bundle = keyof typeof BUNDLES
 
-/** Somebody, with a key or with the session of a browser. */
+/** A person, with a key or with the session of a browser. */
 export interface Caller {
   readonly who: string
   readonly via: 'key' | 'link'
@@ -60,7 +61,7 @@ export interface Vote {
 export interface Ballot {
   readonly decision: 'approve' | 'reject' | 'request_changes'
   readonly revision?: number
-  /** What If-Match names. */
+  /** The kind of tag that If-Match names. */
   readonly tag?: 'current' | 'earlier' | 'weak' | '*'
 }
 
@@ -191,7 +192,7 @@ export class ReviewModel {
     return 200
   }
 
-  /** Whoever looks first makes true what has become of the thread. */
+  /** Brings the thread up to date; the first look at it does so. */
   settle(thread: Thread): void {
     if (thread.status === 'rejected') return
     if (this.#isExpired(thread) || thread.dead) this.#end(thread)
@@ -207,7 +208,7 @@ export class ReviewModel {
       const age = now - thread.submittedAt
       const reached = Math.max(-1, ...moments.filter((ms) => ms <= age))
       const announces = thread.status === 'pending_review' && reached > thread.announced
-      // an approval whose proof is over lets nobody act: it is ended when somebody looks
+      // an approval whose proof has expired permits no act: the next look ends it
       const { collectedAt = now } = thread
       const swept = thread.dead && now < collectedAt + TOKEN_MS
       if (announces || swept || this.#isExpired(thread)) this.settle(thread)
@@ -387,7 +388,7 @@ export class ReviewModel {
   }
 }
 
-/** What policy asks for: here everything is held. */
+/** Returns the demands of policy, which holds every call here. */
 function asked(call: Call): { readonly need: Need; readonly risk: Risk } {
   const { amount = 0 } = call.payload
   const risk = call.tool !== 'pay' || amount <= 10_000 ? 'low' : amount <= 50_000 ? 'high' : 'critical'

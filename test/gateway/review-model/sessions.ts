@@ -31,7 +31,7 @@ export class SessionsModel {
     return this.#sessions.has(who)
   }
 
-  /** It would hold, if somebody asked now. */
+  /** True when the session would hold at a request now. */
   isOpen(who: string): boolean {
     const session = this.#sessions.get(who)
     return session !== undefined && !this.#isOver(who, session)
@@ -56,7 +56,7 @@ export class SessionsModel {
     this.#sessions.delete(who)
   }
 
-  /** All that lets somebody in but a key. */
+  /** Ends the session and every link; only the key still works. */
   signOutEverywhere(who: string): void {
     this.signOut(who)
     for (const [link, known] of this.#links) if (known.who === who) this.#links.delete(link)

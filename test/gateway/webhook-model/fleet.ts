@@ -14,7 +14,10 @@ import type { Receivers } from '../../webhooks/receiver.ts'
 import { Abandoned, Leases } from './leases.ts'
 
 const INSTANCES = 2
-/** Both so long that nothing is given up while the machine does something else: what was answered or landed unheard of the game brings about itself. */
+/**
+ * Both deadlines are so long that a busy machine does not exceed them.
+ * The game itself causes lost answers and unheard commits.
+ */
 const DEADLINE_MS = 5_000
 const STORE_DEADLINE_MS = 30_000
 /** A try, its record and the commit. */
@@ -28,7 +31,7 @@ export interface Instance {
 export interface FleetOptions {
   readonly place: Place
   readonly receivers: Receivers
-  /** Of the receivers of the game. */
+  /** The ports of the receivers of the game. */
   readonly ports: readonly number[]
 }
 

@@ -100,7 +100,7 @@ export class Game {
     }
     const asked: { events?: string[]; payload?: string } = other ?? drawn
     const body = { tenant, url: receiver.url, ...asked }
-    // it may be told something before the administrator has the answer
+    // it may receive a delivery before the administrator has the answer
     const listens = this.#board.listens(receiver)
     const answer = await this.#board.world().admin<WebhookSecret>('POST', 'webhooks', { body })
     expect(answer.status).toBe(201)
@@ -126,7 +126,7 @@ export class Game {
     })
   }
 
-  /** While agents go on. */
+  /** Acts while agents make calls. */
   async #meanwhile(act: Act): Promise<void> {
     const calls = this.#board.dice.once(2) ? this.#board.dice.below(8) : 0
     await Promise.all([act(), ...Array.from({ length: calls }, () => this.#work.submit('t'))])
@@ -211,7 +211,10 @@ export class Game {
     }
   }
 
-  /** What seldom comes about by chance: nobody is told of it before all tries are over, for five days, and for ever. */
+  /**
+   * Causes events that chance rarely produces.
+   * A destination fails for all tries of a delivery, then for five days, and then is gone.
+   */
   async #extremes(): Promise<void> {
     const [one = expect.fail()] = this.#board.destinations()
     if (one.state !== 'active') await this.#resume(one)
@@ -274,7 +277,7 @@ export class Game {
     if (wanted.length > 1) this.#board.seen.add('several again')
   }
 
-  // what goes wrong
+  // faults
 
   /** An instance ends in the middle of its tries. */
   async #stop(): Promise<void> {
@@ -324,7 +327,10 @@ export class Game {
     })
   }
 
-  /** Everything works again: what waited arrives, what was given up is asked for again, or not, and after its time all of it is forgotten. */
+  /**
+   * Everything works again. Waiting deliveries arrive, and dead deliveries are sent again, or not.
+   * After their time the gateway deletes all of them.
+   */
   async end(): Promise<void> {
     const board = this.#board
     await this.#extremes()
@@ -341,7 +347,7 @@ export class Game {
     const left = (): Delivery[] => board.destinations().flatMap(({ deliveries }) => deliveries)
     const undone = left().filter(({ state, isKnown }) => state === 'waiting' || isKnown !== true)
     expect(undone.map(({ id }) => id)).toEqual([])
-    // once for what people leave undecided, and once for what they are told of that
+    // the first week ends undecided threads, and the second deletes the deliveries about that
     await board.pass(WEEK)
     await board.pass(WEEK)
     expect(left().map(({ id }) => id)).toEqual([])

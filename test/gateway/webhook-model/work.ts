@@ -2,7 +2,10 @@ import { expect } from 'vitest'
 import { HOUR, MINUTE, SECOND, type World } from '../../gateway-fixture.ts'
 import type { Board } from './board.ts'
 
-/** What agents and people do in the game, so that there is something to tell. Whatever they are answered, the evidence says what has happened. */
+/**
+ * Acts of agents and people in the game, which cause events.
+ * The evidence says what has happened, whatever the gateway answers them.
+ */
 
 export const AGENTS = [
   ['bot', 'acme'],
