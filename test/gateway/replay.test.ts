@@ -41,7 +41,7 @@ const threadOf = (one: JsonObject): string | undefined => one['thread_id'] as st
 /** The records behind each redemption: pending (or its last revision), votes, approval, mint. */
 const CHAIN = ['review.pending', 'review.revised', 'vote.cast', 'review.approved', 'token.minted']
 
-/** Positions of records that a redemption rests on. */
+/** Returns the positions of records that a redemption depends on. */
 function behindRedemptions(records: readonly JsonObject[]): number[] {
   const redeemed = new Set(records.filter((one) => typeOf(one) === 'token.redeemed').map(threadOf))
   return records.flatMap((one, i) => (redeemed.has(threadOf(one)) && CHAIN.includes(typeOf(one)) ? [i] : []))

@@ -53,9 +53,9 @@ describe('a poll that waits', () => {
 })
 
 interface Beside {
-  /** How many wait at the same instance. */
+  /** The number of polls that wait at the same instance. */
   readonly waiting: number
-  /** When it is to look again, ms: the test lets this time pass at once, and no other. */
+  /** The time until the next look, ms. The test lets only this time pass at once. */
   readonly after: number
   readonly deadlineInMs?: number
 }

@@ -13,7 +13,7 @@ export interface Expected {
   /** `new`: the id of a thread that this call opens. */
   readonly thread_id?: string
   readonly action_hash?: string
-  /** When a token must be there: when it expires. */
+  /** The expiry of the token; present when the answer must have a token. */
   readonly tokenUntil?: number
   readonly starts?: string
   readonly valid?: boolean

@@ -12,7 +12,7 @@ import { BUNDLES } from './policy.ts'
  */
 
 const SEEDS = IS_LONG ? Array.from({ length: 60 }, (_, i) => i + 1) : [1, 2, 3, 4]
-/** Under each of the policies. */
+/** The number of steps under each policy. */
 const STEPS = 90
 
 describe('the gateway and a model of its contract', () => {

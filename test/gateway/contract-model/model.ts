@@ -40,12 +40,12 @@ export class ContractModel {
     return this.#state.threads
   }
 
-  /** To try on it what would be answered. */
+  /** A copy, on which the game tries calls. */
   copy(): ContractModel {
     return new ContractModel(this.#now, structuredClone(this.#state))
   }
 
-  /** Equal for two that answer alike from now on. */
+  /** Equal for two models that answer alike from now on. */
   fingerprint(): string {
     return fingerprint(this.#state)
   }
@@ -60,7 +60,7 @@ export class ContractModel {
     ]
   }
 
-  /** A new key for an agent; tokens that were bound to the one before are dead. */
+  /** A new key for an agent; tokens that were bound to the earlier key are dead. */
   rotate(agent: string, key: string): void {
     this.#state.keys.set(agent, key)
   }
@@ -77,7 +77,7 @@ export class ContractModel {
       if (lasting) return { ...known.answer, replayed: true }
     }
     const answer = this.#judged(call)
-    // a refusal is no answer
+    // the gateway does not keep refusals
     if (answer.http === 200)
       this.#state.answers.set(id, {
         body: JSON.stringify(body),
@@ -154,7 +154,7 @@ export class ContractModel {
     if (status !== 'approved' || thread.collected) return seen
     thread.collected = true
     const { signed = true, ttlMs = 10 * MINUTE } = AGENTS[agent] ?? {}
-    // nothing says when it is used
+    // no redemption will report its use
     if (!signed) thread.charged = []
     return signed ? { ...seen, tokenUntil: this.#now() + ttlMs } : seen
   }
@@ -165,7 +165,7 @@ export class ContractModel {
     this.#state.tokens.set(token, { thread, key, expiresAt, used: false, dead: false })
   }
 
-  /** A new token for the one that got lost, which is dead from then on. */
+  /** Replaces the lost token, which is dead from then on. */
   reissue(agent: string, id: string): Expected {
     const thread = this.threads.get(id)
     if (thread?.agent !== agent) return refused(404, 'not_found')
@@ -301,7 +301,7 @@ export class ContractModel {
       if (!used && !dead && this.#now() >= expiresAt) this.#release(this.threads.get(thread))
   }
 
-  /** Policy, and whether there is room for what it allows. */
+  /** Judges the call by policy and limits: a call beyond a limit is held. */
   #judge(call: Asked & { readonly task: string }): Judged | undefined {
     const judged = judge(this.#state.bundle, call)
     const full = ({ name, amount, most }: Use): boolean => (this.#state.used.get(name) ?? 0) + amount > most
@@ -374,7 +374,7 @@ export class ContractModel {
     return this.#areSeated(thread, chairs, { people, at })
   }
 
-  /** Every way to seat them is tried: each chair another person. */
+  /** Tries every way to seat the people, each on one chair. */
   #areSeated(
     thread: Thread,
     [chair, ...chairs]: readonly string[],

@@ -11,7 +11,7 @@ export interface Seats {
   readonly world: World
 }
 
-/** One call, as the gateway is asked, and as the model is. */
+/** One call to the gateway, and the same call to the model. */
 export interface Move {
   ask(seats: Seats): Promise<Answer<object>>
   expected(model: ContractModel): Expected
@@ -95,7 +95,7 @@ export function vote(ballot: Ballot): Move {
   const { check, tell } = comparing('vote')
   return {
     tell,
-    // the thread that it answers is read after the vote has landed
+    // the gateway reads the thread for its answer after the vote has landed
     check: (answer, expected, alone) => {
       if (alone || answer.status !== 200 || expected.http !== 200) return check(answer, expected, alone)
       expect(threadIn(answer)).toBe(expected.thread_id)

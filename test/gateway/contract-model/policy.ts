@@ -1,4 +1,4 @@
-/** The policy of BUNDLES, and whom it asks, by docs/policy-language.md: what `contract-model.ts` knows of policy. */
+/** The policy of BUNDLES and the reviewers that it asks, by docs/policy-language.md, as `model.ts` knows them. */
 import { BUNDLE } from '../../bundle.ts'
 
 export const MINUTE = 60_000
@@ -22,7 +22,7 @@ const limited = (rules: string | undefined, lines: string): string =>
 const OPEN = limited(BUNDLE['rules/open.yaml'], 'id: t-few, count: calls, at_most: 6, per: agent')
 const PAY = limited(BUNDLE['rules/pay.yaml'], 'id: pay-sum, sum: payload.amount, at_most: 30000, per: task')
 
-/** Policy allows its calls, which need a proof all the same. */
+/** Policy allows calls of `once`, which need a proof all the same. */
 const ONCE = {
   'tools/once.yaml': `tool: once
 description: A repeated call must not run again.
@@ -81,7 +81,7 @@ export const LEVELS: Readonly<Record<Risk, Need>> = {
   critical: need('board', 2, 30 * MINUTE),
 }
 
-/** Both hold: never looser than either. */
+/** Combines two needs: at least as strict as either. */
 export function both(a: Need, b: Need): Need {
   const seats = new Map(a.seats)
   for (const [group, seat] of b.seats) {

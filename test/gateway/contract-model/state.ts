@@ -1,7 +1,7 @@
 import type { Expected } from './calls.ts'
 import type { Bundle, Need, Pay, Risk, Tool, Use } from './policy.ts'
 
-/* What the model of the contract keeps: plain data, so that it can be copied, and two of them compared. */
+/* The state of the contract model: plain data, which the game copies and compares. */
 
 type Status = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
 
@@ -28,7 +28,7 @@ export interface Thread {
   /** Decisions by person. */
   votes: Map<string, string>
   readonly revisionIds: Set<string>
-  /** Frozen while it was under way. */
+  /** A freeze covered the thread before its redemption. */
   dead: boolean
   /** The uses that its approval has taken, as long as the gateway may give them back. */
   charged: readonly Use[]
@@ -43,7 +43,7 @@ interface Token {
   readonly key: string
   readonly expiresAt: number
   used: boolean
-  /** Replaced by another. */
+  /** Another token replaced it. */
   dead: boolean
 }
 
@@ -67,7 +67,7 @@ export interface State {
   bundle: Bundle
   /** Approvals that time completed, without a vote: an earlier voter could take another chair from then on. */
   filledByTime: number
-  /** Calls that a limit held, and approvals that gave back what they had taken of one. */
+  /** Calls that a limit held, and approvals that gave back their uses of a limit. */
   heldByLimit: number
   released: number
 }

@@ -97,7 +97,7 @@ describe('the budgets', () => {
     let last = await bot.event(task, big)
     for (let i = 0; i < 10 && last.status === 201; i++) last = await bot.event(task, big)
     expectSpent(last, 'bytes_per_day')
-    // what is smaller than an event may still fit
+    // a smaller write than an event may still fit
     let proposal = await bot.submit(newTask(), HOLD)
     for (let i = 0; i < 100 && proposal.status === 200; i++) proposal = await bot.submit(newTask(), HOLD)
     expectSpent(proposal, 'bytes_per_day')

@@ -21,7 +21,7 @@ let world: World
 let bot: Agent
 let ann: Reviewer
 let epoch: string
-/** The next commit finds the store in another epoch than the verb did. */
+/** The next commit finds the store in another epoch than the verb's reads. */
 let isReplaced: boolean
 
 const wrapStore = (store: Store): Store =>

@@ -45,7 +45,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** It arrives at the store after this moment, though it was decided before. */
+/** The next commit arrives at the store after this moment, though its verb decided before. */
 function lateFor(moment: number): void {
   world.clock.advance(moment - world.app.deps.store.now() - 10)
   overtaking.before = () => Promise.resolve(world.clock.advance(1_500))

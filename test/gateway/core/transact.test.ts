@@ -174,7 +174,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     await open()
     const act = await prepare()
     let left = 5
-    // a limit that fails is exhausted: no further attempt passes it
+    // a failed limit is exhausted, so the verb would not try again
     const records = (guards: readonly Guard[]): number[] =>
       guards.flatMap((guard, i) => ('limit' in guard ? [] : [i]))
     misbehave = (real, { guards }) =>

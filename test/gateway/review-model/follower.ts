@@ -65,7 +65,7 @@ export class Follower {
   }
 }
 
-/** With a number that is not there yet: of another store, or of another tenant. */
+/** Opens the stream at a number that does not exist yet: of another store, or of another tenant. */
 export async function startsAfresh(who: Reviewer, number: number): Promise<void> {
   const listener = await Listener.open(who, number)
   await listener.first('reset')
@@ -74,7 +74,7 @@ export async function startsAfresh(who: Reviewer, number: number): Promise<void>
 
 function lasting(summary: ThreadSummary | undefined, now: number): unknown {
   const { mine: _, escalated_to: __, approvals, claim, ...more } = summary ?? expect.fail()
-  // a question of the agent is no event
+  // a poll of the agent is no event
   const { asked_at: ___, asks_every_ms: ____, ...rest } = more
   const holds = claim !== undefined && Date.parse(claim.expires_at) > now
   return { ...rest, required: approvals.required, claim: holds ? claim.reviewer : undefined }

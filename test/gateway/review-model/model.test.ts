@@ -17,7 +17,7 @@ import { expectedOf, queryOf, saidOf, SEEN } from './shown.ts'
  */
 
 const SEEDS = IS_LONG ? Array.from({ length: 40 }, (_, i) => i + 1) : [3, 7]
-/** Under each of the directories. */
+/** The number of steps under each directory. */
 const STEPS = 60
 const NO_THREAD = 'thr_00000000000000000000000000'
 const VIAS = ['key', 'link'] as const
@@ -75,7 +75,7 @@ class Game {
   async change(bundle: Bundle): Promise<void> {
     await this.#world.changePolicies(BUNDLES[bundle])
     this.#model.change(bundle)
-    // a file that was half written is a load that fails, and the next one follows
+    // a load may read a half-written file and fail; the next load follows
     const known = (): boolean | undefined =>
       this.#world.app.deps.policies.current()?.directory.tenants.get('acme')?.reviewers.has('eve')
     await until(() => known() === (this.#model.groupsOf('eve') !== undefined))
@@ -109,7 +109,7 @@ class Game {
     return this.#dice.once(4) ? { who: one.who, via: 'key' } : one
   }
 
-  /** A name of a thread: often one that waits, sometimes an old one or none at all. */
+  /** An id of a thread: often a waiting thread, sometimes an old or a missing thread. */
   #thread(): [string, Thread | undefined] {
     const { threads } = this.#model
     const names = [...threads.keys()]
@@ -141,7 +141,7 @@ class Game {
     this.#tags.delete(id)
   }
 
-  /** Chairs that others may take after a while, which begins anew with a revision. */
+  /** Chairs that others may take after a while; a revision starts that time anew. */
   async #grows(): Promise<void> {
     const id = await this.#agents.propose(20_000)
     const query = { status: 'pending_review', group: 'board' }

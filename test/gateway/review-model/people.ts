@@ -67,7 +67,7 @@ export class People {
   async signIn(who: string): Promise<void> {
     if (this.#model.groupsOf(who) === undefined) return
     const link = await this.#newLink(who)
-    // kept for later, when it may be too late
+    // a kept link may have expired when it is used
     if (!this.#browsers.has(who) || !this.#dice.once(4)) await this.#use(link, who)
   }
 
@@ -78,7 +78,7 @@ export class People {
     return link
   }
 
-  /** One that was used, or whose time is over, or not yet. */
+  /** Uses a link again, which may be used, expired or still good. */
   async #oldLink(): Promise<void> {
     const old = this.#dice.one(this.#links)
     if (old !== undefined) await this.#use(old.link, old.who)
@@ -117,14 +117,14 @@ export class People {
     else this.#model.sessions.signOut(who)
   }
 
-  /** By an administrator. */
+  /** An administrator ends the sessions. */
   async #isPutOut(who: string): Promise<void> {
     const { status } = await this.#world.admin('DELETE', `reviewers/acme/${who}/sessions`)
     expect(status).toBe(204)
     this.#model.sessions.signOutEverywhere(who)
   }
 
-  /** As open pages do. */
+  /** Every person asks, as open pages do. */
   async #allAsk(): Promise<void> {
     for (const who of PEOPLE) await this.#asks(who)
   }

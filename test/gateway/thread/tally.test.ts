@@ -14,7 +14,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** Seats that are filled without another vote (docs/review-api.md). */
+/** Seats that fill without another vote (docs/review-api.md). */
 
 const DAN = 'dan:  { name: Dan Day, groups: [audit] }'
 const DAN_OF_THE_BOARD = edited('directory.yaml', DAN, DAN.replace('[audit]', '[audit, board]'))

@@ -28,8 +28,8 @@ export class Board {
   readonly model: WebhookModel
   readonly seen: Set<string>
   readonly proposed = new Map<string, Proposed>()
-  /** By destination. */
   readonly seed: number
+  /** By destination. */
   readonly ears = new Map<string, Ear>()
   readonly #receivers: readonly Receiver[]
   /** Tries that receivers heard in this round. */
@@ -91,7 +91,7 @@ export class Board {
     await this.settle()
   }
 
-  /** Time passes, and everything happens that it brings about. */
+  /** Lets time pass, and runs the work that falls due. */
   async pass(ms: number): Promise<void> {
     await this.round(async () => {
       this.fleet.advance(ms)
@@ -113,7 +113,7 @@ export class Board {
     }
   }
 
-  /** No instance has anything to do or to take, nor acts on a list of destinations that is of long ago. */
+  /** Waits until no instance has work, and until each has read the list of destinations again. */
   async #quiet(): Promise<void> {
     do {
       await until(() => this.#isQuiet()).catch(async (error: unknown) => {
@@ -187,7 +187,7 @@ export class Board {
     return shown
   }
 
-  /** All of them, page by page; and by their state. */
+  /** Returns all deliveries of a destination, page by page, and compares a list by state. */
   async #deliveries(id: string): Promise<DeliveryView[]> {
     const world = this.world()
     const known = this.model.destinations.get(id)?.deliveries.length ?? 0

@@ -19,7 +19,7 @@ export interface Proposed {
 
 /** An event that destinations receive. */
 export interface Told {
-  /** No other event has it. */
+  /** Unique to the event. */
   readonly key: string
   readonly type: string
   readonly at: string
@@ -84,7 +84,7 @@ const DECIDED = ['decision.allowed', 'decision.rejected']
 const exactly = (text: string): RegExp =>
   new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`)
 
-/** As evidence has it. */
+/** The heading as the evidence has it. */
 const lineIn = ({ details = {} }: Line): RegExp => exactly((details['heading'] as Heading).line)
 
 function saidBy({ details = {} }: Line): RegExp {
@@ -167,7 +167,7 @@ export class Events {
       thread.line = lineIn(record)
       if (details['requirement'] !== undefined) thread.asked = askedBy(record)
       thread.message = details['verdict'] === 'allow' ? ANY : saidBy(record)
-      // the next record says what became of the thread
+      // the next record reports the end of the thread
       return details['verdict'] === 'reject' ? undefined : this.#told(thread, record, 'review.pending')
     }
     const event = EVENTS[type]

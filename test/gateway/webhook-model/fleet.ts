@@ -20,7 +20,7 @@ const INSTANCES = 2
  */
 const DEADLINE_MS = 5_000
 const STORE_DEADLINE_MS = 30_000
-/** A try, its record and the commit. */
+/** The lease covers a try, its record and the commit. */
 export const LEASE_MS = DEADLINE_MS + 5_000 + STORE_DEADLINE_MS
 
 export interface Instance {
@@ -64,7 +64,7 @@ export class Fleet {
           webhooksAllow: ports.map((port) => `127.0.0.1/32:${port}`).join(','),
         },
         webhooks: { everyMs: 10, deadlineMs: DEADLINE_MS, ca: receivers.ca, wall: () => world.clock.wall() },
-        // the embedded store is one for all of them: it outlives each
+        // all instances share the embedded store, which outlives each of them
         openStore: async (clock) => {
           if (place.kind === 'redis') {
             openedElsewhere()
@@ -116,7 +116,7 @@ export class Fleet {
     return new Reviewer(world, this.#people.get(name) ?? expect.fail(name))
   }
 
-  /** An instance ends, and with it the tries that it makes; another life of it begins. */
+  /** Stops an instance, which ends its tries, and starts it again. */
   async restart({ world, leases }: Instance): Promise<void> {
     await world.stop()
     leases.end()

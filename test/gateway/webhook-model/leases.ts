@@ -29,7 +29,7 @@ export class Leases {
    */
   readonly held = new Set<string>()
   readonly #abandoned: Abandoned
-  /** Looks at the outbox that have begun. */
+  /** The number of looks at the outbox that have begun. */
   looks = 0
   fault: Fault | undefined
 
@@ -37,7 +37,7 @@ export class Leases {
     this.#abandoned = abandoned
   }
 
-  /** The instance is gone. */
+  /** The instance has ended, and abandons its tries. */
   end(): void {
     for (const delivery of this.held) this.#abandoned.add(delivery)
     this.held.clear()

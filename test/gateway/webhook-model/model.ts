@@ -29,7 +29,7 @@ const FAILING = 120 * HOUR
 
 /** A receiver's answer to one try. */
 export interface Reply {
-  /** Undefined for one that hung or cut off. */
+  /** Undefined when the receiver hung or cut off. */
   readonly status?: number
   readonly retryAfterMs?: number
 }
@@ -43,14 +43,14 @@ export interface Hit {
 
 export interface Delivery {
   told: Told
-  /** As soon as a list has shown it. */
+  /** Known as soon as a list has shown it. */
   id?: string
-  /** A try has shown which event it tells of. */
+  /** A try has shown which event the delivery carries. */
   isKnown?: boolean
   raw?: string
   state: DeliveryView['state']
   attempts: number
-  /** Between which moments the next try is due. */
+  /** The moments between which the next try is due. */
   due: readonly [number, number]
   last?: { readonly at: number; readonly reply: Reply }
 }
@@ -109,7 +109,7 @@ export class WebhookModel {
     return one.secrets.filter(({ until }) => this.#now() < until).map(({ secret }) => secret)
   }
 
-  /** A round begins: nothing is under way. */
+  /** Begins a round, in which nothing is under way yet. */
   begin(): void {
     this.#claimed = noEnds()
     this.#foreseen = noEnds()
@@ -117,7 +117,7 @@ export class WebhookModel {
     for (const one of this.destinations.values()) one.wasActive = one.state === 'active'
   }
 
-  // what the evidence tells
+  // the evidence
 
   learn(line: EvidenceLine): void {
     const { tenant, type } = line.record
@@ -190,7 +190,7 @@ export class WebhookModel {
     delivery.due = [at, at]
   }
 
-  // what lists and receivers say
+  // lists and receivers
 
   /** Matches each listed delivery with an expected event; fails when one of either is left over. */
   link(one: Destination, views: readonly DeliveryView[]): void {
@@ -210,7 +210,7 @@ export class WebhookModel {
     ).toEqual([])
   }
 
-  /** A try that was noted, or that may not have been. */
+  /** Takes a try that the gateway noted, or may not have noted. */
   hit({ destination, got, reply, at }: Hit, isNoted: boolean): void {
     const one = this.destinations.get(destination) ?? expect.fail()
     const delivery = deliveryOf(one, got.body.id)

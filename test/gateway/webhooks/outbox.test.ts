@@ -68,7 +68,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** Commits wait until they are let through. */
+/** Makes large commits wait until the caller opens the gate. */
 function closeGate(): () => void {
   let open = (): void => undefined
   gate = new Promise((resolve) => (open = resolve))
