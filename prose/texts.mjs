@@ -4,7 +4,7 @@
  * - Markdown: paragraphs, list items, headings and cells.
  * - TypeScript, JavaScript and Python: comments, docstrings and strings.
  * - YAML: comments and reasons.
- * - Tests: titles only.
+ * - Tests: titles and comments.
  *
  * A text is `{ kind, line, text }`. `line` is the line of its first character.
  * Line ends stay in `text`, so that an offset leads to its line.
@@ -133,7 +133,7 @@ function typescript(path, source) {
       if (isTest) found.push({ kind: 'title', line: lineAt(source, node.start), text: plain(text) })
     },
   })
-  if (!isTest) found.push(...comments(source, masked))
+  found.push(...comments(source, masked))
   return found.toSorted((a, b) => a.line - b.line)
 }
 

@@ -101,7 +101,7 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     if (below(4) === 0) await world.due()
     await world.admin('POST', 'unfreeze', { body })
   }
-  /** A call that goes its whole way before anything else happens. */
+  /** A call from its submission to its redemption, before anything else happens. */
   const deal = async (): Promise<void> => {
     const task = one(tasks) as string
     const payload = { amount: 500 }

@@ -5,7 +5,10 @@ import { Replay } from '../../src/evidence/replay.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
 import { playHistory } from './random-history.ts'
 
-/** Evidence of random histories, with which somebody has tampered who can sign whatever they like: what follows from it tells (docs/evidence.md, completeness). */
+/**
+ * Evidence of random histories, after tampering by someone who can sign any record.
+ * The replay of the remaining records reveals it (docs/evidence.md, completeness).
+ */
 
 const SEEDS = [11, 12, 13]
 const STEPS = 250
@@ -35,10 +38,10 @@ function faultIn(records: readonly JsonObject[]): string | undefined {
 const typeOf = (one: JsonObject): string => one['type'] as string
 const threadOf = (one: JsonObject): string | undefined => one['thread_id'] as string | undefined
 
-/** What stands behind each redemption, and what was left of it: pending (or its last revision), votes, approval, mint. */
+/** The records behind each redemption: pending (or its last revision), votes, approval, mint. */
 const CHAIN = ['review.pending', 'review.revised', 'vote.cast', 'review.approved', 'token.minted']
 
-/** Positions of records that a redemption rests on. */
+/** Returns the positions of records that a redemption depends on. */
 function behindRedemptions(records: readonly JsonObject[]): number[] {
   const redeemed = new Set(records.filter((one) => typeOf(one) === 'token.redeemed').map(threadOf))
   return records.flatMap((one, i) => (redeemed.has(threadOf(one)) && CHAIN.includes(typeOf(one)) ? [i] : []))

@@ -6,12 +6,12 @@ import { exportEvidence } from '../../../src/gateway/admin/export-evidence.ts'
 import { openWorld, overriding, type World } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
-/** Records may hold whole request bodies, so what reads many of them lets others have their turn. */
+/** Records may hold whole request bodies, so a reader of many records lets other requests have their turn. */
 
 let world: World
 const turns = countTurns()
 const RECORDS = 200
-/** How many there are. */
+/** The number of records. */
 let known = 0
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
       overriding(store, {
         events: async (tenant, ...range) => {
           const found = await store.events(tenant, ...range)
-          // not of `_system`, which is signed when the gateway starts
+          // excludes `_system`, which the gateway signs when it starts
           if (tenant === 'acme') for (const _ of found) turns.count()
           return found
         },

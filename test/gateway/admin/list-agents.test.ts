@@ -36,6 +36,6 @@ it('looks for the keys of thousands of agents a few at a time, so that other req
   expect(agents.flatMap(({ id, key_issued_at }) => (key_issued_at === undefined ? [] : [id]))).toEqual([
     'a999',
   ])
-  // pages of 200; the gateway reads a little by itself meanwhile
+  // pages of 200, and a few reads that the gateway makes by itself
   expect(turns.most()).toBeLessThanOrEqual(210)
 })

@@ -3,7 +3,7 @@ import type { Deps } from '../../../src/gateway/core/deps.ts'
 import { createLoadNotes } from '../../../src/gateway/admin/policy-load-queue.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 
-/** A store that fails as often as it is told, and remembers what it was given. */
+/** A store that fails the given number of commits, and remembers the events that it stored. */
 function depsThat(failures: number): { deps: Deps; written: string[]; fail: (times: number) => void } {
   const written: string[] = []
   let left = failures

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { collectGarbage } from '../../garbage.ts'
 import { held, openWorld, overriding, until } from '../../gateway-fixture.ts'
 
-/** A poll that waits, when the store wakes nobody (S11: a wake-up may be missed). */
+/** A poll that waits on a store that never wakes it (S11: a wake-up may be missed). */
 
 let asleep = 0
 const deaf = (store: Store): Store =>
@@ -53,9 +53,9 @@ describe('a poll that waits', () => {
 })
 
 interface Beside {
-  /** How many wait at the same instance. */
+  /** The number of polls that wait at the same instance. */
   readonly waiting: number
-  /** When it is to look again, ms: the test lets this time pass at once, and no other. */
+  /** The time until the next look, ms. The test lets only this time pass at once. */
   readonly after: number
   readonly deadlineInMs?: number
 }

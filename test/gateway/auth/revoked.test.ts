@@ -28,7 +28,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** A key that another gateway revokes between what a verb has read and its commit (docs/operations.md). */
+/** A key that another gateway revokes between a verb's reads and its commit (docs/operations.md). */
 
 let world: World
 let bot: Agent
@@ -129,7 +129,7 @@ describe.each([
   })
 })
 
-/** They commit nothing that could guard the key, and this gateway has not heard of its end. */
+/** These verbs make no commit that could guard the key, and this gateway does not know of the revocation. */
 const OF_WORDS: Verbs = {
   'a poll of what waits': async () => {
     const { thread } = await held(bot)
@@ -148,7 +148,7 @@ const OF_WORDS: Verbs = {
   'a proof that is none': () => Promise.resolve(() => bot.validate({ signature: 'none' })),
 }
 
-/** Under one Idempotency-Key, so that the first answer is given again. */
+/** Submits under one Idempotency-Key, so that the gateway repeats the first answer. */
 function again(tool_name: string, payload: object): () => Promise<Act> {
   const task = newTask()
   return () => Promise.resolve(() => bot.submit(task, { tool_name, payload }, { 'idempotency-key': 'k' }))
@@ -163,7 +163,7 @@ describe("an agent's key that another gateway has revoked", () => {
   })
 })
 
-/** What is asked when the body is there; the credential came before. */
+/** Verbs as they run once the body has arrived. The gateway checked the credential earlier. */
 const OF_AN_AGENT: Record<string, (deps: Deps, caller: Caller) => Promise<unknown>> = {
   'a poll': (deps, caller) => poll(deps, caller, { task_id: 'none' }, { callerGone: () => false }),
   'a redemption': (deps, caller) => redeem(deps, caller, { signature: undefined }),

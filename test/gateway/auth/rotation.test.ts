@@ -14,7 +14,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** Two keys of one holder, for as long as an overlap lasts. */
+/** Two keys of one holder during an overlap. */
 
 let world: World
 beforeEach(async () => {
@@ -40,7 +40,7 @@ describe('rotating a key', () => {
     await world.due()
     expect([await works(old), await works(next)]).toEqual([200, 200])
     world.clock.advance(1)
-    // without the timer, too
+    // the old key also ends without the timer
     expect([await works(old), await works(next)]).toEqual([401, 200])
     await world.due()
     expect([await works(old), await works(next)]).toEqual([401, 200])

@@ -3,7 +3,7 @@ import type { Decision } from '../../../src/contract/agent.ts'
 import type { Answer } from '../../gateway-fixture.ts'
 import type { Expected } from './calls.ts'
 
-/** What must have come about in all the games together, so that agreeing means something. */
+/** Events that all games together must meet, so that their agreement means something. */
 export const SEEN = [
   'submit allow',
   'submit reject',
@@ -63,7 +63,7 @@ export const SEEN = [
   'revise 409 unknown_thread',
 ]
 
-/** What an answer says, in the words of the model. */
+/** Returns an answer in the words of the model. */
 function said(answer: Answer<object>): Expected & { readonly message?: string } {
   const { status: http, headers, problem } = answer
   if (http >= 400) return { http, code: problem.code }
@@ -76,7 +76,7 @@ function said(answer: Answer<object>): Expected & { readonly message?: string } 
   return { http, ...(Object.fromEntries(given) as object), ...until, ...replayed }
 }
 
-/** The two are equal; the name of what came about. */
+/** Expects the two to be equal, and returns the name of the event. */
 export function compare(act: string, answer: Answer<object>, expected: Expected): string {
   const { message = '', ...told } = said(answer)
   const { starts = '', thread_id, task_id, ...rest } = expected

@@ -1,16 +1,19 @@
 import type { Pay, Risk, Tool } from './policy.ts'
 
-/* What is asked of the gateway and of the model, and what either answers. */
+/* Calls to the gateway and to the model, and the answers of both. */
 
-/** What the gateway has to answer: the status of HTTP, and the members that the test compares. Absent members must be absent. */
+/**
+ * The answer that the gateway has to give: the HTTP status, and the members that the test compares.
+ * Absent members must be absent.
+ */
 export interface Expected {
   readonly http: number
   readonly code?: string
   readonly status?: string
-  /** `new`: one that nobody has seen. */
+  /** `new`: the id of a thread that this call opens. */
   readonly thread_id?: string
   readonly action_hash?: string
-  /** When a token must be there: when it expires. */
+  /** The expiry of the token; present when the answer must have a token. */
   readonly tokenUntil?: number
   readonly starts?: string
   readonly valid?: boolean

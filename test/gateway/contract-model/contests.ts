@@ -17,7 +17,10 @@ import type { Pay, Tool } from './policy.ts'
 /** Plays a call, and waits for its answer. */
 export type Play = (move: Move) => Promise<Answer<object>>
 
-/** Brings something about that only one can have, and names calls that want it: a few of them are asked at the same time. */
+/**
+ * Prepares something that only one call can have, and returns calls that want it.
+ * The game plays a few of them at the same time.
+ */
 export type Contest = (play: Play, task: string) => Promise<readonly Move[]>
 
 const AGENT = 'other'
@@ -29,7 +32,7 @@ async function held(play: Play, task: string, tool: Tool, payload: Pay = {}): Pr
 const by = (who: string, thread: string, decision: Ballot['decision'] = 'approve'): Move =>
   vote({ who, thread, decision, revision: 1 })
 
-/** Who completes the quorum, and what a revision does to it. */
+/** Calls that compete to complete the quorum, and revisions that start it anew. */
 const seat: Contest = async (play, task) => {
   const thread = await held(play, task, 'hold')
   const change = { agent: AGENT, task, thread, tool: 'hold', payload: {} } as const
@@ -45,7 +48,7 @@ const seat: Contest = async (play, task) => {
   ]
 }
 
-/** Who is given the token. */
+/** Calls that compete for the token. */
 const proof: Contest = async (play, task) => {
   const thread = await held(play, task, 'hold')
   await play(by('ann', thread))
@@ -58,7 +61,7 @@ const proof: Contest = async (play, task) => {
   ]
 }
 
-/** Whose redemption it is. */
+/** Calls that compete to redeem a token, or to replace it. */
 const token: Contest = async (play, task) => {
   const thread = await held(play, task, 'hold')
   await play(by('ann', thread))
@@ -76,7 +79,7 @@ const token: Contest = async (play, task) => {
   ]
 }
 
-/** What is left of a limit, once people have approved most of it. */
+/** Calls that compete for the rest of a limit, after reviewers approved most of it. */
 const room: Contest = async (play, task) => {
   const thread = await held(play, task, 'pay', { amount: 29_930 })
   for (const who of ['ann', 'eve']) if (thread !== '') await play(by(who, thread))
@@ -85,7 +88,7 @@ const room: Contest = async (play, task) => {
   )
 }
 
-/** Whose answer is kept under an Idempotency-Key. */
+/** Calls that compete for the answer of one Idempotency-Key. */
 const key: Contest = async (_, task) => {
   const call = { agent: AGENT, task, tool: 'hold', payload: {}, idempotencyKey: 'k' } as const
   return [

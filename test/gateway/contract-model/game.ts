@@ -24,7 +24,7 @@ import { AGENTS, BUNDLES, type Bundle, PEOPLE, type Pay, TOOLS } from './policy.
 const HASHES = ['a', 'b'].map((digit) => digit.repeat(64))
 const RISKS = ['low', 'medium', 'high', 'critical'] as const
 const SCOPES: readonly Scope[] = [{ agent: 'other' }, { tool: 'hold' }, { tool: 'pay' }, {}]
-/** Of states that the answers so far allow. */
+/** The bound on the states of the model that the answers leave possible. */
 const MOST_MODELS = 200
 
 interface Minted {
@@ -44,8 +44,10 @@ interface Played {
 }
 
 /**
- * Random calls of agents and people, in random time, each asked of any gateway of a fleet on one store: every answer is the one that the model gives, by the policy that
- * the gateway has loaded. Calls that are asked at the same time are answered as in some order of them; where several orders would do, each of them is pursued.
+ * Random calls of agents and people, in random time, each to any gateway of a fleet on one store.
+ * Every answer equals the answer of the model, by the policy that the gateway has loaded.
+ * The gateways answer simultaneous calls as in some order of them.
+ * The game pursues every order that explains the answers.
  */
 export class Game {
   readonly #seen = new Set<string>()
@@ -58,7 +60,7 @@ export class Game {
   readonly #tokens: Minted[] = []
   readonly #tasks = ['one', 'two', 'three']
   #contests = 0
-  /** Calls at the same time whose order made a difference. */
+  /** Counts groups of simultaneous calls whose order made a difference. */
   contended = 0
 
   constructor(worlds: readonly [World, ...World[]], seed: number) {
@@ -78,7 +80,7 @@ export class Game {
     for (const id of Object.keys(AGENTS)) await this.#rotate(id)
   }
 
-  /** What has come about. */
+  /** Returns the names of the events that the game has met. */
   end(): ReadonlySet<string> {
     for (const one of this.#model().seen()) this.#seen.add(one)
     return this.#seen
@@ -107,17 +109,17 @@ export class Game {
     return this.#pick(this.#seats)
   }
 
-  /** For what to ask next: any of those that may be true. */
+  /** Any of the possible states, from which the game draws the next call. */
   #model(): ContractModel {
     return this.#models[0] ?? expect.fail()
   }
 
-  /** One call of one gateway. */
+  /** Plays one call at a random gateway. */
   async #play(move: Move): Promise<Answer<object>> {
     return (await this.#playAll([move]))[0] ?? expect.fail()
   }
 
-  /** Calls at the same time, each of a gateway that is drawn for it. */
+  /** Plays calls at the same time, each at a random gateway. */
   async #playAll(moves: readonly Move[]): Promise<readonly Answer<object>[]> {
     this.#advance(1)
     const asked = moves.map((move) => ({ move, seat: this.#seat() }))
@@ -133,7 +135,7 @@ export class Game {
     return answers
   }
 
-  /** The states that these answers leave. */
+  /** Keeps the states of the model that these answers leave possible. */
   #explain(played: readonly Played[]): void {
     const [one] = played
     if (this.#models.length === 1 && played.length === 1 && one !== undefined)
@@ -163,7 +165,7 @@ export class Game {
     for (const { clock } of this.#worlds) clock.advance(ms)
   }
 
-  /** A name of a thread: often a young one, sometimes an old one or none at all. */
+  /** An id of a thread: often a new thread, sometimes an old or a missing thread. */
   #thread(): string {
     const names = [...this.#model().threads.keys()]
     if (this.#dice.once(25) || names.length === 0) return 'thr_00000000000000000000000000'
@@ -179,7 +181,7 @@ export class Game {
   async #submit(): Promise<void> {
     const call = this.#aSubmission()
     await this.#play(submission(call))
-    // again, as a runtime does that got no answer
+    // a runtime without an answer asks again
     if (call.idempotencyKey !== undefined && this.#dice.once(2)) await this.#play(submission(call))
   }
 
@@ -259,7 +261,7 @@ export class Game {
   async #revise(): Promise<void> {
     const change = this.#aChange(this.#thread())
     await this.#play(revision(change))
-    // again, as a runtime does that got no answer
+    // a runtime without an answer asks again
     if (this.#dice.once(4)) await this.#play(revision(change))
   }
 
@@ -288,7 +290,7 @@ export class Game {
     if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
   }
 
-  /** Mostly of a call whose token was handed out, and now and then more often than is allowed. */
+  /** Asks for new tokens, mostly of calls whose token was handed out, and sometimes above the limit. */
   async #reissue(): Promise<void> {
     const collected = [...this.#model().threads].filter(([, one]) => one.collected).map(([id]) => id)
     const recent = collected.slice(-3)
@@ -298,7 +300,7 @@ export class Game {
     for (let i = this.#dice.once(2) ? 6 : 1; i > 0; i--) await this.#play(replacement(agent, thread))
   }
 
-  /** Two or three calls at the same time that want the same, and perhaps a freeze that ends it. */
+  /** Plays calls of a contest at the same time, and perhaps a freeze. */
   async #together(): Promise<void> {
     const task = `contest-${++this.#contests}`
     const calls = await this.#pick(CONTESTS)((move) => this.#play(move), task)
@@ -317,7 +319,7 @@ export class Game {
     if (this.#dice.once(3)) return
     const seat = this.#seat()
     const alike = this.#seats.every(({ bundle }) => bundle === seat.bundle)
-    // which of them does what is of no consequence where they have the same policy
+    // where all gateways have the same policy, any of them may do the work
     await Promise.all((alike ? this.#worlds : [seat.world]).map((world) => world.due()))
     this.#knows((model) => {
       model.change(seat.bundle)
@@ -345,11 +347,11 @@ export class Game {
     for (let i = this.#dice.below(4); i > 0; i--) await this.#submit()
     if (this.#dice.once(2)) await this.#poll()
     await this.#play(freezing('unfreeze', scope))
-    // what was allowed before is judged anew
+    // the gateway judges this call again, which it may have allowed before
     await this.#play(submission(call))
   }
 
-  /** A chair of the leads stays empty until the board may take it, of which one has voted as an auditor. */
+  /** A chair of the leads stays empty until the board may take it. Hal of the board has voted as an auditor. */
   async #wait(): Promise<void> {
     const payload = { amount: 20_000, to: 'audit-7' }
     const answer = await this.#play(submission({ agent: 'other', task: 'four', tool: 'pay', payload }))
@@ -360,7 +362,10 @@ export class Game {
     await this.#play(look('other', { thread }))
   }
 
-  /** What was approved under one policy is read under the next; `meanwhile` calls are made after each gateway that has loaded it. */
+  /**
+   * Reads approvals of one policy under the next.
+   * After each gateway has loaded the next policy, the game makes `meanwhile` calls.
+   */
   async change(bundle: Bundle, meanwhile = 0): Promise<void> {
     for (const [agent, ...people] of [
       ['other', 'ann', 'eve'],
@@ -401,7 +406,7 @@ export class Game {
   }
 }
 
-/** The model is asked what that gateway was asked, and told what it answered. */
+/** Gives the model the question that the gateway answered, and compares the answers. */
 function told(model: ContractModel, { move, seat, answer }: Played, alone: boolean): string {
   model.change(seat.bundle)
   const expected = move.expected(model)

@@ -6,10 +6,13 @@ import { SEEN } from './answers.ts'
 import { Game } from './game.ts'
 import { BUNDLES } from './policy.ts'
 
-/** Random calls of agents and people, in random time: every answer is the one that the model gives. `test/fault/fleet.test.ts` plays it with several gateways. */
+/**
+ * Random calls of agents and people, in random time: every answer equals the answer of the model.
+ * `test/fault/fleet.test.ts` plays it with several gateways.
+ */
 
 const SEEDS = IS_LONG ? Array.from({ length: 60 }, (_, i) => i + 1) : [1, 2, 3, 4]
-/** Under each of the policies. */
+/** The number of steps under each policy. */
 const STEPS = 90
 
 describe('the gateway and a model of its contract', () => {

@@ -1,6 +1,8 @@
 /**
- * The agent API and its votes, written down a second time: from docs/agent-api.md, docs/operations.md and docs/policy-language.md, in plain state, without a store, evidence or
- * concurrency. Each method says what the gateway has to answer; `contract-model.test.ts` asks both. The policy is that of `contract-policy.ts`.
+ * The agent API and its votes, written a second time in plain state, without a store, evidence or concurrency.
+ * Its sources are docs/agent-api.md, docs/operations.md and docs/policy-language.md.
+ * Each method returns the answer that the gateway has to give; `model.test.ts` asks both. `policy.ts` has the
+ * policy.
  */
 import type { Ballot, Change, Claim, Expected, Scope, Submission } from './calls.ts'
 import {
@@ -38,17 +40,17 @@ export class ContractModel {
     return this.#state.threads
   }
 
-  /** To try on it what would be answered. */
+  /** A copy, on which the game tries calls. */
   copy(): ContractModel {
     return new ContractModel(this.#now, structuredClone(this.#state))
   }
 
-  /** Equal for two that answer alike from now on. */
+  /** Equal for two models that answer alike from now on. */
   fingerprint(): string {
     return fingerprint(this.#state)
   }
 
-  /** What has come about that no answer shows. */
+  /** Returns the events that no answer shows. */
   seen(): string[] {
     const { filledByTime, heldByLimit, released } = this.#state
     return [
@@ -58,7 +60,7 @@ export class ContractModel {
     ]
   }
 
-  /** A new key for an agent; tokens that were bound to the one before are dead. */
+  /** A new key for an agent; tokens that were bound to the earlier key are dead. */
   rotate(agent: string, key: string): void {
     this.#state.keys.set(agent, key)
   }
@@ -75,7 +77,7 @@ export class ContractModel {
       if (lasting) return { ...known.answer, replayed: true }
     }
     const answer = this.#judged(call)
-    // a refusal is no answer
+    // the gateway does not keep refusals
     if (answer.http === 200)
       this.#state.answers.set(id, {
         body: JSON.stringify(body),
@@ -86,7 +88,7 @@ export class ContractModel {
     return answer
   }
 
-  /** What an allow may be given again under. */
+  /** The state under which the gateway may repeat an allow. */
   #under(): string {
     return `${this.#state.bundle} ${this.#state.freezes}`
   }
@@ -152,7 +154,7 @@ export class ContractModel {
     if (status !== 'approved' || thread.collected) return seen
     thread.collected = true
     const { signed = true, ttlMs = 10 * MINUTE } = AGENTS[agent] ?? {}
-    // nothing says when it is used
+    // no redemption will report its use
     if (!signed) thread.charged = []
     return signed ? { ...seen, tokenUntil: this.#now() + ttlMs } : seen
   }
@@ -163,7 +165,7 @@ export class ContractModel {
     this.#state.tokens.set(token, { thread, key, expiresAt, used: false, dead: false })
   }
 
-  /** A new token for the one that got lost, which is dead from then on. */
+  /** Replaces the lost token, which is dead from then on. */
   reissue(agent: string, id: string): Expected {
     const thread = this.threads.get(id)
     if (thread?.agent !== agent) return refused(404, 'not_found')
@@ -292,14 +294,14 @@ export class ContractModel {
     return { http: 204 }
   }
 
-  /** What time alone brings about, by the timer. */
+  /** Makes the changes that time alone brings about, as the timer does. */
   due(): void {
     for (const thread of this.threads.values()) this.#settle(thread)
     for (const { thread, used, dead, expiresAt } of this.#state.tokens.values())
       if (!used && !dead && this.#now() >= expiresAt) this.#release(this.threads.get(thread))
   }
 
-  /** Policy, and whether there is room for what it allows. */
+  /** Judges the call by policy and limits: a call beyond a limit is held. */
   #judge(call: Asked & { readonly task: string }): Judged | undefined {
     const judged = judge(this.#state.bundle, call)
     const full = ({ name, amount, most }: Use): boolean => (this.#state.used.get(name) ?? 0) + amount > most
@@ -329,7 +331,7 @@ export class ContractModel {
     return ['', `agent ${agent}`, `tool ${tool}`].some((name) => this.#state.frozen.has(name))
   }
 
-  /** Of those of one millisecond, any: the one with the last id. */
+  /** Returns the newest thread. Any thread of the same millisecond would do; the last id decides. */
   #newestOf(agent: string, task: string | undefined): string | undefined {
     const own = [...this.threads].filter(([, one]) => one.agent === agent && one.task === task)
     const place = ([id, { openedAt }]: (typeof own)[number]): string => `${openedAt} ${id}`
@@ -341,7 +343,7 @@ export class ContractModel {
     return status !== 'rejected' && !collected && this.#now() >= deadline
   }
 
-  /** Whoever looks first makes it true. */
+  /** Brings the thread up to date; the first look at it does so. */
   #settle(thread: Thread): void {
     if (thread.status === 'rejected') return
     if (this.#isExpired(thread)) this.#end(thread, 'expired')
@@ -349,7 +351,7 @@ export class ContractModel {
     else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.#state.filledByTime++
   }
 
-  /** Why an approval does not hold any more, though nobody took it back. */
+  /** Returns the reason why an approval no longer holds, though no reviewer took it back. */
   #lapseOf(thread: Thread): Thread['code'] | undefined {
     if (!this.#isFilled(thread, thread.approvedAt)) return 'reviewer_removed'
     const judged = judge(this.#state.bundle, thread)
@@ -372,7 +374,7 @@ export class ContractModel {
     return this.#areSeated(thread, chairs, { people, at })
   }
 
-  /** Every way to seat them is tried: each chair another person. */
+  /** Tries every way to seat the people, each on one chair. */
   #areSeated(
     thread: Thread,
     [chair, ...chairs]: readonly string[],

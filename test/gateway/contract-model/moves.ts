@@ -4,20 +4,23 @@ import { compare } from './answers.ts'
 import type { Ballot, Change, Claim, Expected, Scope, Submission } from './calls.ts'
 import type { ContractModel } from './model.ts'
 
-/** Who asks, and which gateway. */
+/** The callers of a move, and the gateway that they ask. */
 export interface Seats {
   agent(id: string): Agent
   person(id: string): Reviewer
   readonly world: World
 }
 
-/** One call, as the gateway is asked, and as the model is. */
+/** One call to the gateway, and the same call to the model. */
 export interface Move {
   ask(seats: Seats): Promise<Answer<object>>
   expected(model: ContractModel): Expected
-  /** Fails where the two differ; the name of what came about. What was asked `alone` met nothing between what it did and what it told. */
+  /**
+   * Fails where the two differ; returns the name of the event.
+   * When a call is `alone`, no other call runs between its act and its answer.
+   */
   check(answer: Answer<object>, expected: Expected, alone: boolean): string
-  /** What only the gateway can name, the model is told. */
+  /** Gives the model the names that only the gateway can choose. */
   tell(model: ContractModel, answer: Answer<object>, expected: Expected): void
 }
 
@@ -92,7 +95,7 @@ export function vote(ballot: Ballot): Move {
   const { check, tell } = comparing('vote')
   return {
     tell,
-    // the thread that it answers is read after the vote has landed
+    // the gateway reads the thread for its answer after the vote has landed
     check: (answer, expected, alone) => {
       if (alone || answer.status !== 200 || expected.http !== 200) return check(answer, expected, alone)
       expect(threadIn(answer)).toBe(expected.thread_id)

@@ -1,10 +1,13 @@
-/** The policy of BUNDLES, and whom it asks, by docs/policy-language.md: what `contract-model.ts` knows of policy. */
+/** The policy of BUNDLES and the reviewers that it asks, by docs/policy-language.md, as `model.ts` knows them. */
 import { BUNDLE } from '../../bundle.ts'
 
 export const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** Two of the leads have to approve, and somebody of the board who is in the audit as well can take a chair of theirs later: approvals that come by time alone. */
+/**
+ * Two of the leads have to approve, and a reviewer of the board can take one of their chairs later.
+ * Hal belongs to both the board and the audit, so time alone can complete an approval.
+ */
 const FIRST: Readonly<Record<string, string>> = {
   'routing.yaml': (BUNDLE['routing.yaml'] ?? '').replace('leads, approvals: 1', 'leads, approvals: 2'),
   'directory.yaml': (BUNDLE['directory.yaml'] ?? '').replace(
@@ -19,7 +22,7 @@ const limited = (rules: string | undefined, lines: string): string =>
 const OPEN = limited(BUNDLE['rules/open.yaml'], 'id: t-few, count: calls, at_most: 6, per: agent')
 const PAY = limited(BUNDLE['rules/pay.yaml'], 'id: pay-sum, sum: payload.amount, at_most: 30000, per: task')
 
-/** Policy allows its calls, which need a proof all the same. */
+/** Policy allows calls of `once`, which need a proof all the same. */
 const ONCE = {
   'tools/once.yaml': `tool: once
 description: A repeated call must not run again.
@@ -44,7 +47,7 @@ const without = (directory: string, who: string): string =>
     .filter((line) => !line.startsWith(`      ${who}: `))
     .join('\n')
 
-/** In the second, what was of high risk is rejected, `once` is reviewed, and one of the leads has left. */
+/** The second bundle rejects calls of high risk, reviews `once`, and has lost one of the leads. */
 export const BUNDLES = {
   first: { ...ONCE, 'rules/open.yaml': OPEN, 'rules/pay.yaml': PAY, ...FIRST },
   second: {
@@ -61,7 +64,7 @@ const RISKS = ['low', 'medium', 'high', 'critical'] as const
 export type Risk = (typeof RISKS)[number]
 const higher = (a: Risk, b: Risk): Risk => (RISKS.indexOf(a) >= RISKS.indexOf(b) ? a : b)
 
-/** By group: how many must approve, and who may stand in for them after which time. */
+/** By group: how many must approve, and which groups may take their chairs after which time. */
 export interface Need {
   readonly seats: ReadonlyMap<string, { readonly count: number; readonly later: ReadonlyMap<string, number> }>
   readonly expiresMs: number
@@ -78,7 +81,7 @@ export const LEVELS: Readonly<Record<Risk, Need>> = {
   critical: need('board', 2, 30 * MINUTE),
 }
 
-/** Both hold: never looser than either. */
+/** Combines two needs: at least as strict as either. */
 export function both(a: Need, b: Need): Need {
   const seats = new Map(a.seats)
   for (const [group, seat] of b.seats) {
@@ -120,7 +123,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 }
 export const PEOPLE = Object.keys(GROUPS)
 
-/** Undefined for somebody whom the directory does not have. */
+/** Undefined for a person whom the directory does not list. */
 export function groupsOf(bundle: Bundle, who: string): readonly string[] | undefined {
   return bundle === 'second' && who === 'eve' ? undefined : GROUPS[who]
 }
@@ -138,7 +141,10 @@ export interface Judged {
   readonly need: Need
 }
 
-/** What the rules say, and the risk that they say it with; undefined for a payload that does not fit the contract. */
+/**
+ * Returns the verdict of the rules, its risk and its reviewers.
+ * Undefined for a payload that does not fit the contract.
+ */
 function rulesFor(
   bundle: Bundle,
   tool: Tool,
@@ -156,12 +162,12 @@ function rulesFor(
   return [amount > 100 || audit !== undefined ? 'review' : 'allow', risk, audit]
 }
 
-/** What is asked of policy. */
+/** The facts of a call that policy judges. */
 export interface Asked {
   readonly agent: string
   readonly tool: Tool
   readonly payload: Pay
-  /** What the agent says itself. */
+  /** The risk that the agent claims. */
   readonly risk?: Risk
 }
 
@@ -187,17 +193,17 @@ export function needsProof(bundle: Bundle, call: Asked): boolean {
   return call.tool === 'once' && signed && judge(bundle, call)?.verdict === 'allow'
 }
 
-/** Nobody has to approve, within a day. */
+/** No reviewer has to approve; the approval lasts a day. */
 export const BY_RULE: Need = { seats: new Map(), expiresMs: 24 * HOUR }
 
 export interface Use {
-  /** Of the counter. */
+  /** Names the counter. */
   readonly name: string
   readonly amount: number
   readonly most: number
 }
 
-/** What a call uses of which limit. A task is one agent's. */
+/** Returns the uses that a call makes of limits. A task belongs to one agent. */
 export function usesOf({ agent, task, tool, payload }: Asked & { readonly task: string }): Use[] {
   if (tool === 't') return [{ name: `t-few ${agent}`, amount: 1, most: 6 }]
   if (tool !== 'pay') return []

@@ -1,7 +1,7 @@
 import type { Expected } from './calls.ts'
 import type { Bundle, Need, Pay, Risk, Tool, Use } from './policy.ts'
 
-/* What the model of the contract keeps: plain data, so that it can be copied, and two of them compared. */
+/* The state of the contract model: plain data, which the game copies and compares. */
 
 type Status = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
 
@@ -11,7 +11,7 @@ export interface Thread {
   readonly tool: Tool
   readonly v2: boolean
   status: Status
-  /** At the start of the message, when nobody's words are there. */
+  /** The start of the message, where it quotes no person. */
   code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed' | 'withdrawn'
   /** Approved by the rule that allowed it. */
   readonly byRule: boolean
@@ -22,15 +22,15 @@ export interface Thread {
   deadline: number
   need: Need
   payload: Pay
-  /** What the agent says itself. */
+  /** The risk that the agent claims. */
   risk: Risk
   hash: string | undefined
   /** Decisions by person. */
   votes: Map<string, string>
   readonly revisionIds: Set<string>
-  /** Frozen while it was under way. */
+  /** A freeze covered the thread before its redemption. */
   dead: boolean
-  /** What its approval has taken, as long as it may be given back. */
+  /** The uses that its approval has taken, as long as the gateway may give them back. */
   charged: readonly Use[]
   collected: boolean
   redeemed: boolean
@@ -43,7 +43,7 @@ interface Token {
   readonly key: string
   readonly expiresAt: number
   used: boolean
-  /** Replaced by another. */
+  /** Another token replaced it. */
   dead: boolean
 }
 
@@ -52,7 +52,7 @@ interface Stored {
   readonly body: string
   answer: Expected
   readonly at: number
-  /** What an allow may be given again under. */
+  /** The state under which the gateway may repeat an allow. */
   readonly under: string
 }
 
@@ -65,9 +65,9 @@ export interface State {
   readonly used: Map<string, number>
   freezes: number
   bundle: Bundle
-  /** Approvals that no vote completed: somebody who had voted could take another chair from then on. */
+  /** Approvals that time completed, without a vote: an earlier voter could take another chair from then on. */
   filledByTime: number
-  /** Calls that a limit held, and approvals that gave back what they had taken of one. */
+  /** Calls that a limit held, and approvals that gave back their uses of a limit. */
   heldByLimit: number
   released: number
 }
@@ -86,7 +86,10 @@ export const newState = (): State => ({
   released: 0,
 })
 
-/** Equal for two states that no later call tells apart: whose policy judges it is said anew each time, and in which order things came into a map does not matter. */
+/**
+ * Equal for two states that no later call distinguishes.
+ * It omits the bundle, which every call sets anew, and the order of entries in maps and sets.
+ */
 export function fingerprint(state: State): string {
   const { bundle: _, filledByTime: __, heldByLimit: ___, released: ____, ...lasting } = state
   return JSON.stringify(lasting, (_key, value: unknown) => {

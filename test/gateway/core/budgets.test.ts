@@ -97,11 +97,11 @@ describe('the budgets', () => {
     let last = await bot.event(task, big)
     for (let i = 0; i < 10 && last.status === 201; i++) last = await bot.event(task, big)
     expectSpent(last, 'bytes_per_day')
-    // what is smaller than an event may still fit
+    // a smaller write than an event may still fit
     let proposal = await bot.submit(newTask(), HOLD)
     for (let i = 0; i < 100 && proposal.status === 200; i++) proposal = await bot.submit(newTask(), HOLD)
     expectSpent(proposal, 'bytes_per_day')
-    // another agent has its share of what is left, and people have a budget of their own
+    // another agent has its share of the rest, and people have a budget of their own
     const other = await world.agent('other')
     expect((await other.submit(newTask(), HOLD)).status).toBe(200)
     const comment = (text: string): Promise<Answer<unknown>> =>

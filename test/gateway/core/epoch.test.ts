@@ -12,13 +12,16 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** A store that is restored or taken over between what a verb has read and its commit (S19): what was read may be of before, and forgotten. */
+/**
+ * A store that is restored or taken over between the reads of a verb and its commit (S19).
+ * The verb may have read records of the earlier epoch that the store has lost.
+ */
 
 let world: World
 let bot: Agent
 let ann: Reviewer
 let epoch: string
-/** The next commit finds the store in another epoch than the verb did. */
+/** The next commit finds the store in another epoch than the verb's reads. */
 let isReplaced: boolean
 
 const wrapStore = (store: Store): Store =>

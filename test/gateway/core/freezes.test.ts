@@ -4,12 +4,12 @@ import { freeze, unfreeze } from '../../../src/gateway/admin/freeze.ts'
 import type { StoredRecord } from '../../../src/store/store.ts'
 import { elsewhere, held, openWorld, overriding, type World } from '../../gateway-fixture.ts'
 
-/** The freezes of a tenant may be a thousand names with their reasons, and every poll and list reads them afresh. */
+/** A tenant may have a thousand freezes with their reasons. Every poll and list reads them afresh. */
 
 let world: World
-/** How often the text of the record was looked into. */
+/** The number of times that a verb parsed the record. */
 let texts: number
-/** How often the record was read. */
+/** The number of reads of the record. */
 let reads: number
 
 beforeEach(async () => {

@@ -26,7 +26,10 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** What happens between what a verb has read and its commit (docs/store.md): nothing of it is lost, and what was read is not acted on when it is no more. */
+/**
+ * Acts between the reads of a verb and its commit (docs/store.md).
+ * The store keeps their effect, and the verb does not act on values that they replaced.
+ */
 
 let world: World
 let bot: Agent
@@ -42,7 +45,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** It arrives at the store after this moment, though it was decided before. */
+/** The next commit arrives at the store after this moment, though its verb decided before. */
 function lateFor(moment: number): void {
   world.clock.advance(moment - world.app.deps.store.now() - 10)
   overtaking.before = () => Promise.resolve(world.clock.advance(1_500))
@@ -255,7 +258,7 @@ describe('a freeze that starts while the timer applies an earlier freeze', () =>
 })
 
 describe('webhooks', () => {
-  /** One that is told, and asks for nothing yet. */
+  /** Registers a destination and pauses it: it collects deliveries, and the gateway sends no delivery yet. */
   async function register(): Promise<string> {
     const body = { tenant: 'acme', url: 'https://127.0.0.1:8443/' }
     const { id } = (await world.admin<WebhookSecret>('POST', 'webhooks', { body })).body
@@ -279,7 +282,7 @@ describe('webhooks', () => {
 
   const webhooks = async (): Promise<WebhookList['webhooks']> =>
     (await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')).body.webhooks
-  /** Of a destination that is new. */
+  /** Returns the delivery to a new destination. */
   async function delivery(): Promise<{ id: string; destination: string }> {
     const destination = await register()
     await held(bot)

@@ -21,18 +21,18 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** What the verbs make of a store that refuses, is away, or does not say what it did. */
+/** Verbs on a store that refuses, is away, or does not report what it did. */
 
 type Misbehaviour = (real: () => ReturnType<Store['commit']>, commit: Commit) => ReturnType<Store['commit']>
 
 let world: World
 let bot: Agent
 let ann: Reviewer
-/** What the store does to commits of the tenant; undefined for what a store does. */
+/** Replaces commits of the tenant; undefined for a store that works. */
 let misbehave: Misbehaviour | undefined
-/** What happens before a record other than a key is read. */
+/** Runs before each read of a record other than a key. */
 let reads: ((type: string) => void) | undefined
-/** Of verbs, which write evidence: the checkpoint that a gateway makes of it when it starts is none. */
+/** Counts the commits of verbs, which write evidence. A gateway's checkpoint at its start does not count. */
 let commits = 0
 
 const PROOFLESS = { task_id: 'a', signature: 'x', request_payload: {} }
@@ -62,7 +62,7 @@ afterEach(() => world.close())
 
 const unavailable: Misbehaviour = () => Promise.reject(new StoreUnavailable('away'))
 const late: Misbehaviour = () => Promise.resolve({ ok: false, reason: 'late' })
-/** It was written, and nobody knows. */
+/** The store commits, and its answer is lost. */
 const silent: Misbehaviour = async (real) => {
   await real()
   throw new StoreIndeterminate('no answer')
@@ -174,7 +174,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     await open()
     const act = await prepare()
     let left = 5
-    // a limit that fails is exhausted: no further attempt passes it
+    // a failed limit is exhausted, so the verb would not try again
     const records = (guards: readonly Guard[]): number[] =>
       guards.flatMap((guard, i) => ('limit' in guard ? [] : [i]))
     misbehave = (real, { guards }) =>

@@ -117,7 +117,7 @@ describe('a store that only a gateway has written', () => {
   })
 })
 
-/** A store with one of everything. */
+/** Fills a store with one entry of every kind. */
 async function furnish(place: Place): Promise<number> {
   return played(place, async (world) => {
     const agent = await world.agent()

@@ -12,7 +12,7 @@ const turns = countTurns()
 
 beforeEach(async () => {
   world = await openWorld({
-    // whoever makes deliveries looks at all tenants, too
+    // the delivery loop looks at all tenants, too, so it must not run
     webhooks: { everyMs: 2 ** 31 - 1 },
     wrapStore: (store) =>
       overriding(store, {
@@ -45,6 +45,6 @@ it('counts waiting threads a few tenants at a time, so that other requests are a
   turns.begin()
   const { pending, groups } = await census(deps)
   expect([pending.get('low')?.count, pending.get('medium')?.count, groups.get('desk')]).toEqual([1, 0, 1])
-  // of each tenant the four risks; and where the next loop begins in the same turn, a read of each
+  // four risks of each tenant, and a read of each tenant where the next loop begins in the same turn
   expect(turns.most()).toBeLessThanOrEqual(2 * 50 * 4)
 })

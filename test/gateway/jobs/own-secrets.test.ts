@@ -10,7 +10,7 @@ import { openEmbeddedStore } from '../../../src/store/embedded/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { overriding } from '../../gateway-fixture.ts'
 
-/** The gateway's own secrets: made once, never shown twice. */
+/** The gateway's own secrets: it makes them once, and never shows them twice. */
 
 let directory: string
 let store: Store

@@ -21,7 +21,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** What happens by time alone (docs/agent-api.md and docs/review-api.md). */
+/** Changes that time alone brings about (docs/agent-api.md and docs/review-api.md). */
 
 let world: World
 let bot: Agent
@@ -158,7 +158,7 @@ describe('runDue', () => {
 
   it('handles more than one batch', async () => {
     const task = newTask()
-    // as many at once as a gateway takes on the slowest machine
+    // ten at a time, which a gateway accepts on the slowest machine
     for (let i = 0; i < 13; i++)
       await Promise.all(
         Array.from({ length: 10 }, () => held(bot, { tool_name: 'brief', payload: {} }, task)),
@@ -195,7 +195,7 @@ describe('runDue', () => {
 
   it('deletes answers after a day and tokens after a week, and not before', async () => {
     const { store } = world.app.deps
-    // the counters of budgets live longer, and the look at ended threads has no end
+    // ignores counters of budgets, which live longer, and the entry for ended threads, which always returns
     const answers = async () =>
       (await store.range('acme', 'purge', { limit: 10 })).filter(
         ({ member }) => !/^(?:limit|threads) /.test(member),

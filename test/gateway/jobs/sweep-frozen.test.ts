@@ -6,14 +6,14 @@ import { runDue } from '../../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../../gateway-fixture.ts'
 
-/** What a freeze ends by itself, where the timer watches over much else. */
+/** Threads that a freeze ends by itself, where the timer watches many other entries. */
 
 let world: World
 let bot: Agent
 let other: Agent
-/** How often a thread was read. */
+/** The number of reads of threads. */
 let looks: number
-/** A thread of which the store takes nothing. */
+/** The id of a thread that the store refuses to write. */
 let failing: string | undefined
 
 beforeEach(async () => {
@@ -38,11 +38,11 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** As many as a tenant may have that are none of the frozen agent's. */
+/** A number of due entries that a tenant may have, apart from those of the frozen agent. */
 const MANY = 1_200
 const LARGE = { payload: { amount: 20_000 } }
 
-/** Entries in front of those that fall due later. */
+/** Adds entries in front of those that fall due later. */
 async function crowd(at: number): Promise<void> {
   const { deps } = world.app
   const writes = Array.from({ length: MANY }, (_, i) => {
@@ -106,7 +106,7 @@ describe('a sweep', () => {
     await expect(runDue(deps)).rejects.toThrow('the store cannot answer now')
     expect([await status(thread), await status(spared.thread)]).toEqual(['pending_review', 'rejected'])
     failing = undefined
-    // as long as a round that did not end may be under way elsewhere
+    // as long as an unfinished round may run at another gateway
     world.clock.advance(6_000)
     await world.due()
     expect(await status(thread)).toBe('rejected')

@@ -27,7 +27,7 @@ export class Agents {
     return [...this.#agents.keys()]
   }
 
-  /** Opens a thread: of the amount, or of anything. */
+  /** Opens a thread: of the amount, or of a random call. */
   async propose(amount?: number): Promise<string> {
     const dice = this.#dice
     const tool = amount === undefined ? (dice.one(['hold', 'pay', 'pay', 'brief'] as const) ?? 'pay') : 'pay'

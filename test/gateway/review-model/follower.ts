@@ -3,7 +3,7 @@ import type { ThreadChange, ThreadList, ThreadSummary } from '../../../src/contr
 import { type Answer, type Reviewer, until } from '../../gateway-fixture.ts'
 import { Listener } from '../../stream-listener.ts'
 
-/** Somebody who knows of threads only what the stream says. */
+/** A reviewer who knows of threads only what the stream says. */
 export class Follower {
   readonly numbers: number[] = []
   readonly #threads = new Map<string, ThreadSummary>()
@@ -26,7 +26,10 @@ export class Follower {
     await until(() => this.#take() >= number)
   }
 
-  /** What was heard is what a fresh list says, but for what time and the directory change without a word. */
+  /**
+   * Compares the summaries of the stream with a fresh list.
+   * It ignores members that time or the directory changes without a message.
+   */
   async compare(now: number): Promise<void> {
     const fresh = await this.#all()
     expect([...this.#threads.keys()].sort()).toEqual(fresh.map(({ thread_id }) => thread_id).sort())
@@ -62,7 +65,7 @@ export class Follower {
   }
 }
 
-/** With a number that is not there yet: of another store, or of another tenant. */
+/** Opens the stream at a number that does not exist yet: of another store, or of another tenant. */
 export async function startsAfresh(who: Reviewer, number: number): Promise<void> {
   const listener = await Listener.open(who, number)
   await listener.first('reset')
@@ -71,7 +74,7 @@ export async function startsAfresh(who: Reviewer, number: number): Promise<void>
 
 function lasting(summary: ThreadSummary | undefined, now: number): unknown {
   const { mine: _, escalated_to: __, approvals, claim, ...more } = summary ?? expect.fail()
-  // a question of the agent is no event
+  // a poll of the agent is no event
   const { asked_at: ___, asks_every_ms: ____, ...rest } = more
   const holds = claim !== undefined && Date.parse(claim.expires_at) > now
   return { ...rest, required: approvals.required, claim: holds ? claim.reviewer : undefined }

@@ -11,10 +11,13 @@ import { Agents } from './agents.ts'
 import { People } from './people.ts'
 import { expectedOf, queryOf, saidOf, SEEN } from './shown.ts'
 
-/** Random acts of people, in random time: each is answered as the model says, and what anybody is shown is what then happens. */
+/**
+ * Random acts of people, in random time.
+ * The gateway answers each act as the model says, and its views predict what the gateway then does.
+ */
 
 const SEEDS = IS_LONG ? Array.from({ length: 40 }, (_, i) => i + 1) : [3, 7]
-/** Under each of the directories. */
+/** The number of steps under each directory. */
 const STEPS = 60
 const NO_THREAD = 'thr_00000000000000000000000000'
 const VIAS = ['key', 'link'] as const
@@ -72,7 +75,7 @@ class Game {
   async change(bundle: Bundle): Promise<void> {
     await this.#world.changePolicies(BUNDLES[bundle])
     this.#model.change(bundle)
-    // a file that was half written is a load that fails, and the next one follows
+    // a load may read a half-written file and fail; the next load follows
     const known = (): boolean | undefined =>
       this.#world.app.deps.policies.current()?.directory.tenants.get('acme')?.reviewers.has('eve')
     await until(() => known() === (this.#model.groupsOf('eve') !== undefined))
@@ -91,7 +94,10 @@ class Game {
     return this.#dice.one(list) as T
   }
 
-  /** Anybody, or, as often, somebody in whose way nothing stands; sometimes with a key instead, who has voted, or who owns the agent. */
+  /**
+   * Any caller, or, as often, a caller without an obstacle.
+   * Sometimes it uses a key instead, has voted already, or owns the agent.
+   */
   #caller(thread?: Thread): Caller {
     const all = PEOPLE.flatMap((who) => VIAS.map((via) => ({ who, via })))
     const able = all.filter((one) => thread !== undefined && this.#model.obstacle(thread, one) === undefined)
@@ -103,7 +109,7 @@ class Game {
     return this.#dice.once(4) ? { who: one.who, via: 'key' } : one
   }
 
-  /** A name of a thread: often one that waits, sometimes an old one or none at all. */
+  /** An id of a thread: often a waiting thread, sometimes an old or a missing thread. */
   #thread(): [string, Thread | undefined] {
     const { threads } = this.#model
     const names = [...threads.keys()]
@@ -135,7 +141,7 @@ class Game {
     this.#tags.delete(id)
   }
 
-  /** Chairs that others may take after a while, which begins anew with a revision. */
+  /** Chairs that others may take after a while; a revision starts that time anew. */
   async #grows(): Promise<void> {
     const id = await this.#agents.propose(20_000)
     const query = { status: 'pending_review', group: 'board' }
@@ -149,20 +155,20 @@ class Game {
 
   // what people are shown
 
-  /** What the thread says of itself to the caller is what the model says. */
+  /** Compares the view that the caller gets of the thread with the model. */
   #shown(caller: Caller, id: string, { status, headers, body }: Answer<ThreadView>): void {
     const thread = this.#model.threads.get(id) ?? expect.fail()
     this.#model.settle(thread)
     expect([200, 201]).toContain(status)
     expect(saidOf(body)).toEqual(expectedOf(this.#model, thread, caller))
-    // one tag for everybody who is shown the same values, and another for each revision
+    // every caller who gets the same values gets the same tag, and each revision has another tag
     const tag = headers.get('etag') ?? ''
     expect(tag).toBe(this.#tags.get(id) ?? tag)
     expect(tag).not.toBe(this.#tags.get(`${id} earlier`))
     this.#tags.set(id, tag)
   }
 
-  /** What a credential that is gone is told, and a thread that is not there; true when there is more to compare. */
+  /** Checks the answers to an ended credential and for a missing thread. True when there is more to compare. */
   #mayAsk(caller: Caller, thread: Thread | undefined, answer: Answer<unknown>): thread is Thread {
     if (!this.#people.isKnown(caller, answer)) return false
     if (thread !== undefined) return true
@@ -170,7 +176,10 @@ class Game {
     return false
   }
 
-  /** Everybody looks, by key and by session; whom it says no to is refused for that reason, and one to whom it says yes may vote. */
+  /**
+   * Every person looks, by key and by session.
+   * The gateway refuses the votes of those whom its view refuses, for the same reason; one of the others may vote.
+   */
   async #foretold(): Promise<void> {
     const [id, thread] = this.#thread()
     const may: Caller[] = []
@@ -226,7 +235,7 @@ class Game {
   async #claim(): Promise<void> {
     const [id, thread] = this.#thread()
     await this.#claimOf(id, thread)
-    // somebody else, who would like to look as well
+    // perhaps another caller, who would like to look as well
     if (this.#dice.once(2)) await this.#claimOf(id, thread)
   }
 
@@ -334,7 +343,7 @@ class Game {
     this.#model.due()
   }
 
-  /** Who has followed the stream knows what a fresh list says. */
+  /** Compares a follower of the stream with a fresh list. */
   async #followed(last = false): Promise<void> {
     const follower = this.#follower ?? expect.fail()
     const [id, thread] = [...this.#model.threads].at(-1) ?? []

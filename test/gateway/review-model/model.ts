@@ -1,6 +1,7 @@
 /**
- * What people do beside voting, written down a second time: from docs/review-api.md and docs/signing-in.md, in plain state, without a store or evidence.
- * `review-model.test.ts` asks both. The policy is that of `contract-policy.ts`, with a level that asks for a sign-in, and another second directory.
+ * Acts of people beside voting, written a second time in plain state, without a store or evidence.
+ * Its sources are docs/review-api.md and docs/signing-in.md; `model.test.ts` asks both.
+ * The policy is `contract-model/policy.ts`, with a level that requires a session, and another second directory.
  */
 import {
   AGENTS,
@@ -28,14 +29,14 @@ const changed = directory
   .replace(/^ {6}eve: .*\n/m, '')
   .replace('groups: [desk, audit] }', 'groups: [audit] }')
 
-/** In the second, eve has left, and cat sits at the desk no more. */
+/** In the second bundle, eve has left, and cat is no longer at the desk. */
 export const BUNDLES = {
   first: { 'routing.yaml': routing, 'directory.yaml': directory },
   second: { 'routing.yaml': routing, 'directory.yaml': changed },
 } as const
 export type Bundle = keyof typeof BUNDLES
 
-/** Somebody, with a key or with the session of a browser. */
+/** A person, with a key or with the session of a browser. */
 export interface Caller {
   readonly who: string
   readonly via: 'key' | 'link'
@@ -60,7 +61,7 @@ export interface Vote {
 export interface Ballot {
   readonly decision: 'approve' | 'reject' | 'request_changes'
   readonly revision?: number
-  /** What If-Match names. */
+  /** The kind of tag that If-Match names. */
   readonly tag?: 'current' | 'earlier' | 'weak' | '*'
 }
 
@@ -81,13 +82,13 @@ export interface Thread extends Call {
     readonly revision: number
   }[]
   claim: { readonly who: string; readonly until: number } | undefined
-  /** When people decided, or time or a freeze did. */
+  /** When people, time or a freeze decided. */
   approvedAt: number | undefined
   endedAt: number
   collectedAt: number | undefined
   dead: boolean
   withdrawn: boolean
-  /** Up to which age of the revision reminders and escalations were sent. */
+  /** The age of the revision up to which the timer sent reminders and escalations. */
   announced: number
 }
 
@@ -125,7 +126,7 @@ export class ReviewModel {
     this.#bundle = bundle
   }
 
-  /** Whether the credential holds; asking is a use of a session. */
+  /** True when the credential holds. The question is a use of a session. */
   proved({ who, via }: Caller): boolean {
     return via === 'key' ? this.groupsOf(who) !== undefined : this.sessions.holds(who)
   }
@@ -155,7 +156,7 @@ export class ReviewModel {
     })
   }
 
-  /** The status of a revision of the thread. */
+  /** Revises the thread; returns the HTTP status. */
   revise(thread: Thread, call: Pick<Call, 'payload' | 'subject'>): number {
     const open = thread.status === 'pending_review' || thread.status === 'changes_requested'
     if (!open || this.#isExpired(thread) || thread.dead) return 409
@@ -169,7 +170,7 @@ export class ReviewModel {
     return 201
   }
 
-  /** The agent asks. */
+  /** The agent polls; returns the status of the thread. */
   poll(thread: Thread): string {
     this.settle(thread)
     if (thread.status !== 'approved') return thread.status
@@ -191,14 +192,14 @@ export class ReviewModel {
     return 200
   }
 
-  /** Whoever looks first makes true what has become of the thread. */
+  /** Brings the thread up to date; the first look at it does so. */
   settle(thread: Thread): void {
     if (thread.status === 'rejected') return
     if (this.#isExpired(thread) || thread.dead) this.#end(thread)
     else if (thread.status === 'pending_review') this.#approveIfFilled(thread)
   }
 
-  /** The timer. */
+  /** Makes the changes of time, as the timer does. */
   due(): void {
     const now = this.#now()
     for (const thread of this.threads.values()) {
@@ -207,7 +208,7 @@ export class ReviewModel {
       const age = now - thread.submittedAt
       const reached = Math.max(-1, ...moments.filter((ms) => ms <= age))
       const announces = thread.status === 'pending_review' && reached > thread.announced
-      // an approval whose proof is over lets nobody act: it is ended when somebody looks
+      // an approval whose proof has expired permits no act: the next look ends it
       const { collectedAt = now } = thread
       const swept = thread.dead && now < collectedAt + TOKEN_MS
       if (announces || swept || this.#isExpired(thread)) this.settle(thread)
@@ -272,7 +273,7 @@ export class ReviewModel {
     const ids = found.map(([id]) => id)
     if (query.status !== 'pending_review') return ids.reverse()
     if (query.agent !== undefined && query.task_id !== undefined) return ids
-    // votes first, then risk, then the time left
+    // threads that the caller may vote on precede others; then risk and remaining time decide
     const weight = (thread: Thread): readonly number[] => [
       this.obstacle(thread, caller) === undefined ? 0 : 1,
       -RISKS.indexOf(thread.risk),
@@ -284,7 +285,7 @@ export class ReviewModel {
     return byWeight.sort((a, b) => compare(a.weight, b.weight) || (a.id < b.id ? -1 : 1)).map(({ id }) => id)
   }
 
-  /** The next escalation that was not announced, or the end. */
+  /** The next escalation that the timer has not announced, or the deadline. */
   #urgentAt({ need, announced, submittedAt, deadline }: Thread): number {
     const ages = [...need.seats.values()].flatMap(({ later }) => [...later.values()])
     const next = ages.filter((ms) => ms > announced).map((ms) => submittedAt + ms)
@@ -317,7 +318,7 @@ export class ReviewModel {
     ])
   }
 
-  /** Seats that are filled: of all ways to seat those who approved, the one that fills the most. */
+  /** The number of filled seats, by the way of seating the approving reviewers that fills the most. */
   given(thread: Thread): number {
     const chairs = [...thread.need.seats].flatMap(([group, { count }]) => Array<string>(count).fill(group))
     return this.#most(thread, chairs, this.#approvers(thread))
@@ -365,7 +366,7 @@ export class ReviewModel {
     return status !== 'rejected' && collectedAt === undefined && this.#now() >= deadline
   }
 
-  /** How long people were asked about the revision: until now, or until it was decided. */
+  /** How long the revision has waited: until now, or until its decision. */
   #waited(thread: Thread): number {
     const { status, approvedAt, submittedAt, endedAt, votes } = thread
     const decided = Math.max(submittedAt, endedAt, ...votes.map(({ at }) => at))
@@ -387,7 +388,7 @@ export class ReviewModel {
   }
 }
 
-/** What policy asks for: here everything is held. */
+/** Returns the demands of policy, which holds every call here. */
 function asked(call: Call): { readonly need: Need; readonly risk: Risk } {
   const { amount = 0 } = call.payload
   const risk = call.tool !== 'pay' || amount <= 10_000 ? 'low' : amount <= 50_000 ? 'high' : 'critical'

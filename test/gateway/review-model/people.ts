@@ -5,7 +5,7 @@ import type { Dice } from '../../random.ts'
 import { MINUTE, PEOPLE } from '../contract-model/policy.ts'
 import type { Caller, ReviewModel } from './model.ts'
 
-/** The people of the game: each has a key and a browser, and comes and goes. */
+/** The people of the game: each has a key and a browser, and signs in and out. */
 export class People {
   readonly #world: World
   readonly #model: ReviewModel
@@ -34,7 +34,7 @@ export class People {
     return (via === 'key' ? this.#keys : this.#browsers).get(who) ?? expect.fail()
   }
 
-  /** Whether the answer is one to somebody who is known; the others are told so. */
+  /** True when the gateway must know the caller; it answers any other caller with 401. */
   isKnown(caller: Caller, { status, problem }: Answer<unknown>): boolean {
     const held = this.#model.sessions.has(caller.who)
     const proved = this.#model.proved(caller)
@@ -59,7 +59,7 @@ export class People {
     await this.#dice.one(acts)?.()
   }
 
-  /** Whoever was put out by time, or by the directory, comes back. */
+  /** Signs in each person whose session time or the directory ended. */
   async comeBack(): Promise<void> {
     for (const who of PEOPLE) if (!this.#model.sessions.isOpen(who)) await this.signIn(who)
   }
@@ -67,7 +67,7 @@ export class People {
   async signIn(who: string): Promise<void> {
     if (this.#model.groupsOf(who) === undefined) return
     const link = await this.#newLink(who)
-    // kept for later, when it may be too late
+    // a kept link may have expired when it is used
     if (!this.#browsers.has(who) || !this.#dice.once(4)) await this.#use(link, who)
   }
 
@@ -78,7 +78,7 @@ export class People {
     return link
   }
 
-  /** One that was used, or whose time is over, or not yet. */
+  /** Uses a link again, which may be used, expired or still good. */
   async #oldLink(): Promise<void> {
     const old = this.#dice.one(this.#links)
     if (old !== undefined) await this.#use(old.link, old.who)
@@ -99,7 +99,7 @@ export class People {
     if (held) this.#seen.add('link 200 replaces')
   }
 
-  /** While a link waits that nobody has used, which is tried afterwards. */
+  /** Ends the session while a new link is unused; then uses the link. */
   async #leaves(who: string): Promise<void> {
     if (this.#model.groupsOf(who) === undefined) return
     const link = await this.#newLink(who)
@@ -117,19 +117,19 @@ export class People {
     else this.#model.sessions.signOut(who)
   }
 
-  /** By an administrator. */
+  /** An administrator ends the sessions. */
   async #isPutOut(who: string): Promise<void> {
     const { status } = await this.#world.admin('DELETE', `reviewers/acme/${who}/sessions`)
     expect(status).toBe(204)
     this.#model.sessions.signOutEverywhere(who)
   }
 
-  /** As open pages do. */
+  /** Every person asks, as open pages do. */
   async #allAsk(): Promise<void> {
     for (const who of PEOPLE) await this.#asks(who)
   }
 
-  /** Almost until the session is over by what was noted of its use, and beyond by when it began. */
+  /** Almost reaches the idle limit since the last recorded use, and exceeds it since the first. */
   async #linger(who: string): Promise<void> {
     await this.#asks(who)
     for (const pause of [5 * MINUTE, 26 * MINUTE]) {

@@ -1,6 +1,6 @@
 import { MINUTE } from '../contract-model/policy.ts'
 
-/** How people get in and how long they stay, by docs/signing-in.md, in plain state: part of `review-model.ts`. */
+/** How people sign in and how long a session lasts, by docs/signing-in.md, in plain state: part of `model.ts`. */
 
 const LINK_MS = 10 * MINUTE
 const IDLE_MS = 30 * MINUTE
@@ -10,7 +10,7 @@ interface Session {
   readonly openedAt: number
   readonly groups: string
   seen: number
-  /** When the timer looks whether it is over. */
+  /** When the timer next checks whether the session is over. */
   look: number
 }
 
@@ -26,12 +26,12 @@ export class SessionsModel {
     this.#groupsOf = groupsOf
   }
 
-  /** There is a record of one, whether or not it holds. */
+  /** True when there is a record of a session, even an ended session. */
   has(who: string): boolean {
     return this.#sessions.has(who)
   }
 
-  /** It would hold, if somebody asked now. */
+  /** True when the session would hold at a request now. */
   isOpen(who: string): boolean {
     const session = this.#sessions.get(who)
     return session !== undefined && !this.#isOver(who, session)
@@ -56,13 +56,13 @@ export class SessionsModel {
     this.#sessions.delete(who)
   }
 
-  /** All that lets somebody in but a key. */
+  /** Ends the session and every link; only the key still works. */
   signOutEverywhere(who: string): void {
     this.signOut(who)
     for (const [link, known] of this.#links) if (known.who === who) this.#links.delete(link)
   }
 
-  /** Whether the session holds; asking is a use of it, and ends one that is over. */
+  /** True when the session holds. The question is a use of it, and deletes an ended session. */
   holds(who: string): boolean {
     const session = this.#sessions.get(who)
     if (session === undefined) return false
@@ -71,7 +71,7 @@ export class SessionsModel {
     return true
   }
 
-  /** The timer. */
+  /** Deletes ended sessions, as the timer does. */
   due(): void {
     for (const [who, session] of this.#sessions) {
       if (this.#now() < session.look) continue

@@ -3,9 +3,9 @@ import type { Dice } from '../../random.ts'
 import { AGENTS } from '../contract-model/policy.ts'
 import type { Caller, Query, ReviewModel, Thread } from './model.ts'
 
-/* What a thread says of itself to somebody, in the words of the model; and what lists are asked for. */
+/* A thread as a caller sees it, in the words of the model; and the queries for lists. */
 
-/** What must have come about in all games together, so that agreeing means something. */
+/** Events that all games together must meet, so that their agreement means something. */
 export const SEEN = [
   ...['approved', 'rejected', 'changes_requested', 'pending_review'].map((status) => `vote ${status}`),
   ...['vote', 'comment', 'reveal'].flatMap((act) => [`${act} by key`, `${act} by link`]),
@@ -32,7 +32,7 @@ export const SEEN = [
 
 const DECIDED = 'decided'
 
-/** What the gateway says. */
+/** Returns the values that the gateway shows. */
 export function saidOf(body: ThreadView): unknown {
   return {
     status: body.status,
@@ -51,7 +51,7 @@ export function saidOf(body: ThreadView): unknown {
   }
 }
 
-/** What it has to say. */
+/** Returns the values that the gateway has to show. */
 export function expectedOf(model: ReviewModel, thread: Thread, caller: Caller): unknown {
   const { status, revision, risk, payload, interactive } = thread
   const obstacle = model.obstacle(thread, caller)
@@ -78,7 +78,7 @@ export function expectedOf(model: ReviewModel, thread: Thread, caller: Caller): 
   }
 }
 
-/** How seldom a filter is asked for; the others once in eight times. */
+/** A query has each of these filters once in so many times; it has the others once in eight times. */
 const OFTEN: Readonly<Record<string, number>> = { status: 2, group: 3, mine: 5, claimed: 5 }
 
 export function queryOf(dice: Dice, model: ReviewModel): Query {

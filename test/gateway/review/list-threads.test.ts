@@ -16,7 +16,7 @@ import { countTurns } from '../../turns.ts'
 
 let world: World
 const turns = countTurns()
-/** As many as one page looks at. */
+/** The number of threads that one page looks at. */
 const MANY = 1_000
 
 beforeEach(async () => {
@@ -100,7 +100,7 @@ it('a thread is as urgent as its next escalation, until that has happened', asyn
   expect(await queueOf(ann)).toEqual([second, first])
 })
 
-/** Changes index entries as a gateway of an earlier version does, which knows no queue. */
+/** Changes index entries as a gateway of an earlier version does, which has no queue. */
 async function change(writes: readonly Write[]): Promise<void> {
   const { deps } = world.app
   const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
@@ -117,7 +117,7 @@ it('the timer puts what an earlier version held into every list, and takes out w
   const threads = [await paying(bot, HIGH), await paying(bot, 500), await paying(bot, 600)]
   const [high = '', held = '', ended = ''] = threads
   await bot.withdraw(ended)
-  // as many are missing as are left over, so that counts are equal
+  // one thread is missing and one is left over, so that counts are equal
   await change([
     ...places('low', held).map(([index, member]): Write => ({ op: 'index', index, member })),
     ...places('low', ended).map(([index, member]): Write => ({ op: 'index', index, member, to: 1 })),

@@ -18,7 +18,7 @@ beforeEach(async () => {
           return store.get(tenant, type, id)
         },
         events: (tenant, after, limit) => {
-          // what signs evidence reads many at once
+          // excludes the signer of evidence, which reads many records at once
           if (limit < MANY) for (let i = 0; i < limit; i++) recordTurns.count()
           return store.events(tenant, after, limit)
         },

@@ -22,7 +22,7 @@ const vote = (name: string, more: Partial<Vote> = {}): Vote => ({
   ...more,
 })
 
-/** Who counts, and by which groups. */
+/** Returns the reviewers whose approvals count, each with their groups. */
 function counted(votes: readonly Vote[], interactive?: boolean): string[] {
   const seats = [{ group: 'desk', approvals: 1, escalate: [] }]
   const asked = interactive === undefined ? {} : { interactive }

@@ -10,7 +10,10 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** task.tools, task.labels, agent.tools and agent.labels: what a task and an agent were allowed before (docs/policy-language.md). */
+/**
+ * task.tools, task.labels, agent.tools and agent.labels: earlier allowed calls of a task and an agent
+ * (docs/policy-language.md).
+ */
 
 const contract = (tool: string, labels: string): string =>
   `tool: ${tool}\ndescription: A tool.\nrisk: low\nlabels: [${labels}]\ninput_schema: { type: object }\n`

@@ -15,7 +15,7 @@ import {
 } from '../../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../../webhooks/receiver.ts'
 
-/** What a call does, in one line: from the contract in force to reviewers, evidence and webhooks. */
+/** The heading of a call: from the contract in force to reviewers, evidence and webhooks. */
 
 const TEMPLATE = 'Pay {amount|money:EUR} to {to}, secret {secret}'
 const CONTRACT = edited('tools/pay.yaml', 'risk: low', `summary: "${TEMPLATE}"\nrisk: low`)

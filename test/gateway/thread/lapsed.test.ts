@@ -14,7 +14,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** Approvals that policy or people would not give any more (docs/operations.md), where others act meanwhile. */
+/** Approvals that policy or people would no longer give, during concurrent acts (docs/operations.md). */
 
 let world: World
 let bot: Agent
@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** Who approved is in no group any more. */
+/** Removes ann, who approved, from every group. */
 const annLeaves = (): Promise<void> =>
   world.changePolicies(edited('directory.yaml', 'groups: [desk, leads, board], roles', 'groups: [], roles'))
 

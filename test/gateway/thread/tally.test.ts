@@ -14,7 +14,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** Seats that are filled without another vote (docs/review-api.md). */
+/** Seats that fill without another vote (docs/review-api.md). */
 
 const DAN = 'dan:  { name: Dan Day, groups: [audit] }'
 const DAN_OF_THE_BOARD = edited('directory.yaml', DAN, DAN.replace('[audit]', '[audit, board]'))
@@ -35,7 +35,10 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** One of `audit`, one of `leads`; after half an hour `board` may take the seat of `leads`. Both who vote are in `audit`. */
+/**
+ * One of `audit`, one of `leads`; after half an hour `board` may take the seat of `leads`.
+ * Both voters are in `audit`.
+ */
 async function voted(): Promise<Held> {
   const thread = await held(bot, { payload: { amount: 20_000, to: 'audit-7' } })
   for (const one of [people.cat, people.dan]) {

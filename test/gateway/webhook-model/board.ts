@@ -18,8 +18,9 @@ interface Shown {
 }
 
 /**
- * The board of the game: gateways on one store, receivers, and the model. What is done there is played round by round: in one, anything happens at once; at its end, when nothing is
- * under way any more, everything is compared.
+ * The board of the game: gateways on one store, receivers, and the model. The game runs in rounds.
+ * In a round, anything happens at once.
+ * At its end, when nothing is under way any more, the board compares everything.
  */
 export class Board {
   readonly fleet: Fleet
@@ -27,11 +28,11 @@ export class Board {
   readonly model: WebhookModel
   readonly seen: Set<string>
   readonly proposed = new Map<string, Proposed>()
-  /** By destination. */
   readonly seed: number
+  /** By destination. */
   readonly ears = new Map<string, Ear>()
   readonly #receivers: readonly Receiver[]
-  /** What was heard in this round. */
+  /** Tries that receivers heard in this round. */
   #hits: (Omit<Hit, 'destination'> & { readonly destination: () => string })[] = []
   #read: Record<string, number> = {}
   /** Tries that may still be on their way when their destination is deleted. */
@@ -64,12 +65,12 @@ export class Board {
     return [...this.model.destinations.values()]
   }
 
-  /** For a destination to come; undefined when there is none left. */
+  /** The receiver for the next destination; undefined when all are in use. */
   get freeReceiver(): Receiver | undefined {
     return this.#receivers[this.ears.size]
   }
 
-  /** The receiver may hear something before anybody knows for which destination that is. */
+  /** The receiver may hear a delivery before the game knows the id of its destination. */
   listens(receiver: Receiver): (id: string) => void {
     let destination = ''
     const heard = (hit: Pick<Hit, 'got' | 'reply'>): void => {
@@ -90,7 +91,7 @@ export class Board {
     await this.settle()
   }
 
-  /** Time passes, and everything happens that it brings about. */
+  /** Lets time pass, and runs the work that falls due. */
   async pass(ms: number): Promise<void> {
     await this.round(async () => {
       this.fleet.advance(ms)
@@ -99,7 +100,7 @@ export class Board {
     })
   }
 
-  /** Nothing is under way, and what was abandoned is made again. */
+  /** Waits until no delivery is under way, and until the gateways have repeated abandoned tries. */
   async settle(): Promise<void> {
     for (;;) {
       await this.#quiet()
@@ -112,7 +113,7 @@ export class Board {
     }
   }
 
-  /** No instance has anything to do or to take, nor acts on a list of destinations that is of long ago. */
+  /** Waits until no instance has work, and until each has read the list of destinations again. */
   async #quiet(): Promise<void> {
     do {
       await until(() => this.#isQuiet()).catch(async (error: unknown) => {
@@ -132,7 +133,7 @@ export class Board {
     return leased.every(({ delivery, isDue }) => !isDue && !isHeld(delivery))
   }
 
-  /** Deliveries that somebody has to make now, or that somebody makes, or did. */
+  /** Returns deliveries that are due now, and deliveries under a lease. */
   async #leased(): Promise<{ readonly delivery: string; readonly isDue: boolean }[]> {
     const { store, now } = this.fleet
     const leased = []
@@ -155,7 +156,7 @@ export class Board {
     return (await this.fleet.first.admin<WebhookList>('GET', `webhooks?tenant=${tenant}`)).body
   }
 
-  // what was seen against what had to be
+  // the comparison with the model
 
   async #compare(): Promise<void> {
     for (const tenant of TENANTS) for (const line of await this.#news(tenant)) this.model.learn(line)
@@ -186,11 +187,11 @@ export class Board {
     return shown
   }
 
-  /** All of them, page by page; and by their state. */
+  /** Returns all deliveries of a destination, page by page, and compares a list by state. */
   async #deliveries(id: string): Promise<DeliveryView[]> {
     const world = this.world()
     const known = this.model.destinations.get(id)?.deliveries.length ?? 0
-    // seldom more than a few pages
+    // rarely more than a few pages
     const limit = this.dice.once(5) ? Math.max(1 + this.dice.below(100), Math.min(100, known >> 2)) : 100
     const pages = async (query: string): Promise<DeliveryView[]> => {
       const all: DeliveryView[] = []
@@ -211,7 +212,10 @@ export class Board {
     return all
   }
 
-  /** Every try in its order. Of one that was abandoned nobody knows whether it was noted, and one that was cut off may have come twice. */
+  /**
+   * Reads every try in its order.
+   * The gateway may have noted an abandoned try or not, and a try that was cut off may arrive twice.
+   */
   #hear(shown: ReadonlyMap<string, Shown>): void {
     const hits = this.#hits.map((hit): Hit => ({ ...hit, destination: hit.destination() }))
     this.#hits = []
@@ -253,7 +257,7 @@ export class Board {
       ).toBe(true)
   }
 
-  /** Nothing is sent to a destination that is no more, but what was under way. */
+  /** A deleted destination receives only tries that were already under way. */
   #wasUnderWay({ destination, got }: Hit): void {
     if (this.#deletedBefore.has(destination))
       expect(this.#late.has(got.body.id), `${destination} was deleted`).toBe(true)

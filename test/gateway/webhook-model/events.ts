@@ -4,28 +4,31 @@ import type { Heading } from '../../../src/domain/heading.ts'
 import type { EvidenceLine } from '../../gateway-fixture.ts'
 import type { Got } from '../../webhooks/receiver.ts'
 
-/** Which events the evidence of a tenant means, by the table of docs/webhooks.md, and what is sent of each: written down a second time. */
+/**
+ * The events that the evidence of a tenant means, and the bodies of their deliveries.
+ * They are the table of docs/webhooks.md, written a second time.
+ */
 
 type Line = EvidenceLine['record']
 
-/** What an agent proposed: by its task, or by the revision's id. */
+/** The action that an agent proposed. Maps have it by its task, or by the id of the revision. */
 export interface Proposed {
   readonly payload: Readonly<Record<string, unknown>>
   readonly workflow?: string
 }
 
-/** Something that destinations are told of. */
+/** An event that destinations receive. */
 export interface Told {
-  /** No other event has it. */
+  /** Unique to the event. */
   readonly key: string
   readonly type: string
   readonly at: string
   readonly thread: string | undefined
   readonly body: Readonly<Record<string, unknown>>
-  /** What the message is, or how it begins. */
+  /** The message, or its beginning. */
   readonly message: RegExp
   readonly payload: Proposed['payload'] | undefined
-  /** What the call does, in one line; of what is told in full. */
+  /** The line of the heading; a destination receives it with full payloads only. */
   readonly line?: RegExp
 }
 
@@ -44,7 +47,7 @@ interface Thread {
   approvers: readonly string[]
 }
 
-/** Whom the revision asks, and since when. */
+/** The groups that the revision asks, and since when. */
 interface Asked {
   readonly since: string
   readonly seats: readonly {
@@ -81,7 +84,7 @@ const DECIDED = ['decision.allowed', 'decision.rejected']
 const exactly = (text: string): RegExp =>
   new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`)
 
-/** As evidence has it. */
+/** The heading as the evidence has it. */
 const lineIn = ({ details = {} }: Line): RegExp => exactly((details['heading'] as Heading).line)
 
 function saidBy({ details = {} }: Line): RegExp {
@@ -90,7 +93,7 @@ function saidBy({ details = {} }: Line): RegExp {
   return text === undefined || more.length > 0 ? ANY : exactly(text)
 }
 
-/** What follows from the records of one tenant, in their order. */
+/** Derives events from the records of one tenant, in their order. */
 export class Events {
   readonly #proposed: ReadonlyMap<string, Proposed>
   readonly #threads = new Map<string, Thread>()
@@ -164,7 +167,7 @@ export class Events {
       thread.line = lineIn(record)
       if (details['requirement'] !== undefined) thread.asked = askedBy(record)
       thread.message = details['verdict'] === 'allow' ? ANY : saidBy(record)
-      // the next record says what became of the thread
+      // the next record reports the end of the thread
       return details['verdict'] === 'reject' ? undefined : this.#told(thread, record, 'review.pending')
     }
     const event = EVENTS[type]
@@ -244,14 +247,20 @@ export function pinged({ number, record }: EvidenceLine): Told {
   return { key, type: 'webhook.ping', at, thread: undefined, body, message: /^$/, payload: undefined }
 }
 
-/** Which event a body is of: a ping says nothing that tells it from another of the same moment. */
+/**
+ * Returns the key of the event of a body.
+ * Undefined for a ping, which does not differ from another ping of the same moment.
+ */
 export function keyOf({ body }: Got): string | undefined {
   const { thread_id: thread, task_id: task, tenant_id: tenant, sequence } = body
   if (typeof thread === 'string') return `${thread} ${String(sequence as number)}`
   return typeof task === 'string' ? `${tenant as string} ${task}` : undefined
 }
 
-/** The body is that of the event, to the member; the payload is there where it was asked for, and hides what the contract calls sensitive. */
+/**
+ * The body has exactly the members of the event.
+ * It has the payload where the destination asked for it, and hides the values that the contract calls sensitive.
+ */
 export function compareBody({ body, raw }: Got, told: Told, full: boolean): void {
   const { id, message = '', heading, payload, ...rest } = body
   expect(rest).toEqual(told.body)

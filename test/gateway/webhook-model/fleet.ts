@@ -14,10 +14,13 @@ import type { Receivers } from '../../webhooks/receiver.ts'
 import { Abandoned, Leases } from './leases.ts'
 
 const INSTANCES = 2
-/** Both so long that nothing is given up while the machine does something else: what was answered or landed unheard of the game brings about itself. */
+/**
+ * Both deadlines are so long that a busy machine does not exceed them.
+ * The game itself causes lost answers and unheard commits.
+ */
 const DEADLINE_MS = 5_000
 const STORE_DEADLINE_MS = 30_000
-/** A try, its record and the commit. */
+/** The lease covers a try, its record and the commit. */
 export const LEASE_MS = DEADLINE_MS + 5_000 + STORE_DEADLINE_MS
 
 export interface Instance {
@@ -28,7 +31,7 @@ export interface Instance {
 export interface FleetOptions {
   readonly place: Place
   readonly receivers: Receivers
-  /** Of the receivers of the game. */
+  /** The ports of the receivers of the game. */
   readonly ports: readonly number[]
 }
 
@@ -61,7 +64,7 @@ export class Fleet {
           webhooksAllow: ports.map((port) => `127.0.0.1/32:${port}`).join(','),
         },
         webhooks: { everyMs: 10, deadlineMs: DEADLINE_MS, ca: receivers.ca, wall: () => world.clock.wall() },
-        // the embedded store is one for all of them: it outlives each
+        // all instances share the embedded store, which outlives each of them
         openStore: async (clock) => {
           if (place.kind === 'redis') {
             openedElsewhere()
@@ -113,7 +116,7 @@ export class Fleet {
     return new Reviewer(world, this.#people.get(name) ?? expect.fail(name))
   }
 
-  /** An instance ends, and with it the tries that it makes; another life of it begins. */
+  /** Stops an instance, which ends its tries, and starts it again. */
   async restart({ world, leases }: Instance): Promise<void> {
     await world.stop()
     leases.end()

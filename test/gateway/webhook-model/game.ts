@@ -100,7 +100,7 @@ export class Game {
     }
     const asked: { events?: string[]; payload?: string } = other ?? drawn
     const body = { tenant, url: receiver.url, ...asked }
-    // it may be told something before the administrator has the answer
+    // it may receive a delivery before the administrator has the answer
     const listens = this.#board.listens(receiver)
     const answer = await this.#board.world().admin<WebhookSecret>('POST', 'webhooks', { body })
     expect(answer.status).toBe(201)
@@ -126,7 +126,7 @@ export class Game {
     })
   }
 
-  /** While agents go on. */
+  /** Acts while agents make calls. */
   async #meanwhile(act: Act): Promise<void> {
     const calls = this.#board.dice.once(2) ? this.#board.dice.below(8) : 0
     await Promise.all([act(), ...Array.from({ length: calls }, () => this.#work.submit('t'))])
@@ -153,7 +153,7 @@ export class Game {
     )
   }
 
-  /** Each receiver is in a mood of its own. */
+  /** Gives each receiver a mood of its own. */
   async #moods(): Promise<void> {
     const { dice, ears, seen } = this.#board
     for (const one of this.#board.destinations()) {
@@ -162,7 +162,7 @@ export class Game {
       seen.add(ear.mood)
     }
     await this.#board.round(() => this.#something())
-    // these take their time, or end the game
+    // these moods take long, or end the game
     for (const ear of ears.values())
       if (ear.mood === 'hangs' || ear.mood === 'is slow' || (ear.mood === 'is gone' && !dice.once(3)))
         ear.mood = 'fine'
@@ -177,7 +177,7 @@ export class Game {
       expect(answer.status).toBe(200)
       this.#board.model.rotated(one.id, answer.body.secret, overlap ?? 24 * HOUR)
     })
-    // as long as both sign, to the last moment, and from the next on
+    // at once, at the last moment of the overlap, and just after it
     const left = overlap === 0 || this.#board.dice.once(2) ? [] : [(overlap ?? 24 * HOUR) - 1, 1]
     for (const ms of [0, ...left]) {
       await this.#board.pass(ms)
@@ -192,7 +192,7 @@ export class Game {
 
   // tries again
 
-  /** To the moment at which the next try is due, or the last of all next tries. */
+  /** Advances to the next try, or to the last of all next tries. */
   async #untilNextTry(among = this.#board.destinations(), which = Math.min): Promise<void> {
     const due = among.flatMap(({ state, deliveries }) =>
       state === 'active' ? deliveries.filter((one) => one.state === 'waiting').map((one) => one.due[1]) : [],
@@ -200,7 +200,7 @@ export class Game {
     if (due.length > 0) await this.#board.pass(Math.max(1, which(...due) - this.#board.fleet.now))
   }
 
-  /** One of the receivers is away for hours, or days. */
+  /** Makes one receiver fail for hours or days. */
   async #wearOut(tries = this.#board.pick([3, 6, 9]), one = this.#destination()): Promise<void> {
     const ear = this.#board.ears.get(one.id) ?? expect.fail()
     ear.mood = this.#board.pick(['breaks', 'redirects', 'cuts off'] as const)
@@ -211,7 +211,10 @@ export class Game {
     }
   }
 
-  /** What seldom comes about by chance: nobody is told of it before all tries are over, for five days, and for ever. */
+  /**
+   * Causes events that chance rarely produces.
+   * A destination fails for all tries of a delivery, then for five days, and then is gone.
+   */
   async #extremes(): Promise<void> {
     const [one = expect.fail()] = this.#board.destinations()
     if (one.state !== 'active') await this.#resume(one)
@@ -246,7 +249,7 @@ export class Game {
     })
     const other = this.#destination()
     if (other === one) return
-    // what is another's is not there
+    // the other destination does not have the delivery
     const { status } = await this.#act('POST', other, path(delivery.id ?? ''))
     expect(status).toBe(404)
   }
@@ -274,12 +277,12 @@ export class Game {
     if (wanted.length > 1) this.#board.seen.add('several again')
   }
 
-  // what goes wrong
+  // faults
 
-  /** An instance ends in the middle of its tries. */
+  /** Stops an instance in the middle of its tries. */
   async #stop(): Promise<void> {
     const { dice, fleet } = this.#board
-    // the next life looks what time has brought about before it knows any contract, and would hide whole payloads
+    // a restarted instance handles due work before it knows any contract, and would hide whole payloads
     await this.#board.round(() => fleet.first.due())
     await this.#board.round(async () => {
       const [, ...others] = fleet.instances
@@ -324,7 +327,10 @@ export class Game {
     })
   }
 
-  /** Everything works again: what waited arrives, what was given up is asked for again, or not, and after its time all of it is forgotten. */
+  /**
+   * Everything works again. Waiting deliveries arrive, and dead deliveries are sent again, or not.
+   * After their time the gateway deletes all of them.
+   */
   async end(): Promise<void> {
     const board = this.#board
     await this.#extremes()
@@ -332,7 +338,7 @@ export class Game {
     for (const one of board.destinations()) {
       await this.#resume(one)
       const since = new Date(0).toISOString()
-      // of every other game all that is dead stays so: what the dice say depends on the moment
+      // in every other game all dead deliveries stay dead: the dice alone depend on timing
       const staysDead = board.seed % 2 === 1 || board.dice.once(2)
       const states = staysDead ? ['waiting'] : ['dead', 'waiting']
       for (const state of states)
@@ -341,7 +347,7 @@ export class Game {
     const left = (): Delivery[] => board.destinations().flatMap(({ deliveries }) => deliveries)
     const undone = left().filter(({ state, isKnown }) => state === 'waiting' || isKnown !== true)
     expect(undone.map(({ id }) => id)).toEqual([])
-    // once for what people leave undecided, and once for what they are told of that
+    // the first week ends undecided threads, and the second deletes the deliveries about that
     await board.pass(WEEK)
     await board.pass(WEEK)
     expect(left().map(({ id }) => id)).toEqual([])

@@ -2,10 +2,10 @@ import { SYSTEM } from '../../../src/gateway/core/records.ts'
 import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
 import { overriding } from '../../gateway-fixture.ts'
 
-/** What goes wrong with the next commit or lease of an instance that is about deliveries. */
+/** Faults of the next commit or lease of an instance that concerns deliveries. */
 export type Fault = 'refused' | 'unheard' | 'lost lease'
 
-/** Tries that nobody will note: their lease has to end before they are made again. By delivery, how many. */
+/** Tries that no instance will note, counted by delivery. Their lease has to end before the next try. */
 export class Abandoned {
   readonly #tries = new Map<string, number>()
 
@@ -13,7 +13,7 @@ export class Abandoned {
     this.#tries.set(delivery, (this.#tries.get(delivery) ?? 0) + 1)
   }
 
-  /** Whether so many tries of it may have come to nothing; they are accounted for. */
+  /** True when so many tries of the delivery may have been lost; then it strikes them off. */
   explains(delivery: string, tries: number): boolean {
     const left = (this.#tries.get(delivery) ?? 0) - tries
     if (left >= 0) this.#tries.set(delivery, left)
@@ -21,12 +21,15 @@ export class Abandoned {
   }
 }
 
-/** The leases of one instance, seen from its store; and what goes wrong there. */
+/** The leases of one instance, seen from its store, which also causes the faults. */
 export class Leases {
-  /** What it knows to have taken and has not noted: a lease that no instance holds ends by its time only, whatever became of it. */
+  /**
+   * Deliveries that the instance knows to have taken and has not noted.
+   * A lease that no instance holds ends only when its time is up.
+   */
   readonly held = new Set<string>()
   readonly #abandoned: Abandoned
-  /** Looks at the outbox that have begun. */
+  /** The number of looks at the outbox that have begun. */
   looks = 0
   fault: Fault | undefined
 
@@ -34,7 +37,7 @@ export class Leases {
     this.#abandoned = abandoned
   }
 
-  /** The instance is gone. */
+  /** The instance has ended, and abandons its tries. */
   end(): void {
     for (const delivery of this.held) this.#abandoned.add(delivery)
     this.held.clear()
@@ -74,7 +77,8 @@ export class Leases {
       (write) => write.op === 'index' && write.index.startsWith('outbox/'),
     ) as { readonly member: string; readonly to?: number }[]
     if (all.length === 0) return store.commit(partition, commit)
-    // somebody asks for a delivery again: whoever makes it goes on, and may have taken it before that commit is heard to have landed
+    // A redelivery moves the entry to now, and is ignored here. The instance that makes the delivery continues. It may
+    // take the delivery before the commit returns.
     const moves = all.filter(({ to = Infinity }) => to > store.now())
     const isNew = commit.writes.some((write) => write.op === 'index' && write.index.startsWith('deliveries/'))
     if (this.#fails('refused')) {

@@ -10,13 +10,15 @@ import { EVENTS, Game } from './game.ts'
 import { AGENTS } from './work.ts'
 
 /**
- * Random acts of everybody on two gateways that share a store and make deliveries together, to receivers of every mood: each destination is told what the model says, as often and as
- * late as it says, and lists, states and evidence say so, too.
+ * Random acts of agents, people and administrators on two gateways, to receivers of every mood.
+ * The gateways share a store and make deliveries together.
+ * Each destination receives the deliveries of the model, as often and as late as the model says.
+ * Lists, states and evidence agree.
  */
 
 const SEEDS = IS_LONG ? Array.from({ length: 60 }, (_, i) => i + 1) : [1]
 const STEPS = 40
-/** What the end of every game brings about, whatever came before. */
+/** Events that the end of every game causes. */
 const ALWAYS_SEEN = [
   'webhook.ping',
   'delivered after one',
@@ -26,7 +28,7 @@ const ALWAYS_SEEN = [
   'gone',
   'paused when gone',
 ]
-/** What meets in a round is for the moment to say: few games do not meet all of it every time. */
+/** Events of the long run. Timing decides which of them one game meets. */
 const SEEN = [
   ...EVENTS,
   ...ALWAYS_SEEN,
@@ -62,7 +64,7 @@ afterAll(async () => {
   await places.dispose()
 })
 
-/** Of webhooks nothing is left, but who they are. */
+/** Returns every trace of deliveries that the store still holds. The destinations themselves may remain. */
 async function leftovers(place: Awaited<ReturnType<Places['of']>>, now: number): Promise<string[]> {
   const archive = await place.archive({ wall: () => now, monotonic: () => now })
   try {

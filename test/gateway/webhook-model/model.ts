@@ -6,8 +6,10 @@ import type { Got } from '../../webhooks/receiver.ts'
 import { compareBody, Events, keyOf, pinged, type Proposed, type Told } from './events.ts'
 
 /**
- * Webhooks, written down a second time: from docs/webhooks.md and docs/decisions/0015, in plain state. `webhook-model.test.ts` holds it against gateways and
- * receivers: the evidence says what happened and in which order, receivers say what they were sent and what they answered, and from both follows what every list has to say.
+ * Webhooks, written a second time in plain state, from docs/webhooks.md and docs/decisions/0015.
+ * `model.test.ts` compares it with gateways and receivers.
+ * The evidence says what happened, in order; receivers report their deliveries and replies.
+ * The model derives from both the contents of every list.
  */
 
 const PAUSES = [
@@ -25,9 +27,9 @@ const DAY = 24 * HOUR
 const KEPT: Readonly<Record<string, number>> = { delivered: DAY, dead: 7 * DAY }
 const FAILING = 120 * HOUR
 
-/** What a receiver did with a try. */
+/** A receiver's answer to one try. */
 export interface Reply {
-  /** Undefined for one that hung or cut off. */
+  /** Undefined when the receiver hung or cut off. */
   readonly status?: number
   readonly retryAfterMs?: number
 }
@@ -41,14 +43,14 @@ export interface Hit {
 
 export interface Delivery {
   told: Told
-  /** As soon as a list has shown it. */
+  /** Known as soon as a list has shown it. */
   id?: string
-  /** A try has shown which event it tells of. */
+  /** A try has shown which event the delivery carries. */
   isKnown?: boolean
   raw?: string
   state: DeliveryView['state']
   attempts: number
-  /** Between which moments the next try is due. */
+  /** The moments between which the next try is due. */
   due: readonly [number, number]
   last?: { readonly at: number; readonly reply: Reply }
 }
@@ -60,7 +62,7 @@ export interface Destination {
   readonly full: boolean
   secrets: { readonly secret: string; readonly until: number }[]
   state: WebhookView['state']
-  /** It may be told something in this round, although it is not active at its end. */
+  /** A delivery may arrive in this round, although the destination is not active at its end. */
   wasActive: boolean
   failingSince?: number
   deliveries: Delivery[]
@@ -68,7 +70,7 @@ export interface Destination {
 
 export type Created = Pick<Destination, 'id' | 'tenant' | 'full' | 'events'> & { readonly secret: string }
 
-/** What a round has to leave in the evidence. */
+/** The outcomes that a round has to leave in the evidence. */
 interface Ends {
   readonly settled: string[]
   readonly gone: Set<string>
@@ -92,7 +94,7 @@ export class WebhookModel {
     this.seen = seen
   }
 
-  /** What the administrator was answered; the evidence says when it began. */
+  /** Destinations from the answers to the administrator; the evidence says when each of them begins. */
   readonly created = new Map<string, Created>()
 
   rotated(id: string, secret: string, overlapMs: number): void {
@@ -107,7 +109,7 @@ export class WebhookModel {
     return one.secrets.filter(({ until }) => this.#now() < until).map(({ secret }) => secret)
   }
 
-  /** A round begins: nothing is under way. */
+  /** Begins a round, in which nothing is under way yet. */
   begin(): void {
     this.#claimed = noEnds()
     this.#foreseen = noEnds()
@@ -115,7 +117,7 @@ export class WebhookModel {
     for (const one of this.destinations.values()) one.wasActive = one.state === 'active'
   }
 
-  // what the evidence tells
+  // the evidence
 
   learn(line: EvidenceLine): void {
     const { tenant, type } = line.record
@@ -175,7 +177,7 @@ export class WebhookModel {
   #paused(one: Destination, reason: string): void {
     if (reason === 'gone' || reason === 'failing') this.#claimed[reason].add(one.id)
     else this.#wasPaused.add(one.id)
-    // until somebody resumes it
+    // a gone destination stays gone until an administrator resumes it
     if (one.state === 'gone') this.seen.add('paused when gone')
     else one.state = reason === 'admin' ? 'paused' : (reason as 'gone' | 'failing')
   }
@@ -188,9 +190,9 @@ export class WebhookModel {
     delivery.due = [at, at]
   }
 
-  // what lists and receivers say
+  // lists and receivers
 
-  /** Which delivery is which: each that a list shows is one that was to be told, and none is missing. */
+  /** Matches each listed delivery with an expected event; fails when one of either is left over. */
   link(one: Destination, views: readonly DeliveryView[]): void {
     for (const view of views) {
       if (one.deliveries.some(({ id }) => id === view.id)) continue
@@ -208,7 +210,7 @@ export class WebhookModel {
     ).toEqual([])
   }
 
-  /** A try that was noted, or that may not have been. */
+  /** Takes a try that the gateway noted, or may not have noted. */
   hit({ destination, got, reply, at }: Hit, isNoted: boolean): void {
     const one = this.destinations.get(destination) ?? expect.fail()
     const delivery = deliveryOf(one, got.body.id)
@@ -287,7 +289,7 @@ export class WebhookModel {
     }
   }
 
-  /** What the tries of this round have led to stands in the evidence, once each, and nothing else does. */
+  /** The evidence has each outcome of the tries of this round once, and no other outcome. */
   compareEnds(): void {
     const { settled, gone, failing } = this.#claimed
     const lives = (line: string): boolean => this.#stillThere(line.split(' ', 1)[0] ?? '')
@@ -295,7 +297,7 @@ export class WebhookModel {
     const there = (ids: ReadonlySet<string>): string[] =>
       [...ids].filter((id) => this.destinations.has(id)).toSorted()
     expect(there(gone)).toEqual(there(this.#foreseen.gone))
-    // one that somebody paused meanwhile is not paused again
+    // a destination that an administrator paused meanwhile is not paused again
     const free = (ids: ReadonlySet<string>): string[] => there(ids).filter((id) => !this.#wasPaused.has(id))
     expect(free(failing)).toEqual(
       free(this.#foreseen.failing).filter((id) => !gone.has(id) || failing.has(id)),

@@ -3,7 +3,7 @@ import type { Dice } from '../../random.ts'
 import type { Receiver } from '../../webhooks/receiver.ts'
 import type { Hit, Reply } from './model.ts'
 
-/** How a receiver takes what it is sent. */
+/** A receiver's behaviour towards deliveries. */
 export const MOODS = [
   'fine',
   'redirects',
@@ -23,7 +23,7 @@ const REFUSALS = [400, 401, 404, 409, 499]
 const BREAKS = [500, 502, 504]
 const WISHES_SECONDS = [0, 3, 7, 120, 3_600, 90_000, 99_999_999]
 
-/** One destination's receiver: what it is sent, with what it answered. */
+/** One destination's receiver, with its deliveries and its replies. */
 export class Ear {
   readonly receiver: Receiver
   readonly #dice: Dice
@@ -50,13 +50,13 @@ export class Ear {
         return {}
       },
       'never ends': () => {
-        // who has the status has the answer
+        // the status alone is the answer
         response.writeHead(200, { 'content-length': '100' }).write('ok')
         return { status: 200 }
       },
       hangs: () => ({}),
       'is slow': () => {
-        // the head never ends
+        // the head of the response never ends
         response.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ')
         return {}
       },

@@ -2,7 +2,10 @@ import { expect } from 'vitest'
 import { HOUR, MINUTE, SECOND, type World } from '../../gateway-fixture.ts'
 import type { Board } from './board.ts'
 
-/** What agents and people do in the game, so that there is something to tell. Whatever they are answered, the evidence says what has happened. */
+/**
+ * Acts of agents and people in the game, which cause events.
+ * The evidence says what has happened, whatever the gateway answers them.
+ */
 
 export const AGENTS = [
   ['bot', 'acme'],
@@ -20,7 +23,7 @@ export const PEOPLE = [
   ['xia', 'globex'],
 ] as const
 
-/** Some look like what the gateway says itself. */
+/** Some of them look like messages of the gateway. */
 const COMMENTS = [
   undefined,
   'no',
@@ -65,7 +68,7 @@ export class Work {
     const body = { tool_name: tool, payload, ...workflow_name }
     const world = this.#board.world()
     const answer = await this.#agent(world, { tenant, agent }).submit(task, body, key)
-    // again, as a runtime does that was not answered: an event has happened once all the same
+    // a runtime without an answer asks again; the event still happens once
     const again =
       'idempotency-key' in key && (answer.status === 503 || dice.once(2))
         ? await this.#agent(this.#board.world(), { tenant, agent }).submit(task, body, key)
@@ -89,7 +92,7 @@ export class Work {
     return { payload, workflow: dice.once(2) ? `workflow-${number}` : undefined }
   }
 
-  /** A young case, or any. */
+  /** A recent case, or any case. */
   #case(): Case | undefined {
     const { dice } = this.#board
     return this.#board.dice.one(dice.once(5) ? this.#cases : this.#cases.slice(-5))
@@ -155,7 +158,7 @@ export class Work {
     expect((await this.#board.world().admin('POST', 'unfreeze', { body })).status).toBe(204)
   }
 
-  /** A case from its beginning, as far as it gets. */
+  /** Plays a case from its beginning, as far as it gets. */
   async life(): Promise<void> {
     await this.submit(this.#board.pick(['pay', 'pay', 'hold']))
     const one = this.#cases.at(-1)
@@ -172,7 +175,7 @@ export class Work {
     for (const act of acts) if (!this.#board.dice.once(4)) await act()
   }
 
-  /** Many calls at once: more than a gateway makes deliveries of at the same time. */
+  /** Many calls at once: more than the deliveries that a gateway makes at the same time. */
   async burst(): Promise<void> {
     await Promise.all(Array.from({ length: 20 + this.#board.dice.below(20) }, () => this.submit('t')))
   }

@@ -10,7 +10,7 @@ import { STORE_LIMITS, type Write } from '../../../src/store/store.ts'
 import { openWorld, overriding, type World } from '../../gateway-fixture.ts'
 import { countTurns } from '../../turns.ts'
 
-/** Deliveries of large payloads, of which a receiver with `payload: full` gets each whole. */
+/** Deliveries of large payloads. A receiver with `payload: full` gets each payload whole. */
 
 let world: World
 let hook: string

@@ -17,7 +17,7 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** What all destinations are told in full, which is what a commit has most of. */
+/** Events that all destinations receive in full: their commits are the largest. */
 
 /** Each needs two characters in the request, two more in the body of a delivery, and four in its record. */
 const QUOTES = '"'.repeat(LIMITS.STRING_BYTES - 1_000)
@@ -26,10 +26,10 @@ const LARGEST = { a: QUOTES, b: QUOTES }
 const DUE = 'remind_after: 15m, escalate: { after: 15m, group: board }'
 
 let world: World
-/** Of large commits: how many are under way, and the most that were. */
+/** The number of large commits under way, and the most so far. */
 let [underWay, most] = [0, 0]
 let failing = false
-/** What large commits wait for. */
+/** Holds large commits back until it resolves. */
 let gate = Promise.resolve()
 /** The threads that large commits are about, in their order. */
 let order: string[] = []
@@ -68,7 +68,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** Commits wait until they are let through. */
+/** Makes large commits wait until the caller opens the gate. */
 function closeGate(): () => void {
   let open = (): void => undefined
   gate = new Promise((resolve) => (open = resolve))
