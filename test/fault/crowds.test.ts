@@ -17,8 +17,8 @@ import {
 import { mainMsOf, startProbe } from './probe.ts'
 
 /*
- * Crowds that one stranger or one agent can send: while each is there, /livez answers, and a person can sign in, read, vote and
- * comment.
+ * Crowds that one stranger or one agent can send. While each is there, /livez answers, and a reviewer can sign in,
+ * read, vote and comment.
  */
 
 const CONNECTIONS = rounds({ check: 60, short: 300, long: 1_500 })
@@ -66,8 +66,8 @@ async function withCrowd(args: readonly string[], run: (crowd: Crowd) => Promise
 }
 
 /**
- * Asks /livez again and again. Nobody waits for longer than the thread that answers has worked meanwhile: whatever more an answer
- * takes is the machine's.
+ * Asks /livez again and again. An answer counts at most the processor time that the answering thread used meanwhile.
+ * The machine causes any longer wait.
  */
 async function expectQuick({ gateway, idleMs }: Crowd): Promise<void> {
   const { pid } = gateway.process
@@ -199,7 +199,7 @@ it(
           const began = await person.ask(`${gateway.url}${person.start}`)
           const state = new URL(began.headers.get('location') ?? '').searchParams.get('state') ?? ''
           const answer = `${gateway.url}/api/review/oidc/callback?${String(new URLSearchParams({ code: 'x', state }))}`
-          // the code is none of the provider's, which was asked all the same
+          // the provider never issued this code, but the gateway asked it all the same
           expect((await person.ask(answer)).headers.get('location')).toMatch(/problem=(?:invalid|expired)$/)
           await expectReviewed(crowd, crowd.agent)
         })

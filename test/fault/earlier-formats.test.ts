@@ -7,8 +7,9 @@ import { runCli } from '../cli/run.ts'
 import { inDirectory, SMALL_CENTS, startGateway, transfer, TRANSFER_PATH } from './gateway.ts'
 
 /**
- * One small data directory of each format that was in use. Format 1: the version of 24 November 2026 (f345105) wrote it,
- * with one allowed call, four waiting calls, of which two are equal, and one approved call that was not collected.
+ * One small data directory of each format that was in use. The version of 24 November 2026 (f345105) wrote format 1. It
+ * holds one allowed call, four waiting calls and one approved call that was not collected. Two of the waiting calls are
+ * equal.
  */
 const FORMATS = ['format-1']
 const AGENT_KEY = 'csk_acme_kNETCl6yPQ3lFWQCZreLt2C_GL5Z1pbDQhz02C1JtUEYtsAyG'

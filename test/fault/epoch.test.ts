@@ -21,9 +21,9 @@ import { eventually } from '../redis/topologies.ts'
 import { Listener } from '../stream-listener.ts'
 
 /*
- * A Redis that comes back without what it had acknowledged: a torn file, an older copy of its files, records that were evicted. A token that was
- * redeemed is never redeemable again, and an approval that was used gives no second token (docs/operations.md). The gateways accept the loss
- * of unsigned records (`async`); others stop (lost-store.test.ts).
+ * A Redis that returns without acknowledged writes: from a torn file, an older copy of its files, or evicted records. A
+ * redeemed token is never redeemable again. A used approval gives no second token (docs/operations.md). The gateways
+ * accept the loss of unsigned records (`async`). Others stop (lost-store.test.ts).
  */
 const endings: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -169,7 +169,7 @@ describe("a gateway's memory of records that Redis lost", () => {
     expect(status).toBeLessThan(300)
   }
 
-  /** Two gateways, of which the second is asked what it makes of a harmless call. What happens in `lost` is forgotten by Redis alone. */
+  /** Opens two gateways. `ask` sends a harmless call to the second one. Redis alone forgets the writes of `lost`. */
   async function fleet(
     before: (fleet: Fleet) => Promise<void>,
     lost: (fleet: Fleet) => Promise<void>,
@@ -237,7 +237,7 @@ rules:
     const [agent, task] = [await world.agent('other'), newTask()]
     const run = async (tool_name: string): Promise<string> =>
       (await agent.submit(task, { tool_name })).body.status
-    // another task: the key is known, and what is forgotten is the note alone
+    // another task: the key is known, and Redis forgets only the note
     await agent.submit(newTask(), { tool_name: 'send' })
     const { size } = statSync(appended(redis))
     expect(await run('fetch')).toBe('allow')
@@ -289,7 +289,7 @@ describe('a Redis that is emptied while a gateway runs', () => {
     await listener.first('thread', thread_id)
     expect(listener.messages.at(-1)?.id).toBeLessThan(listener.messages[0]?.id ?? 0)
     listener.close()
-    // who was away meanwhile, and comes back once the numbers have been given out again
+    // a follower was away, and returns once the numbers have been given out again
     const last = listener.messages[0]
     for (let i = 0; i < 6; i++) await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
     const late = await Listener.open(reviewer, last?.place)

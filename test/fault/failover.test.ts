@@ -13,9 +13,9 @@ import { eventually, type Sentinels, startSentinels } from '../redis/topologies.
 import { stopwatch } from '../stopwatch.ts'
 
 /*
- * Two gateways on one Redis with two replicas and three sentinels, under load, while the primary is killed, cut off from the other servers, or
- * frozen for longer than the election of another: no token is redeemed twice, nothing that was acknowledged is lost, and what the replicas
- * did not confirm is answered 503.
+ * Two gateways on one Redis with two replicas and three sentinels, under load. The primary is killed, cut off from the
+ * other servers, or frozen for longer than the election of another. No token is redeemed twice, and no acknowledged
+ * write is lost. The gateway answers 503 to a write that the replicas did not confirm.
  */
 const FAILOVERS = Number(
   process.env['COUNTERSIGN_TEST_FAILOVERS'] ?? rounds({ check: 3, short: 3, long: 50 }),

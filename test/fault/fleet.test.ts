@@ -8,8 +8,9 @@ import { type RedisServer, startRedis } from '../redis/server.ts'
 import { IS_LONG } from '../runs.ts'
 
 /**
- * The game of test/gateway/contract-model/model.test.ts with three gateways on one Redis: which of them is asked makes no difference, and what is asked of them at
- * the same time is answered as in some order. While their policies differ, each judges by its own, on what all of them have decided.
+ * Plays the game of test/gateway/contract-model/model.test.ts with three gateways on one Redis. Every gateway gives the
+ * same answer. Concurrent calls are answered as if in some order. While the policies differ, each gateway judges by its
+ * own policy, on the decisions of all gateways.
  */
 const SEEDS = IS_LONG ? Array.from({ length: 40 }, (_, i) => i + 1) : [2]
 const GAMES = SEEDS.flatMap((seed) => [

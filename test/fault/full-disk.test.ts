@@ -23,7 +23,7 @@ const mayMount =
 if (!mayMount) console.log('skipped: a full disk (no permission to mount a tmpfs)')
 
 interface Disk {
-  /** What runs a command on the disk. */
+  /** The command that runs another command on the disk. */
   readonly through: readonly string[]
   /** A path of the disk, as this process sees it. */
   path(name: string): string

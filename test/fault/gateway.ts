@@ -10,7 +10,8 @@ import { type StartedProcess, startProcess } from '../crash.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /*
- * A real gateway: `serve` of dist/ in its own process, on free ports of the loopback, with its state in a temporary directory.
+ * A real gateway: `serve` of dist/ in its own process, on free ports of the loopback. Its state is in a temporary
+ * directory.
  */
 export const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 export const STARTER_POLICIES = fileURLToPath(new URL('../../policies', import.meta.url))

@@ -13,8 +13,8 @@ import {
 } from './gateway.ts'
 
 /*
- * Clients that live through the whole life of threads again and again, and a notebook of everything that was acknowledged to them. A call
- * that got no answer is in the notebook as unknown: it may have been done or not.
+ * Clients that repeat the whole life of threads, and a notebook of everything that was acknowledged to them. The
+ * notebook marks a call without an answer as unknown: the gateway may have done it or not.
  */
 export interface Notebook {
   /** Receipts of acknowledged answers: number and leaf hash of the evidence. */
@@ -56,7 +56,7 @@ export async function live(
     for (;;) {
       const answer = await gateway.ask(one)
       if (last.includes(answer.status)) throw new LastAnswer()
-      // a machine that stood still; nothing was changed
+      // the machine was suspended; nothing was changed
       if (answer.body['code'] !== 'overloaded') return answer
       await pause(20)
     }
@@ -168,7 +168,7 @@ export function expectReceiptsIn(evidence: readonly Evidence[], notebook: Notebo
   expect(lost).toEqual([])
 }
 
-/** What every thread reads after a restart agrees with what was acknowledged before the kill. */
+/** Every thread after a restart agrees with the acknowledged answers before the kill. */
 export async function expectThreadsAsKnown(gateway: Gateway, keys: Keys, notebook: Notebook): Promise<void> {
   const unchecked = [...notebook.threads.values()].filter((thread) => thread.checked !== true)
   const workers = Array.from({ length: 16 }, async () => {
@@ -207,7 +207,10 @@ async function expectRedeemableOnce(
   expect((await redeem(gateway, keys, thread)).body).toEqual({ valid: false, reason: 'used' })
 }
 
-/** Numbers 1, 2, 3, ... without a gap; the hash of each leaf is that of its text; each record follows from those before it; each token minted and redeemed at most once. */
+/**
+ * Expects the numbers 1, 2, 3, ... without a gap. The hash of each leaf is the hash of its text. Each record follows
+ * from the records before it. Each token is minted and redeemed at most once.
+ */
 export function expectSound(evidence: readonly Evidence[], from: number, tokens: TokenCounts): void {
   expect(evidence.map((one) => one.number)).toEqual(evidence.map((_, i) => from + i + 1))
   expect(

@@ -1,7 +1,10 @@
 import { Agent, get } from 'node:http'
 import { workerData } from 'node:worker_threads'
 
-/** Asks /livez again and again in a thread of its own: how long each answer took (ms) stands in a ring, and how many there were in front of it. */
+/**
+ * Asks /livez again and again in a thread of its own. A ring holds the time of each answer (ms). The number of answers
+ * is in front of the ring.
+ */
 const { url, shared } = workerData
 const ring = new Float64Array(shared)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -8,7 +8,10 @@ import { IS_LONG } from '../runs.ts'
 import { type Endpoint, ENDPOINTS } from '../samples.ts'
 import { type Gateway, inDirectory, startGateway } from './gateway.ts'
 
-/** Memory of one answer is bounded: 64 callers at once who ask for everything there is, and read it late, raise the resident set a little. */
+/**
+ * The memory of one answer is bounded. 64 callers ask for whole lists at once, and read them late. The resident set
+ * grows by a little.
+ */
 
 const CALLERS = 64
 const MOST_BYTES = 64 * 1024 * 1024
@@ -25,8 +28,9 @@ const THREADS = 120
 const TEXT = 'é'.repeat(20_000)
 
 /**
- * What gives lists: no thread alone, and no stream, which evidence is too: it comes line by line for as long as somebody reads. Lists of one
- * webhook are those of the one that there is. Only the admin key lists instances, of which there are few.
+ * Endpoints that return lists, without single threads and streams. Evidence is a stream too: it arrives line by line
+ * while the caller reads. Lists of one webhook use the only webhook of the test. Only the admin key lists instances,
+ * and there are few of them.
  */
 const LEFT_OUT = ['stream', 'export_evidence', 'list_instances']
 const LISTS: readonly Endpoint[] = ENDPOINTS.filter(({ id, method, path, plane }) => {
@@ -42,7 +46,7 @@ it('64 callers that list at once raise the resident set by less than 64 MB', { t
   inDirectory(async (directory) => {
     const policies = await writePolicies(directory)
     const start: Start = async (use) => {
-      // nobody listens there: deliveries wait
+      // no receiver listens there: deliveries wait
       const args = ['--webhooks-allow', '127.0.0.1/32:9']
       const gateway = await startGateway({ directory, policies, args })
       try {
@@ -112,7 +116,7 @@ async function leastRise(start: Start, keys: Keys, list: Endpoint): Promise<numb
   return least
 }
 
-/** All of them ask, and nobody reads before all have an answer that begins. */
+/** All callers ask. No caller reads before all have an answer that begins. */
 async function together(gateway: Gateway, key: string, list: Endpoint, callers: number): Promise<void> {
   const agent = new Agent({ maxSockets: callers })
   try {

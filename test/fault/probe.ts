@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 /** Asks /livez all the time, in a thread of its own. */
 export interface Probe {
   readonly idleMs: number
-  /** From now on; what is returned resolves with the slowest answer since. */
+  /** Begins now. The returned function resolves with the slowest answer since. */
   begin(): () => Promise<number>
   stop(): Promise<unknown>
 }
@@ -41,7 +41,7 @@ export async function startProbe(url: string): Promise<Probe> {
   }
 }
 
-/** Processor time of the thread that answers everybody, ms. */
+/** Processor time of the thread that answers all requests, ms. */
 export async function mainMsOf(pid: number | undefined): Promise<number> {
   return Number((await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1e6
 }

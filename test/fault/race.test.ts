@@ -156,7 +156,7 @@ describe('revisions against approvals', () => {
     return won !== undefined && 'approve' in won.input ? won.input.approve : 0
   }
 
-  /** A reviewer who is told that the revision is another one looks again, a few times. */
+  /** A reviewer whose vote names another revision (412) looks again, a few times. */
   async function play(
     history: Operation<Input, number>[],
     input: Input,

@@ -20,12 +20,12 @@ import { eventually } from '../redis/topologies.ts'
 import { rounds } from '../runs.ts'
 import { stopwatch } from '../stopwatch.ts'
 
-/** What operators, slow scripts and a full memory do to a Redis, under the load of three gateways. */
+/** Operators, slow scripts and a full memory trouble a Redis, under the load of three gateways. */
 const ROUNDS = rounds({ check: 1, short: 1, long: 10 })
 const GATEWAYS = 3
 const CLIENTS = 6
 const DEADLINE_MS = 1_000
-/** Of an answer: what comes before the commit, the commit, and a machine with much to do. */
+/** The bound of one answer: the work before the commit, the commit, and the delay of a busy machine. */
 const LONGEST_MS = 2 * DEADLINE_MS + 400
 const TROUBLE_MS = 400
 /** Longer than a call, and than a server may be silent. */
@@ -108,7 +108,7 @@ const TROUBLES: Readonly<Record<string, (ms: number) => Promise<unknown>>> = {
 
 /** Leaf hashes by number, as they were acknowledged. */
 const receipts = new Map<number, string>()
-/** Tasks of which somebody was told that nothing was changed, for each of which there was one call. */
+/** Tasks of one call each, whose answer says that nothing was changed. */
 const unchanged = new Set<string>()
 const wrong: string[] = []
 const seen = new Set<string>()

@@ -102,7 +102,10 @@ describe.runIf(earlier !== undefined)('an earlier and this version on one Redis'
     })
   })
 
-  /** Runs both, the current one with `proof: always` when a rule shall approve; afterwards the evidence and the store must be whole. */
+  /**
+   * Runs both versions. The current one has `proof: always` when a rule shall approve. Afterwards the evidence and the
+   * store must be whole.
+   */
   async function withBoth(
     { ruled }: { readonly ruled: boolean },
     use: (both: readonly [Party, Party]) => Promise<void>,

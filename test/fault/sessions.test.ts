@@ -7,7 +7,7 @@ import { type Answer, held, openWorld, SignedIn, type World } from '../gateway-f
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 
-/** Sign-in on several gateways that share one Redis: a session is good on all of them, and gone on all of them at once. */
+/** Sign-in on several gateways that share one Redis. A session is valid on all of them, and it ends on all at once. */
 const INSTANCES = 3
 const SITE = 'https://countersign.example'
 const SESSION = '__Host-countersign'

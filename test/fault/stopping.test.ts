@@ -16,8 +16,8 @@ import {
 } from './gateway.ts'
 
 /*
- * SIGTERM under load. Clients keep their connections, honour `Connection: close`, and go on until nobody takes their connections any more. What was sent on a
- * connection that the gateway had taken is answered, and answered well.
+ * SIGTERM under load. Clients keep their connections and honour `Connection: close`. They continue until the gateway
+ * accepts no new connection. Every request on an accepted connection gets its correct answer.
  */
 const CLIENTS = 48
 const HELD_POLLS = 16
@@ -57,7 +57,7 @@ function evaluate(gateway: Gateway, agent: Agent, key: string, task: string): Pr
   })
 }
 
-/** A client that goes on until it is refused a connection. */
+/** A client that continues until the gateway refuses a connection. */
 async function client(gateway: Gateway, key: string, name: string, all: Sent[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   for (let i = 0; ; i++) {

@@ -175,7 +175,7 @@ describe('policies', () => {
       }
       loading = false
       await Promise.all(clients)
-      // where the machine stood still, those who came meanwhile were too many for a moment
+      // where the machine was suspended, the calls that arrived meanwhile were too many for a moment
       if (performance.now() - start - ranMs() > 500) said.delete('503 overloaded')
       expect([...said]).toEqual(['200 allow'])
       await stop(gateway)
@@ -244,7 +244,9 @@ describe('slow clients', () => {
       await stop(gateway)
     }))
 
-  /** Sends a beginning and then nothing more; resolves with what came back when the server has closed the connection. */
+  /**
+   * Sends a beginning and then nothing more. Resolves with the received text when the server has closed the connection.
+   */
   function dawdle(port: number, beginning: string): Promise<string> {
     return new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1', () => socket.write(beginning))

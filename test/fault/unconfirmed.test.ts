@@ -9,11 +9,12 @@ import { eventually, type Servers, startCluster } from '../redis/topologies.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /*
- * The replica of one shard stands still: commits of its tenants are executed, and nobody confirms them. What a failover may take back is told to nobody,
- * also where it is only read (docs/operations.md, "An answer is as durable as the settings say, before it leaves").
+ * The replica of one shard is suspended. Commits of its tenants are executed, but no replica confirms them, and a
+ * failover may undo them. So the gateway reports such a commit to no writer, reader or webhook receiver
+ * (docs/operations.md, "An answer is as durable as the settings say, before it leaves").
  */
 const SHARDS = 3
-/** Of what is to be answered, too: a machine that stops for a moment must not look like a replica that does. */
+/** Bounds the calls that must succeed, too. A machine that stops for a moment must not look like a stopped replica. */
 const DEADLINE_MS = 1_000
 let redis: Servers
 let replica: RedisServer
@@ -28,7 +29,7 @@ const shardOf = (tenant: string): number => Math.floor((slotOf(keySpace().of(ten
 
 beforeAll(async () => {
   redis = await startCluster(SHARDS, SHARDS)
-  // what is noted about the whole gateway is confirmed meanwhile
+  // another replica confirms the records of the whole gateway meanwhile
   expect(shardOf('acme')).not.toBe(shardOf('_system'))
   replica = redis.servers[SHARDS + shardOf('acme')] as RedisServer
   const openStore = (): ReturnType<typeof openRedisStore> =>
@@ -61,7 +62,7 @@ beforeEach(async () => {
   )
 })
 
-/** What is asked while nobody confirms, and once somebody does. */
+/** Asks while no replica confirms, and again once the replica runs. */
 async function unconfirmed<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>> {
   const { status, problem } = await ask()
   expect([status, problem.code]).toEqual([503, 'outcome_unknown'])
@@ -120,7 +121,7 @@ describe('a write that no replica has confirmed', () => {
     await eventually(() => Promise.resolve(told(before)))
     replica.signal('SIGSTOP')
     const task = newTask()
-    // a gateway that has told this receiver nothing yet leases nothing: who looks first makes the delivery
+    // the first worker that looks leases the delivery, and sends it only if a replica confirms the lease
     const { problem } = await new Agent(world, agent.key).submit(task, { tool_name: 't', payload: {} })
     expect([problem.code, told(task)]).toEqual(['outcome_unknown', false])
     replica.signal('SIGCONT')

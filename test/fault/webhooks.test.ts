@@ -10,7 +10,9 @@ import { type Gateway, inDirectory, startGateway, transfer, TRANSFER_PATH, until
 import { seeded } from '../random.ts'
 import { IS_LONG, rounds } from '../runs.ts'
 
-/** Gateways that are killed while they decide and deliver: what was acknowledged is told, and every event has one id. */
+/**
+ * Gateways are killed while they decide and deliver. Every acknowledged event is delivered, and every event has one id.
+ */
 
 const KILLS = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? rounds({ check: 1, short: 4, long: 500 }))
 const CLIENTS = 8
@@ -83,11 +85,11 @@ async function killAgainAndAgain(directory: string, args: readonly string[]): Pr
     gateway = await open()
   }
   loses = false
-  // told by the last of them, whatever was told before
+  // the last gateway delivers this event, whatever the gateways before it delivered
   const last = { method: 'POST', path: TRANSFER_PATH('last'), key, body: transfer(SMALL_CENTS) }
   expect((await gateway.ask(last)).body['status']).toBe('allow')
   acknowledged.add('last decision.allowed')
-  // what waits after so many lives takes its time: it must only become less
+  // the backlog of so many lives takes its time: it must only become shorter
   const missing = (): number => [...acknowledged].filter((event) => !told.has(event)).length
   for (let left = missing(); left > 0; left = missing()) {
     await until(async () => {

@@ -19,19 +19,28 @@ import {
 import { IS_LONG } from '../runs.ts'
 import { mainMsOf, type Probe, startProbe } from './probe.ts'
 
-/** One request must not stall the others: the worst input in every place that takes text, beside somebody who only asks for /livez. */
+/**
+ * One request must not stall the others. The test sends the worst input to every place that takes text, beside a caller
+ * that only asks for /livez.
+ */
 
-/** How many times as long as an idle gateway takes; looser on a machine that has other work, where a stall still takes a thousand times as long. */
+/**
+ * The bound of an answer, in multiples of the time of an idle gateway. The bound is looser on a machine that has other
+ * work. A stall still takes a thousand times as long there.
+ */
 const MOST_TIMES_IDLE = IS_LONG ? 20 : 100
-/** Nine rules read a list of 192 KiB, or one text that a contract permits, from end to end: measured at 30 times, most of it in patterns and in what becomes evidence. */
+/**
+ * The bound of lists and raised texts. Nine rules read a list of 192 KiB, or one text that a contract permits, from end
+ * to end. We measured 30 times, most of it in patterns and in evidence.
+ */
 const MOST_FOR_LISTS = IS_LONG ? 40 : 100
 const READ_BY_RULES = /^(?:submit|explainPolicies), body payload\.(?:list|raised)/
 /**
- * What else the machine does only adds to what is measured: of so many tries the best counts. Nor can a request hold up others for longer than
- * the thread that answers all of them has worked for it: whatever more they wait is the machine's.
+ * Other work of the machine only adds to the measured time, so the best of so many tries counts. A request delays
+ * others for at most the time that the answering thread worked for it. The machine causes any longer wait.
  */
 const TRIES = 12
-/** Processor time below which growth cannot be told from noise, ms. */
+/** Processor time below which growth is lost in noise, ms. */
 const LEAST_MS = 6
 
 interface Case {
@@ -49,13 +58,16 @@ interface Harness {
 
 interface Asked {
   readonly status: number
-  /** Processor time of the thread that answers everybody, ms. */
+  /** Processor time of the thread that answers all requests, ms. */
   readonly mainMs: number
   /** The slowest answer of /livez meanwhile, ms. */
   readonly livezMs: number
 }
 
-/** Outside of the long soak, a place that no rule reads takes every third text. The next place begins with the next text. */
+/**
+ * Outside of the long soak, a place that no rule reads takes every third text. The next place begins with the next
+ * text.
+ */
 const EACH = IS_LONG ? 1 : 3
 const PAYLOAD = 'body payload.'
 
@@ -69,7 +81,7 @@ const CASES: readonly Case[] = CELLS.flatMap((cell, at) =>
     })),
 )
 
-/** What people do with a thread whose payload is such text. */
+/** Requests of reviewers on a thread whose payload is such text. */
 function casesOn(threads: (share: number) => string, generator: string): Case[] {
   const onThreads = ENDPOINTS.filter(({ plane, path }) => plane === 'review' && path.includes('{thread_id}'))
   return onThreads.map(({ id, plane, path, method, body }) => ({
@@ -114,7 +126,7 @@ it(
             `${one.name}: ${fourTimes.toFixed(1)} ms for four times what takes ${once.toFixed(1)} ms`,
           )
       }
-      // what is refused at the edge says little
+      // requests that are refused at the edge show little
       expect(answered).toBeGreaterThan(cases.length / 4)
       expect({ slow, steep }).toEqual({ slow: [], steep: [] })
     }),
@@ -140,7 +152,7 @@ async function best(
   return least
 }
 
-/** Processor time of a quarter and of the whole, where there is enough of it to be told from noise. */
+/** Processor time of a quarter and of the whole, where there is more of it than noise. */
 async function growthOf(
   { ask }: Harness,
   one: Case,

@@ -11,7 +11,10 @@ const filled = (unit: string, bytes: number): string =>
 const keys = (bytes: number): string =>
   Array.from({ length: Math.floor(bytes / 10) }, (_, i) => `"k${i % 9_000}":1`).join(',')
 
-/** What each is made for: sorting, backtracking, arithmetic, recursion, hashing, segments, and readers that begin anew at each character. */
+/**
+ * Each text stresses one part: sorting, backtracking, arithmetic, recursion, hashing, segments, or a reader that begins
+ * anew at each character.
+ */
 export const GENERATORS: Readonly<Record<string, Generator>> = {
   'combining marks': (bytes) => `a${filled('\u0345\u0334', bytes - 1)}`,
   'nested quantifiers': (bytes) => `${filled('a', bytes - 1)}!`,
@@ -23,7 +26,7 @@ export const GENERATORS: Readonly<Record<string, Generator>> = {
   'mail with quotes and comments': (bytes) => `${filled('"(a@', bytes - 6)}@a.com`,
 }
 
-/** JSON that is no text: where a payload is free, these stand in it as they are. */
+/** Generators of JSON that is no text: a free payload holds it as JSON. */
 const AS_JSON: readonly string[] = ['digits', 'deep JSON', 'many keys']
 
 /** One place of one operation, and how to put a text there. */
@@ -54,7 +57,7 @@ const IN_PATH: Readonly<Record<string, string>> = {
   thread_id: 'thr_00000000000000000000000000',
   tenant: 'acme',
 }
-/** What of a header or target fits, whatever the limits of Node. */
+/** Bytes that fit into a header or target, whatever the limits of Node. */
 const LINE_BYTES = 7_000
 const MARK = '@@here@@'
 
@@ -131,7 +134,7 @@ function contentOf(
   return isFree ? `[${list}]` : list
 }
 
-/** What of a body a text may have, so that it fits with its escapes. */
+/** Share of its room in a body that a text fills, so that it fits with its escapes. */
 const UNESCAPED = 0.75
 
 /** Escapes make a text longer in JSON than it is. */

@@ -8,7 +8,10 @@ import type { WebhookList, WebhookSecret } from '../../src/contract/webhook.ts'
 import { BUNDLE } from '../bundle.ts'
 import { openWorld, overriding, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
-/** A reviewer with the admin role whose right goes while a body is on its way: credentials come first, bodies up to ten seconds later. */
+/**
+ * A reviewer with the admin role loses the right while a body is on its way. Credentials arrive first. Bodies arrive up
+ * to ten seconds later.
+ */
 
 let world: World
 let hook: string

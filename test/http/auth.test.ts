@@ -37,7 +37,7 @@ const AGENT_ENDPOINTS = [
 
 const flipped = (key: string): string => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A')
 
-/** Every kind of credential that is none. */
+/** Every kind of invalid credential. */
 const bad = (): Record<string, string | undefined> => ({
   missing: undefined,
   empty: '',

@@ -10,7 +10,7 @@ const AT_ONCE = 700
 
 const BODY = '{"tool_name":"t"}'
 
-/** Linux, with room for them: the system holds everybody to its own limit. */
+/** Linux, with room for them: the system caps the queue of every listener. */
 const HAS_ROOM =
   process.platform === 'linux' && Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) > AT_ONCE
 
@@ -48,7 +48,10 @@ it('500 agents that call at once over new connections are all served', async () 
   expect(new Set(recorded.flatMap(({ record }) => record.task_id ?? []))).toHaveProperty('size', 500)
 })
 
-/** Connections that found no room in the queue of the place they went to, since the system started (`ListenOverflows` of proc(5)). */
+/**
+ * Connections that found no room in the queue of their listener, since the system started (`ListenOverflows` of
+ * proc(5)).
+ */
 function turnedAway(): number {
   const [names = [], values = []] = readFileSync('/proc/net/netstat', 'utf8')
     .split('\n')

@@ -20,14 +20,14 @@ import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 import { exchange } from './socket.ts'
 
 /*
- * Secrets sent through every route and every failure, in every place where somebody could put one: none of them is in a log line, a metric, a refusal, or
- * anything that is sent to the collector of traces.
+ * The test sends secrets through every route and every failure, in every place that takes one. No secret appears in a
+ * log line, a metric or a refusal. The collector of traces receives no secret.
  */
 const CANARY = 'canary-7d1f'
 let count = 0
 const fresh = (): string => `${CANARY}-${++count}-end`
 
-/** Of members: a refusal names the place that it is about to whoever sent it, and nobody else hears of it. */
+/** Canaries in names of members. A refusal repeats the name to its sender and to no other reader. */
 const names: string[] = []
 const freshName = (): string => {
   const one = `${CANARY}-name-${++count}-end`
@@ -207,7 +207,7 @@ function credentials(): Record<string, string>[] {
 interface Said {
   /** To those who run the gateway. */
   readonly here: string
-  /** To whoever asked. */
+  /** To the caller. */
   readonly refused: string
 }
 
@@ -219,7 +219,7 @@ async function everything(): Promise<Said> {
   }
 }
 
-/** Whatever is wrong is named, with a little of what stands around it. */
+/** Returns every leak, with a little of the text around it. */
 function leaks({ here, refused }: Said): string[] {
   const around = (text: string, at: number): string => text.slice(Math.max(0, at - 200), at + 80)
   const inside = (text: string, pattern: RegExp): string[] =>

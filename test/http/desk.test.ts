@@ -31,9 +31,9 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** What reviewers do beside voting, and what stands around a thread (docs/review-api.md). */
+/** Operations of reviewers beside voting, and the data around a thread (docs/review-api.md). */
 
-/** What one agent may spend in a day before its calls need another look. */
+/** The sum that one agent may spend in a day before its calls need another look. */
 const LIMITED = edited(
   'rules/pay.yaml',
   'rules:\n',
@@ -634,7 +634,7 @@ describe('a store that fails right after a write', () => {
         overriding(store, {
           commit: async (partition, commit) => {
             const result = await store.commit(partition, commit)
-            // of verbs: the first checkpoint is none
+            // counts the commits of verbs: the first checkpoint has no events
             if (partition === 'acme' && commit.events.length > 0) written += 1
             return result
           },

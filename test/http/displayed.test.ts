@@ -73,7 +73,7 @@ const CRITICAL = { amount: 60_000, to: 'audit-7', secret: 'hush' }
 
 type Seen = Partial<Pick<ThreadView, 'thread_id' | 'revision'> & { readonly seen: readonly string[] }>
 
-/** What a page records of a display of the thread. */
+/** The record that a page makes of a display of the thread. */
 function displayedOf({ thread_id, revision, display }: ThreadView, changed: Seen = {}) {
   const { parts, ...known } = display
   const shown = { thread_id, revision, ...known, seen: parts, ...changed }

@@ -18,7 +18,7 @@ import {
 } from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
-/** Equal calls that wait together: each is a thread of its own, and people are told of them once. */
+/** Equal calls that wait together. Each is a thread of its own, and reviewers get one notice of them all. */
 
 const receivers = new Receivers()
 let world: World
@@ -47,7 +47,7 @@ async function waiting(task: string): Promise<ThreadSummary[]> {
   return (await ann.list({ status: 'pending_review', task_id: task, limit: '100' })).body.threads
 }
 
-/** What a destination of this format is sent while something happens. */
+/** The requests that a destination of this format receives during `act`. */
 async function toldOf(format: string | undefined, act: () => Promise<unknown>): Promise<string[]> {
   const body = { tenant: 'acme', url: receiver.url, events: ['review.pending', 'review.reminded'] }
   const made = await world.admin<WebhookSecret>('POST', 'webhooks', {

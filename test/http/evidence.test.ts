@@ -14,7 +14,10 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Evidence (docs/evidence.md): dense and complete for each verb, the receipt of each answer, and what never stands in it. */
+/**
+ * Evidence (docs/evidence.md) is dense and complete for each verb. It gives a receipt for each answer, and it holds no
+ * secrets.
+ */
 
 let world: World
 let bot: Agent

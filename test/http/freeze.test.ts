@@ -49,7 +49,7 @@ const proofOf = ({ task, token, payload }: { task: string; token: string; payloa
   request_payload: payload,
 })
 const admin = { kind: 'admin', id: 'admin' } as const
-/** What another instance does. */
+/** Freezes or unfreezes on another instance. */
 async function actElsewhere(what: typeof freeze | typeof unfreeze, scope: object): Promise<void> {
   await what(elsewhere(world), { actor: admin }, { tenant: 'acme', reason: REASON, ...scope })
 }

@@ -9,7 +9,7 @@ import { TIMEOUTS } from '../../src/http/server/server.ts'
 import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
 import { stopwatch } from '../stopwatch.ts'
 
-/** What needs no credential: liveness, readiness, the OpenAPI document. */
+/** Endpoints that need no credential: liveness, readiness, the OpenAPI document. */
 
 let world: World
 
@@ -119,7 +119,10 @@ async function restartWith(own: World, routing: string): Promise<void> {
   await own.start()
 }
 
-/** What a bare request gets where anybody may ask and it is not 200: it comes from no page, and there is no identity provider. */
+/**
+ * Statuses of endpoints without a credential that answer a bare request with an error. The request comes from no page,
+ * and there is no identity provider.
+ */
 const BARE: Readonly<Record<string, number>> = {
   sign_in: 403,
   start_single_sign_on: 404,

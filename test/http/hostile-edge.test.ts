@@ -12,7 +12,10 @@ import {
 } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
-/** The edges of HTTP, header by header. Each request is answered as the standard or the contract says; one that is refused does nothing. */
+/**
+ * The edges of HTTP, header by header. Each answer follows the standard or the contract. A refused request changes
+ * nothing.
+ */
 
 interface Entry {
   readonly id: string
@@ -39,17 +42,20 @@ afterAll(() => world.close())
 
 const records = async (): Promise<number> => (await world.app.deps.store.events('acme', 0, 10_000)).length
 
-/** A thread that people have approved and whose token nobody has. */
+/** A thread that reviewers have approved and whose token no agent has collected. */
 async function ready(): Promise<string> {
   const { thread } = await held(bot)
   await ann.approve(thread)
   return thread
 }
 
-/** What parsers before llhttp 9 (Node 20.19.0 and 20.19.1) take for the end of a chunk: nothing of it gets to us. The doctor warns of them. */
+/**
+ * Entries that parsers before llhttp 9 (Node 20.19.0 and 20.19.1) take for the end of a chunk. The gateway cannot see
+ * them. The doctor warns of these parsers.
+ */
 const LET_THROUGH = new Set(Number.parseInt(process.versions['llhttp'] ?? '') < 9 ? ['E060'] : [])
 
-/** What is wrong with the answer, if anything. */
+/** Returns the fault of the answer, if any. */
 async function faultOf({ id, want, raw }: Entry, thread: string): Promise<string | undefined> {
   const before = await records()
   const bytes = raw.replaceAll('$KEY', bot.key).replaceAll('$THREAD', thread)
@@ -91,7 +97,7 @@ const JSON_TYPE = 'Content-Type: application/json\r\n'
 
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 
-/** Whole proofs in requests that are not: what is sent, by the lines and the body. */
+/** Whole proofs in faulty requests. Each entry makes the header lines and the body. */
 const PROOFS: readonly (readonly [
   string,
   (body: string) => readonly [lines: string, body: string],

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchange, type Reply } from './socket.ts'
 import { type Agent, approved, held, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 
-/** Hostile bytes on a TCP socket: none may crash, change state, smuggle a second request, or get a token out. */
+/**
+ * Hostile bytes on a TCP socket. They must not crash the gateway, change state, smuggle a second request, or get a
+ * token out.
+ */
 
 interface Entry {
   readonly id: string
@@ -77,7 +80,8 @@ const GENERATED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Statuses that fulfil `want`, where the text alone does not say it. `design` says why where the design decides otherwise.
+ * Statuses that fulfil `want`, where its text alone is not enough. `design` gives the reason where the design decides
+ * otherwise.
  */
 const EXPECTED: Readonly<Record<string, { statuses: number[]; design?: string }>> = {
   H014: { statuses: [400] },
@@ -370,7 +374,7 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
     [200],
     2,
   ],
-  // answered before the parser comes to what is behind them: an answer that ends the connection is the last one on it
+  // answered before the parser reads the bytes behind them: an answer that ends the connection is the last one on it
   [
     'no coding, and a body that nothing announces',
     requests('', `Content-Type: application/json\r\nTransfer-Encoding:\r\n\r\n11\r\n${BODY}\r\n0\r\n\r\n`),

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { type Agent, type Answer, approved, HASH, openWorld, type World } from '../gateway-fixture.ts'
 
-/** Hostile bodies: none may crash, pollute, let an action through that was not shown, or consume a token. */
+/**
+ * Hostile bodies. They must not crash the gateway, pollute a prototype, let through an action that was not shown, or
+ * redeem a proof.
+ */
 
 interface Entry {
   readonly id: string
@@ -250,8 +253,8 @@ function bodyOf({ raw, b64, gen }: Entry): string | Buffer {
 }
 
 /**
- * The statuses that fulfil `want`. Where the design says more than the file: a body over 256 KiB is 413 before it is read,
- * whatever is wrong inside.
+ * The statuses that fulfil `want`. The design says more than the file: a body over 256 KiB is answered 413 before it is
+ * read, whatever is wrong inside.
  */
 function accepted({ want }: Entry, bytes: number): number[] {
   const text = String(want)

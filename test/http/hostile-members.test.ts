@@ -10,7 +10,10 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Every member of every body of the agent API with everything that it is not: refused, at its place, and nothing is done. */
+/**
+ * Sends every member of every body of the agent API with every kind of wrong value. The gateway refuses it at its
+ * place, and changes nothing.
+ */
 
 let world: World
 let bot: Agent
@@ -74,7 +77,7 @@ const REVISION: Values = {
 const rows = (values: Values): (readonly [string, unknown])[] =>
   Object.entries(values).flatMap(([member, all]) => all.map((value) => [member, value] as const))
 
-/** The codes and places of what is answered, when they are not those of a refusal at `prefix/member`. */
+/** The codes and places of the answers that are no refusal at `prefix/member`. */
 async function faults(
   values: Values,
   prefix: string,

@@ -98,7 +98,7 @@ async function withPair(made: Promise<Pair>, act: (made: Pair) => Promise<void>)
 /** The same place on the gateway of the test: people know it by another name. */
 const local = (at: World, url: URL | string): string => String(url).replace(SITE, at.url)
 
-/** Goes to the provider and back, up to the door of the gateway: the URL with the code. */
+/** Follows the redirects to the provider and back, and stops in front of the gateway. Returns the URL with the code. */
 async function codeFor(browser: Browser, at = world, change = (url: URL): URL => url): Promise<URL> {
   const start = await browser.ask(`${at.url}${browser.start}`)
   expect(start.status).toBe(302)
@@ -108,7 +108,7 @@ async function codeFor(browser: Browser, at = world, change = (url: URL): URL =>
   return url
 }
 
-/** Where the gateway sends a browser that brings the answer of the provider. */
+/** Returns the place to which the gateway sends a browser that brings the answer of the provider. */
 async function knock(browser: Browser, url: URL | string, at = world): Promise<string> {
   const response = await browser.ask(local(at, url))
   expect(response.status).toBe(303)
@@ -118,7 +118,7 @@ async function knock(browser: Browser, url: URL | string, at = world): Promise<s
 
 /** A one-time link, in the fragment: the page alone reads it. */
 const HANDED = /^\/console\/#\/sign-in\/csl_[a-z]+_[\w-]{49}$/
-/** Of tabs that nobody looks at afterwards. */
+/** The start of tabs that no test looks at afterwards. */
 const START = new Browser().start
 const SESSION = '__Host-countersign'
 const FLOW = '__Host-countersign-oidc'
@@ -142,7 +142,7 @@ function meOf(browser: Browser, at = world): Promise<Answer<Me>> {
   })
 }
 
-/** It ended on the sign-in page with this code, nobody is signed in, and nothing was written. */
+/** Expects that `act` ends on the sign-in page with this code, and that no record was written. */
 async function refused(
   act: () => Promise<string>,
   problem: keyof typeof SIGN_IN_PROBLEMS,

@@ -9,8 +9,9 @@ import { BUNDLE } from '../bundle.ts'
 import { type Endpoint, ENDPOINTS, type Named, resolved, sampleOf, type Schema } from '../samples.ts'
 
 /**
- * What belongs to another tenant is as absent as what never was. Every operation is asked by the ids of another tenant and by ids of nothing:
- * answers, evidence, and what the store is asked (which is where time goes) must be the same.
+ * Data of another tenant is as absent as data that never existed. The test asks every operation for ids of another
+ * tenant and for ids of nothing. Answers, evidence and the calls of the store must be the same. Most time is spent in
+ * those calls.
  */
 
 const OTHER_TOOL = `tool: vault.open
@@ -81,7 +82,7 @@ beforeAll(async () => {
   const clerk = await world.agent('clerk', 'globex')
   const zoe = await world.reviewer('zoe', 'globex')
   const { id } = (await createWebhook('globex')).body
-  // whose deliveries wait, so that nothing goes on beside what the test asks
+  // paused, so that its deliveries wait and no other work runs beside the test
   await world.admin('POST', `webhooks/${id}/pause`)
   const { task, thread } = await held(clerk, { images: ['data:image/png;base64,AAAA'] }, 'globex-task')
   const { token } = await approved(clerk, zoe)
@@ -124,7 +125,10 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Numbers, words of the contract, what the caller says of itself. A name that is in neither list fails the test: somebody has to say what it is. */
+/**
+ * Numbers, words of the contract, and claims of the caller about itself. A name in neither list fails the test: its
+ * author has to say what it is.
+ */
 const OF_NO_TENANT: readonly string[] = [
   'revision index status risk group mine claimed since until q limit state after before everywhere',
   'Prefer If-Match Countersign-Unattended Last-Event-ID workflow_name task_label subject preview risk_level summary',
@@ -152,7 +156,7 @@ function bodyOf({ body }: Endpoint): Schema | undefined {
   return body && resolved(body)
 }
 
-/** What a name means depends on where it stands. */
+/** The meaning of a name depends on its operation. */
 function meaningOf({ endpoint, name }: Place): Pair | 'nothing of a tenant' | undefined {
   const area = /^\/api\/\w+\/(\w+)/.exec(endpoint.path)?.[1] ?? ''
   return names[`${endpoint.id} ${name}`] ?? names[`${area} ${name}`] ?? names[name]
@@ -269,7 +273,7 @@ describe('the ids of another tenant', () => {
   )('the ids of another tenant get the same 404 as unknown ids: %s, %s %s', async (_, __, ___, place) => {
     const pair = meaningOf(place)
     if (typeof pair !== 'object') return
-    // what is read once is known from then on
+    // a value that was read once is known from then on
     for (const id of [pair.foreign, ...pair.nothing]) await ask(place, id)
     for (const nothing of pair.nothing) {
       let [foreign, none] = [await ask(place, pair.foreign), await ask(place, nothing)]

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ADMIN_KEY, type Agent, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
-/** One thing has one name: every other spelling of a path leads nowhere, for everybody, before anybody looks at who asks. */
+/**
+ * One thing has one name. Every other spelling of a path leads nowhere, for every caller, before the gateway reads the
+ * credential.
+ */
 
 const DOCUMENT = new URL('../../schemas/openapi.json', import.meta.url)
 const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as {

@@ -3,13 +3,16 @@ import { connect } from 'node:net'
 export interface Reply {
   readonly status: number
   readonly text: string
-  /** How many answers came back on the connection. */
+  /** Number of answers on the connection. */
   readonly answers: number
   /** Whether the server ended the connection by itself. */
   readonly closed: boolean
 }
 
-/** Asked last of a connection that is still open: answers come in order, so what stands before this one's is all that the server says. */
+/**
+ * The last request on a connection that is still open. Answers keep the order of the requests. So the text before this
+ * answer is all that the server says.
+ */
 const LAST = 'GET /livez HTTP/1.1\r\nHost: last.test\r\nConnection: close\r\n\r\n'
 const LAST_ANSWER =
   /HTTP\/1\.1 200 OK\r\n(?:[^\r\n]+\r\n)*connection: close\r\n(?:[^\r\n]+\r\n)*\r\n\{"live":true\}$/i
@@ -19,7 +22,10 @@ const finals = (text: string): number[] =>
     (status) => status >= 200,
   )
 
-/** Sends the pieces one after another and reads all that the server says to them. No clock: the end of the connection is the end of the answer. */
+/**
+ * Sends the pieces one after another and reads all answers of the server. It needs no clock: the end of the connection
+ * is the end of the answer.
+ */
 export function exchange(url: string, pieces: readonly (string | Buffer)[]): Promise<Reply> {
   const { port } = new URL(url)
   return new Promise((resolve) => {

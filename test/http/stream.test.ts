@@ -119,7 +119,7 @@ describe('GET stream', () => {
     const wrapStore = (store: Store): Store =>
       overriding(store, {
         events: async (partition, after, limit) => {
-          // whoever looks for what comes next sees the last one again
+          // a reader that looks for the next record sees the last one again
           if (partition === 'acme' && after === known - 1) limits.push(limit)
           const found = await store.events(partition, after, limit)
           return partition === 'acme' ? found.filter(({ number }) => number <= known) : found

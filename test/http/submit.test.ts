@@ -325,7 +325,7 @@ describe('POST requests with Idempotency-Key', () => {
       const first = await bot.submit(task, HELD, key('k1'))
       const retries = await Promise.all([1, 2, 3].map(() => bot.submit(task, HELD, key('k1'))))
       for (const retry of retries) expect([retry.status, retry.body]).toEqual([200, first.body])
-      // and says which is which, so that nobody takes an allow that another has used for a new one
+      // a header marks the retries, so that no agent takes a used allow for a new one
       const replayed = [first, ...retries].map(({ headers }) => headers.get('idempotent-replayed'))
       expect(replayed).toEqual([null, 'true', 'true', 'true'])
     })

@@ -15,7 +15,7 @@ import { type Collector, type Span, startCollector } from '../telemetry/collecto
 import { Receivers } from '../webhooks/receiver.ts'
 import { stopwatch } from '../stopwatch.ts'
 
-/** Traces (docs/operations.md): what an agent began goes on through review, redemption and delivery. */
+/** Traces (docs/operations.md): the trace of an agent continues through review, redemption and delivery. */
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'

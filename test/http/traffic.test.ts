@@ -28,7 +28,7 @@ async function metrics(accept = 'text/plain'): Promise<string> {
   return (await fetch(world.app.metricsUrl, { headers: { accept } })).text()
 }
 
-/** The value of a series, whose labels stand as they are written out. */
+/** The value of a series. `series` has the labels as they are written out. */
 async function value(series: string): Promise<number> {
   const line = (await metrics()).split('\n').find((one) => one.startsWith(`${series} `))
   return Number(line?.slice(series.length + 1) ?? Number.NaN)

@@ -14,7 +14,7 @@ import {
 } from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
-/** Destinations that are chats: people are told where they are (docs/decisions/0024). */
+/** Destinations that are chats notify reviewers in the chats that they already use (docs/decisions/0024). */
 
 const receivers = new Receivers()
 const PUBLIC = 'https://countersign.example'

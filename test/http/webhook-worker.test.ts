@@ -25,9 +25,9 @@ let receiver: Receiver
 let hook: WebhookSecret
 /** Looks that were taken at the outbox. */
 let looks: number
-/** The store cannot say what waits. */
+/** The store cannot return the waiting deliveries. */
 let away: boolean
-/** What happens while the worker is suspended, before it makes what it has claimed. */
+/** Runs while the worker is suspended, before it makes the deliveries that it has claimed. */
 let suspended: (() => Promise<void>) | undefined
 /** Takes the place of the commits to come that enqueue something. */
 let instead: ((commit: () => Promise<CommitResult>) => Promise<CommitResult>) | undefined

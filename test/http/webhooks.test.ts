@@ -30,7 +30,10 @@ import {
 } from '../gateway-fixture.ts'
 import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
-/** Decision webhooks from end to end: registered, enqueued with the decision, delivered to a real receiver (docs/webhooks.md). */
+/**
+ * Decision webhooks from end to end: registered, enqueued with the decision, delivered to a real receiver
+ * (docs/webhooks.md).
+ */
 
 const receivers = new Receivers()
 let world: World

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
 import { bundle, CONTRACT, diagnose, DIRECTORY, ROUTING, rules } from './support.ts'
 
-/** What is changed in a fine bundle, and a finding: `file:line:column code: message`, then ` | ` and the hint, where the hint matters. */
+/**
+ * Changes of a fine bundle, and a finding of it. A finding is `file:line:column code: message`, then ` | ` and the
+ * hint, where the hint matters.
+ */
 export type Case = readonly [title: string, changes: Record<string, string | undefined>, expected: string]
 
 export const pay = (text: string, head?: string): Record<string, string> => ({

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
 import { NOON } from './support.ts'
 
-/** The recipes of docs/cookbook.md: each a bundle that checks without a warning and whose tests fire every rule and limit. */
+/**
+ * The recipes of docs/cookbook.md. Each is a bundle that checks without a warning. Its tests fire every rule and limit.
+ */
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/policies', import.meta.url))
 const COOKBOOK = readFileSync(new URL('../../docs/cookbook.md', import.meta.url), 'utf8')

@@ -1,6 +1,9 @@
 import { hostileTo, type Hostile } from './hostile-payloads.ts'
 
-/** Kinds of attack beside those of hostile-payloads.ts: names that a program gives to its secrets, and files that another program runs or obeys. */
+/**
+ * Kinds of attack beside those of hostile-payloads.ts. They use names that a program gives to its secrets, and files
+ * that another program runs or obeys.
+ */
 const reads = (...paths: readonly string[]) => paths.map((path) => ({ argv: ['cat', path] }))
 const SECRET_FILES = [
   'rootkey.csv',
@@ -42,7 +45,7 @@ const SQL = queries(
   'select * from "/etc/passwd"',
   'select * from csv.`/etc/passwd`',
   'select * from [/etc/passwd]',
-  // reading for ever
+  // reading forever
   'with recursive r as (select 1 as n union all select n + 1 from r) select * from r',
   'with/**/recursive r as (select 1 as n union all select n + 1 from r) select n from r',
   // another database than the one that the call names

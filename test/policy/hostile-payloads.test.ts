@@ -21,7 +21,7 @@ function snapshotOf(bundle: string): Promise<CompiledSnapshot> {
   return made
 }
 
-/** What each payload leads to; `invalid` for HTTP 400. */
+/** The verdict on each payload; `invalid` for HTTP 400. */
 async function verdicts({
   bundle,
   tool,

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 
-/** Payloads of an attacker who chooses every field, by bundle and tool. None may be allowed. */
+/** Payloads of an attacker who chooses every field, by bundle and tool. The bundle must allow no such payload. */
 export interface Hostile {
   readonly bundle: string
   readonly tool: string
@@ -331,7 +331,7 @@ const KEYS = [
   'PuTTY-User-Key-File-3: ssh-ed25519',
   'AGE-SECRET-KEY-1QQQQQQQQ',
   ...['AKIA', 'ASIA'].map((prefix) => `${prefix}${'A1B2'.repeat(4)}`),
-  // Made here, so that nobody takes this file for a leak.
+  // Made here, so that no scanner takes this file for a leak.
   ...[
     'ghp_',
     'gho_',
@@ -584,7 +584,7 @@ export const HOSTILE: readonly Hostile[] = [
   ]),
 ]
 
-/** What an honest agent does all day: the rules that refuse the above let it through. */
+/** The daily calls of an honest agent. The rules that refuse the payloads above let them through. */
 export const HONEST: readonly Hostile[] = [
   hostileTo(
     'policies',

@@ -19,8 +19,8 @@ import { bundle, call, snapshotOf } from './support.ts'
 import { runs } from '../runs.ts'
 
 /**
- * The laws of docs/policy-language.md over random rules and calls, and equality with a reference evaluator that is
- * written here, from the specification, and shares no code with the product.
+ * The laws of docs/policy-language.md hold over random rules and calls. A reference evaluator gives equal outcomes. It
+ * is written here, from the specification, and shares no code with the product.
  */
 const BUNDLES = runs(1_000)
 const CALLS_PER_BUNDLE = 20
@@ -196,7 +196,7 @@ describe('the laws of section 4', () => {
     await hold(fc.tuple(policyOf(), ruleOf(true)), async ([policy, added]) => {
       const plain = await snapshot(policy)
       const shadowed = await snapshot({ ...policy, rules: [...policy.rules, { ...added, shadow: true }] })
-      // What is recorded beside the outcome differs, and only that.
+      // Only the parts that are recorded beside the outcome differ.
       const beside = { fired: undefined, reads: undefined, shadow: undefined }
       const decisive = (outcome: Outcome) => ({ ...outcome, ...beside })
       return async (payload) =>

@@ -15,8 +15,8 @@ import { MISSING, UNREADABLE, SEVERAL_UNREADABLE } from '../../src/policy/langua
 import type { PortableBundle, PortableTool } from './portable.ts'
 
 /**
- * Runs portable rules on plain json-rules-engine: the oracle of the differential test. It shares the functions (`domain(...)` and the like)
- * with the product, and nothing else that judges.
+ * Runs portable rules on plain json-rules-engine: the oracle of the differential test. It shares the functions
+ * (`domain(...)` and the like) with the product, and no other code that judges.
  */
 export interface PortableOutcome {
   readonly verdict: Verdict
@@ -180,7 +180,10 @@ function elementOf(item: unknown): Value {
 
 // ---- running ----
 
-/** A function that decides one fact by the rules of a tool. One engine for each run: a plain one may not be shared by overlapping runs. */
+/**
+ * Returns a function that decides one fact by the rules of a tool. It has an engine of its own: overlapping runs may
+ * not share a plain one.
+ */
 export function portableRunner(
   bundle: PortableBundle,
   name: string,

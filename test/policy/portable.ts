@@ -11,9 +11,10 @@ import type { ToolContract } from '../../src/policy/language/snapshot.ts'
 import { createWhenMissing } from '../../src/policy/schema/when-missing.ts'
 
 /**
- * The rules of a bundle as plain json-rules-engine JSON: the input of the oracle (portable-engine.ts). It has four operators and one constant
- * fact, `call`. A condition of ours has three answers, and one of the engine has two. So each operator says which of the three it wants. `all`
- * and `any` over such halves equal the three-valued ones, and `not` swaps the halves.
+ * The rules of a bundle as plain json-rules-engine JSON: the input of the oracle (portable-engine.ts). It has four
+ * operators and one constant fact, `call`. A condition of ours has three answers, and one of the engine has two. So
+ * each operator says which of the three it wants. `all` and `any` over such halves equal the three-valued ones, and
+ * `not` swaps the halves.
  */
 export interface PortableBundle {
   readonly format: typeof PORTABLE_FORMAT
@@ -82,7 +83,10 @@ function portableRules(tool: ToolContract, file: RuleFileIr | undefined): readon
   )
 }
 
-/** What a rule does when it fires and, where that may also be for want of an answer, whether it fired for certain: a match. */
+/**
+ * The action of a rule when it fires. A rule may also fire because an answer is missing. Then a second rule, the match,
+ * says whether it fired for certain.
+ */
 function portableRule(rule: RuleIr, file: RuleFileIr, condition: ConditionNode): readonly PortableRule[] {
   const { id, verdict } = rule
   const fires: PortableRule = {
@@ -146,7 +150,7 @@ function ask(operator: PortableOperator, value: JsonValue): PortableCondition {
   return { fact: 'call', operator, value }
 }
 
-/** `{ field, keys, function?, missing?, test }`: never an object with a member `fact`, which the engine would look up. */
+/** Returns `{ field, keys, function?, missing?, test }`. It has no member `fact`, which the engine would look up. */
 function portableTest(leaf: LeafNode): JsonObject {
   const { field, fn, test } = leaf
   return {

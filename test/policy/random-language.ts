@@ -4,7 +4,10 @@ import { RISKS, VERDICTS } from '../../src/domain/decision.ts'
 import type { Call } from '../../src/policy/language/snapshot.ts'
 import { NOON, ROUTING, type Files } from './support.ts'
 
-/** Random bundles that use the whole language: every field, function and test, nested matches, defaults, `missing_means`, `until`, shadow. */
+/**
+ * Random bundles that use the whole language: every field, function and test, nested matches, defaults,
+ * `missing_means`, `until`, shadow.
+ */
 
 export const LANGUAGE_TOOL = 'pay'
 const CONTRACT = {
@@ -62,7 +65,7 @@ const numberTests = fc.oneof(
   fc.record({ is: numbers }),
   fc.record({ over: numbers, at_most: numbers }),
 )
-/** Of a list's length: what every length fits, or none, is an error. */
+/** Tests of a list's length. A test that every length fits, or no length, is an error. */
 const countTests = fc.oneof(
   ...(['over', 'at_most'] as const).map((op) => numbers.map((limit) => ({ [op]: limit }))),
   ...(['at_least', 'under'] as const).map((op) => numbers.map((limit) => ({ [op]: limit + 1 }))),

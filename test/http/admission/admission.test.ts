@@ -18,7 +18,7 @@ const PEOPLE = [
 const HEALTH = ['/livez', '/readyz']
 const { PLACES, BEGIN_AT_ONCE, LATE_MS, SWEEP_MS, WAITING_BYTES, LEAST_BYTES } = ADMISSION
 const BODY_BYTES = 1_024 * 1_024
-/** What one tenant has of the places for proposals. */
+/** Places for proposals that one tenant may have. */
 const OWN = 0.75 * PLACES.propose
 
 /** As much of a request and its answer as the queue touches. */
@@ -45,7 +45,7 @@ class Call extends EventEmitter {
     this.emit('prefinish')
     this.emit('close')
   }
-  /** The caller goes away. */
+  /** The caller disconnects. */
   leave(): void {
     this.destroyed = true
     this.emit('close')
@@ -270,7 +270,7 @@ describe('the queue', () => {
       }
     const late = askOften(100)
     expect(refused(late)).toHaveLength(100)
-    // 140 wait, and each of these stands behind those before it
+    // 140 calls wait, and each refused call counts the refused calls before it
     expect(late[0]?.retryAfter).toBeGreaterThanOrEqual(7)
     expect(late[0]?.retryAfter).toBeLessThanOrEqual(8)
     expect(late[99]?.retryAfter).toBeGreaterThanOrEqual(11)
@@ -363,7 +363,10 @@ interface Load {
   readonly clients?: number
 }
 
-/** A gateway in numbers, with a clock of its own: in a turn of 1 ms it serves `perMs` of those that have begun, and refusing costs a fifth of serving. */
+/**
+ * A gateway in numbers, with a clock of its own. In a turn of 1 ms it serves `perMs` of the calls that have begun. A
+ * refusal costs a fifth of serving.
+ */
 function simulate({ perMs, atOnce = 0, asked = 0, ms, clients = Infinity }: Load) {
   const waits: number[] = []
   const works: Call[] = []

@@ -12,7 +12,10 @@ import {
   type World,
 } from '../../gateway-fixture.ts'
 
-/** Texts beyond 64 KiB: where the contract of the tool names a larger `maxLength`, and nowhere else (docs/limits.md). */
+/**
+ * Texts beyond 64 KiB are valid where the contract of the tool names a larger `maxLength`, and nowhere else
+ * (docs/limits.md).
+ */
 
 const RAISED = 200_000
 

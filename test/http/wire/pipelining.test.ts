@@ -38,7 +38,7 @@ const post = (headers: string, body: string, agent = bot): string =>
   `POST /api/agent/tasks/behind/requests HTTP/1.1\r\n${lines(agent)}${headers}\r\n${body}`
 const propose = (agent = bot): string => post(`${JSON_TYPE}Content-Length: ${BODY.length}\r\n`, BODY, agent)
 
-/** A connection that keeps what it is told; half open, it does not end because the other side does. */
+/** A connection that keeps the received text. With `allowHalfOpen` it stays open when the other side ends. */
 function open(
   at: World,
   allowHalfOpen = false,

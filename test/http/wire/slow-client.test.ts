@@ -8,7 +8,10 @@ import { answerMalformed } from '../../../src/http/server/parse-errors.ts'
 import { until } from '../../gateway-fixture.ts'
 import { standStill } from '../../stand-still.ts'
 
-/** Who was slow, the client or this server? Client and server are one process: while it stands still, what was written waits in the system. */
+/**
+ * The server distinguishes a slow client from its own suspension. Client and server are one process. While it is
+ * suspended, the written bytes wait in the system.
+ */
 
 const LIMIT_MS = 200
 const STILL_MS = 2 * LIMIT_MS
@@ -21,7 +24,10 @@ afterEach(() => servers.splice(0).forEach((server) => server.close().closeAllCon
 
 const silent = { answered: () => undefined, aborted: () => undefined, route: () => undefined }
 
-/** The gateway's listener, with limits that a test can wait for. `reads: false`: it never looks at the body of a POST. */
+/**
+ * The gateway's listener, with limits that a test can wait for. With `reads: false` it never looks at the body of a
+ * POST.
+ */
 async function open({ reads = true } = {}): Promise<{ server: Server; say: () => Client }> {
   const malformed = answerMalformed(silent, LIMIT_MS)
   const sender = { tenant: '?', holder: '?' }
@@ -83,7 +89,7 @@ describe('a server that was suspended', () => {
     standStill(STILL_MS)
     expect(await client.answers(expected.length)).toEqual(expected)
     expect(client.ended).toBe(false)
-    // and whoever was spared once is watched like anybody else
+    // a connection that was spared once is watched like any other
     client.socket.write(GET)
     expect(await client.answers(expected.length + 1)).toEqual([...expected, '200'])
   })

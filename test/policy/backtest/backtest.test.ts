@@ -403,7 +403,7 @@ describe('a backtest', () => {
   })
 })
 
-/** What an agent, the people and the clock may do in a random history. */
+/** An act of an agent, a reviewer or the clock in a random history. */
 type Act =
   | {
       readonly do: 'spend'
@@ -507,7 +507,10 @@ async function play(list: readonly Act[]): Promise<void> {
 const HISTORIES = rounds({ check: 10, short: 25, long: 25 })
 
 describe('a replay is exact', () => {
-  /** Plays random histories, and asks for each recorded decision whether `next`, or the bundle that decided, finds it again. */
+  /**
+   * Plays random histories. Passes each recorded decision to `check`, with the verdict that the deciding bundle finds
+   * again.
+   */
   async function replayRandom(
     list: fc.Arbitrary<readonly Act[]>,
     check: (one: Decided, verdict?: string) => void,

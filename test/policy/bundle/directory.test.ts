@@ -570,7 +570,7 @@ describe('watching a bundle', () => {
     await until(() => last() === 'file-unreadable', 'a file replaced by a folder')
     rmSync(dir, { recursive: true })
     await until(() => last() === 'bundle-unreadable', 'the missing directory')
-    // Between `rmSync` and `mkdirSync` a bundle without the file is a bundle like any other; both happen in one turn of the event loop.
+    // Between `rmSync` and `mkdirSync` a bundle without the file is valid too. Both run in one turn of the event loop.
     expect(watched.loaded).toEqual(['one', 'one'])
   })
 

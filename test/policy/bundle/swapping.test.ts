@@ -8,7 +8,9 @@ import { LOCK_FILE, printLock } from '../../../src/policy/bundle/lock.ts'
 import { IS_LONG } from '../../runs.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 
-/** A bundle is read while another thread changes it, in every way that deployments do: what is read is always one version. */
+/**
+ * A bundle is read while another thread changes it, in every way that deployments do. A read never mixes two versions.
+ */
 const READS = Number(process.env['COUNTERSIGN_TEST_READS'] ?? (IS_LONG ? 50_000 : 100))
 const TIMEOUT_MS = IS_LONG ? 7_200_000 : 120_000
 
@@ -54,7 +56,10 @@ interface Seen {
 
 const PATIENCE_MS = 60_000
 
-/** Reads that often, and on until both versions were met often enough to say that the change went on beside the reading. */
+/**
+ * Reads `reads` times, and continues until it has met both versions often enough. Then the bundle has changed during
+ * the reads.
+ */
 async function readMany(dir: string, reads: number, options: ReadOptions = {}): Promise<Seen> {
   const whole = [0, 0]
   const versions = [version(0), version(1)]
@@ -138,7 +143,8 @@ describe('reading a bundle while it is changed', () => {
       const reads = Math.ceil(READS / 5)
       const versions = [withLock(version(0)), withLock(version(1))]
       writeFiles(dir, versions[0] as Files)
-      // Longer than a file must be at rest before it is read: without the manifest some halves would be taken for whole.
+      // Longer than a file must be at rest before it is read. Without the manifest the reader would take some halves
+      // for whole files.
       const slowly = `
       const next = files[turn % 2]
       for (const [path, text] of Object.entries(next)) {

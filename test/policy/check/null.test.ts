@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/contract/json.ts'
 import { bundle, call, diagnose, snapshotOf } from '../support.ts'
 import { contract, runCases, runFine, when, type Case } from '../cases.ts'
 
-/** What OpenAI's strict mode, Pydantic's `Optional` and FastMCP send for an argument that is left out. */
+/** OpenAI's strict mode, Pydantic's `Optional` and FastMCP send null for an omitted argument. */
 
 const FORMS: Readonly<Record<string, string>> = {
   'a list of types': "{ type: [string, 'null'] }",

@@ -6,7 +6,7 @@ import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/lang
 import { people, requirement } from '../../domain/arbitraries.ts'
 import { runs } from '../../runs.ts'
 
-/** What seats can be filled for an agent is found without looking at everybody: the answer is that of everybody. */
+/** `fillable` looks at few reviewers of a tenant. Its answer equals the answer of a search through all of them. */
 
 const reviewers = people.map((some) =>
   some.map((person): ReviewerEntry => ({ ...person, name: person.id, roles: [] })),

@@ -28,12 +28,12 @@ async function load(files: Files): Promise<Bundle> {
   return prepared
 }
 
-/** What the difference says when one passage of the starter bundle is replaced. */
+/** The printed difference after the replacement of one passage of the starter bundle. */
 async function edit(path: string, passage: string | RegExp, by: string): Promise<string> {
   const text = starter[path] ?? ''
   const changed = text.replace(passage, by)
   expect(changed).not.toBe(text)
-  // What holds for every tool is shown for two of them.
+  // A difference that holds for every tool is shown for two of them.
   const files = path === 'routing.yaml' ? someTools(starter) : starter
   return printDiff(await diffBundles(await load(files), await load({ ...files, [path]: changed })))
 }

@@ -32,7 +32,7 @@ const pairs: fc.Arbitrary<readonly [Policy, Policy]> = fc.oneof(
   policyOf().map((one) => [one, { ...one, star: [], unmatched: 'review' as const }] as const),
 )
 
-/** What the two outcomes of a call are to somebody who compares them: the same, looser, stricter. */
+/** The parts of an outcome that make a difference to a reader who compares two of them. */
 function outcomeKey({ verdict, risk, requirement }: Outcome): string {
   return JSON.stringify([
     verdict,

@@ -10,7 +10,10 @@ import { bundle, call } from '../support.ts'
 import { IS_LONG, runs } from '../../runs.ts'
 import { holds } from './cells.ts'
 
-/** Every kind of test, field and function of the language, one line to a rule or two, against random calls that come close to them. */
+/**
+ * Every kind of test, field and function of the language, one line to a rule or two. Random calls come close to their
+ * limits.
+ */
 const RUNS = runs(1_000)
 /** A seed under which few runs meet what the tally asks for. */
 const SEEDED = IS_LONG ? {} : { seed: 3 }
@@ -249,7 +252,7 @@ describe('the difference of rules with every kind of test', () => {
 describe('the difference of rules about the verbs of a list of texts', () => {
   const tool = (list: string): string =>
     `tool: pay\ndescription: d\nrisk: low\ninput_schema: { type: object, required: [list], properties: { list: ${list} } }\n`
-  /** What changes between two allow rules, without what shows only at a higher risk_level. */
+  /** The changes between two allow rules, without the changes that appear only at a higher risk_level. */
   const changesOf = async (
     list: string,
     before: string,

@@ -28,7 +28,7 @@ const near = fc
   .array(fc.constantFrom('a', 'b', 'A', 'B', ' ', '1', '\n', 'é', 'c', '-'), { maxLength: 7 })
   .map((parts) => parts.join(''))
 
-/** Is every text told apart by the examples: each has one that every test answers alike. */
+/** True if one of the examples gets the same answer from every test as the text. */
 function covers(
   texts: readonly string[],
   tests: readonly ((text: string) => boolean)[],

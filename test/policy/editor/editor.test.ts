@@ -25,7 +25,7 @@ const MATCHES: readonly (readonly [string, string])[] = [
 
 interface Editor {
   findings(path: string, text: string): Promise<readonly string[]>
-  /** What is offered where `|` stands. */
+  /** The completions at the place of `|`. */
   complete(path: string, text: string): Promise<readonly string[]>
 }
 
@@ -33,7 +33,8 @@ type Document = Parameters<ReturnType<typeof getLanguageService>['doValidation']
 let addresses = 0
 
 function openEditor(schemas: EditorSchemas): Editor {
-  // The server keeps documents and schemas by their address, for all services of a process: every editor has a folder, every text a file.
+  // The server keeps documents and schemas by their address, for all services of a process. So every editor has a
+  // folder, and every text has a file.
   const folder = `editor-${++addresses}`
   const documentOf = (path: string, text: string): Document => {
     const [name = ''] = path.split('/').slice(-1)

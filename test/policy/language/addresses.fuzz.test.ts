@@ -6,7 +6,8 @@ import { mailDomain, normalPath, urlHost, urlOrigin } from '../../../src/policy/
 import { rounds } from '../../runs.ts'
 
 /**
- * What is read, every other reader reads alike: both parsers of Node, the grammar of RFC 3986, and the paths of Node.
+ * Every other reader agrees on the texts that our functions read: both parsers of Node, the grammar of RFC 3986, and
+ * the paths of Node.
  */
 
 const RUNS = rounds({ check: 3_000, short: 3_000, long: 100_000 })

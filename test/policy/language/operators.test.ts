@@ -21,7 +21,7 @@ import { bundle, call, diagnose, rules } from '../support.ts'
 const rowOf = (name: OperatorName): Operator<'number' | 'texts'> =>
   OPERATORS[name] as Operator<'number' | 'texts'>
 
-/** Of these an operator that takes texts gets those that it does not refuse. */
+/** An operator that takes texts gets the texts of this list that it does not refuse. */
 const TEXTS = [
   'a',
   'b',

@@ -43,7 +43,7 @@ const { expression } = fc.letrec<{ expression: string; query: string }>((tie) =>
 }))
 const query = expression.map((one) => `select ${one} from t`)
 
-/** What attackers put into queries, and what a reader may lose its place at. */
+/** Parts that attackers put into queries, and parts at which a reader may lose its place. */
 const FRAGMENTS = [
   ';',
   ' ; ',

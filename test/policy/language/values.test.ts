@@ -7,7 +7,7 @@ import { schemaValues } from '../../../src/policy/schema/values.ts'
 import { fitsLength, inRange, type Values } from '../../../src/policy/schema/possible.ts'
 import { runs } from '../../runs.ts'
 
-/** What the type check and the analysis rest on: whatever a valid payload holds is among the values of its path. */
+/** The type check and the analysis rest on a law: every value of a valid payload is among the values of its path. */
 const number = fc.integer({ min: -2, max: 4 })
 const text = fc.constantFrom('a', 'b', 'abc', '')
 const scalar = fc.oneof(number, text, fc.boolean(), fc.constant(null), fc.constantFrom(1.5, 0.25))

@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../../src/policy/report/diagnostics.ts'
 import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { bundle, rules } from '../support.ts'
 
-/** The routing of these bundles is in Berlin, where the first of April 2027 begins an hour or two before that of UTC. */
+/** The routing of these bundles is in Berlin. There, 1 April 2027 begins two hours before it begins in UTC. */
 const END = Date.UTC(2027, 2, 31, 22)
 
 async function diagnoseAt(now: number | undefined, rule: string): Promise<readonly Diagnostic[]> {

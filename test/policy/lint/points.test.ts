@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { ANY_NUMBER, inRange, numberPoints, type Numbers } from '../../../src/policy/schema/possible.ts'
 import { runs } from '../../runs.ts'
 
-/** Within two neighbours of the limits every comparison has one answer: each stretch that holds a number at all has a point. */
+/**
+ * Between two neighbours of the limits every comparison has one answer. Each stretch that holds a number has a point.
+ */
 
 const number = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -12, max: 12 }).map((quarters) => quarters / 4) },

@@ -9,8 +9,8 @@ import { bundle, NOON } from '../support.ts'
 import { runs } from '../../runs.ts'
 
 /**
- * The analysis is sound: what it says of a rule holds for every call. Random bundles, and for each that it says something about, this
- * many random calls whose payloads fit the contract, near the limits of the rules.
+ * The analysis is sound: its claims about a rule hold for every call. The test makes random bundles. It makes this many
+ * random calls for each bundle with a claim. Their payloads fit the contract and are near the limits of the rules.
  */
 const CALLS = runs(20_000)
 const BUNDLES = runs(3_000)
@@ -200,7 +200,7 @@ function payloadOf(random: Random): JsonObject {
   return payload
 }
 
-// ---- what is claimed, and whether it holds ----
+// ---- the claims, and whether they hold ----
 
 type Claims = ReadonlyMap<string, ReadonlySet<string>>
 function claimsOf(diagnostics: readonly Diagnostic[]): Claims {
